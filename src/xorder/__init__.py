@@ -1,0 +1,26 @@
+"""xorder: audit how fairly a risk score ranks people of different groups, and repair it after the fact."""
+
+from xorder import datasets, exceptions, metrics
+from xorder._table import ScoreTable
+from xorder.estimators import XOrder, load
+from xorder.metrics import Audit, Gap, audit
+from xorder.ordering import Disparity, Ordering, order
+from xorder.transfer import ScoreMap
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Audit",
+    "Disparity",
+    "Gap",
+    "Ordering",
+    "ScoreMap",
+    "ScoreTable",
+    "XOrder",
+    "audit",
+    "datasets",
+    "exceptions",
+    "load",
+    "metrics",
+    "order",
+]

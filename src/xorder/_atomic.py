@@ -1,0 +1,54 @@
+"""Writing files so that a reader sees the old file or the whole new one, never half of it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from xorder.exceptions import InputError
+
+
+@contextmanager
+def atomic_path(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator[Path]:
+    """Yield a temporary path beside ``path`` to write to; move it into place when the block ends well.
+
+    Whatever goes wrong inside the block, the temporary file is removed and ``path`` is as it was before.
+    Problems of the file system are told as :class:`InputError` in one sentence.
+    """
+    target = Path(path)
+    if target.is_dir():
+        raise InputError(f"{target} is a folder; name a file to write to.")
+    if not overwrite and target.exists():
+        raise InputError(f"{target} exists already; choose another name, or allow it to be replaced (--force).")
+    if not target.parent.is_dir():
+        raise InputError(f"cannot write {target}: the folder {target.parent} does not exist; create it first.")
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror or error}.") from error
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        try:
+            yield temporary
+            temporary.chmod(_usual_mode(target))
+            temporary.replace(target)
+        except OSError as error:
+            raise InputError(
+                f"could not write {target}: {error.strerror or error}; nothing was changed."
+            ) from error
+    finally:
+        with suppress(FileNotFoundError):
+            temporary.unlink()
+
+
+def _usual_mode(target: Path) -> int:
+    """Permissions a plain ``open`` would give; ``mkstemp`` alone makes files that only the owner reads."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    umask = os.umask(0)
+    os.umask(umask)
+    return 0o666 & ~umask

@@ -1,0 +1,204 @@
+"""The only place where user input is checked; it speaks in the user's terms and hands on ScoreTables."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xorder._table import BoolArray, FloatArray, ScoreTable
+from xorder.exceptions import InputError
+
+Tables = dict[Hashable, ScoreTable]
+
+# More groups than this and the "group" column is most likely an identifier.
+MAX_GROUPS = 100
+
+
+def check_tables(y_true: Any, y_score: Any, sensitive_features: Any, sample_weight: Any = None) -> Tables:
+    """Check rows and turn them into one table per group, in the sorted order of the groups."""
+    score = check_scores(y_score)
+    positive = _check_labels(y_true, score.size)
+    weight = None if sample_weight is None else _check_weights(sample_weight, score.size)
+    masks = dict(check_groups(sensitive_features, score.size))
+
+    def table(mask: BoolArray) -> ScoreTable:
+        return ScoreTable.from_arrays(positive[mask], score[mask], None if weight is None else weight[mask])
+
+    with ThreadPoolExecutor() as threads:
+        return dict(zip(masks, threads.map(table, masks.values()), strict=True))
+
+
+def check_two_tables(tables: Tables) -> tuple[tuple[Hashable, ScoreTable], tuple[Hashable, ScoreTable]]:
+    """Two groups, each with positives and negatives; or an error that names what is missing where."""
+    if len(tables) != 2:
+        raise InputError(
+            f"sensitive_features must name exactly two groups to repair; got {len(tables)}: "
+            f"{', '.join(map(repr, list(tables)[:10]))}. An audit takes any number."
+        )
+    for group, table in tables.items():
+        check_both_classes(table, f"group {group!r}")
+    first, second = tables.items()
+    return first, second
+
+
+def check_both_classes(table: ScoreTable, name: str) -> None:
+    """Raise if the table has no positives or no negatives, naming it."""
+    missing = [word for word, mass in (("positives", table.n1), ("negatives", table.n0)) if not mass > 0]
+    if missing:
+        raise InputError(
+            f"{name} has no {' and no '.join(missing)} (positives {table.n1:g}, negatives {table.n0:g}); "
+            "both are needed to compare how its members are ranked."
+        )
+
+
+def check_scores(y_score: Any, name: str = "y_score") -> NDArray[Any]:
+    """One-dimensional finite scores, as float32 or float64."""
+    score = _column(y_score, name)
+    if score.ndim == 2:
+        raise InputError(
+            f"{name} must be one-dimensional; got shape {score.shape}. "
+            f"From predict_proba take the column of the positive class: {name}[:, 1]."
+        )
+    if score.dtype not in (np.float32, np.float64):
+        try:
+            score = score.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{name} must hold numbers; got values that are not ({error}).") from error
+    _check_one_dimensional(score, name)
+    # Adding up is faster than testing each: a sum is finite only if every term is.
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = score.sum()
+    if not np.isfinite(total):
+        bad = ~np.isfinite(score)
+        if bad.any():
+            row = int(bad.argmax())
+            raise InputError(
+                f"{name} must be finite; row {row} holds {score[row]} ({int(bad.sum()):,} such rows). "
+                "Remove these rows or score them."
+            )
+    return score
+
+
+def check_groups(sensitive_features: Any, rows: int) -> Iterator[tuple[Hashable, BoolArray]]:
+    """Yield each group, in sorted order, with the mask of its rows."""
+    name = "sensitive_features"
+    values = _column(sensitive_features, name)
+    if values.ndim == 2:
+        raise InputError(
+            f"{name} must be one column; got shape {values.shape}. "
+            "Combine several attributes into one column first, e.g. 'female/over 65'."
+        )
+    _check_one_dimensional(values, name)
+    _check_length(values, rows, name)
+    masks: dict[Hashable, BoolArray] = {}
+    unseen = np.ones(rows, dtype=bool)
+    while unseen.any():
+        row = int(unseen.argmax())
+        label = values[row].item() if isinstance(values[row], np.generic) else values[row]
+        if _is_missing(label):
+            raise InputError(
+                f"{name} must name a group for each row; row {row} holds {label!r}. "
+                "Remove these rows, or give them a label of their own such as 'unknown'."
+            )
+        if len(masks) == MAX_GROUPS:
+            raise InputError(
+                f"{name} has {len(set(values.tolist())):,} distinct values; at most {MAX_GROUPS} groups can be "
+                "compared. Is it the right column?"
+            )
+        masks[label] = _equal(values, values[row], name)
+        unseen &= ~masks[label]
+    for label in sorted_groups(masks):
+        yield label, masks[label]
+
+
+def sorted_groups(groups: Any) -> list[Any]:
+    """Sort labels by value, or, where they cannot be compared with each other, by how they are written."""
+    try:
+        return sorted(groups)
+    except TypeError:
+        return sorted(groups, key=lambda label: (type(label).__name__, str(label)))
+
+
+def _check_labels(y_true: Any, rows: int) -> BoolArray:
+    label = _column(y_true, "y_true")
+    _check_one_dimensional(label, "y_true")
+    _check_length(label, rows, "y_true")
+    if label.dtype == bool:
+        return label
+    positive = _equal(label, 1, "y_true")
+    valid = positive | _equal(label, 0, "y_true")
+    if not valid.all():
+        bad = np.flatnonzero(~valid)
+        extra = sorted({repr(value) for value in label[bad[:1000]].tolist()})[:5]
+        raise InputError(
+            f"y_true must hold only 0 and 1; got also {', '.join(extra)} (first in row {bad[0]}). "
+            "Encode the positive class as 1 and the other as 0."
+        )
+    return positive
+
+
+def _check_weights(sample_weight: Any, rows: int) -> FloatArray:
+    try:
+        weight = _column(sample_weight, "sample_weight").astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"sample_weight must hold numbers; got values that are not ({error}).") from error
+    _check_one_dimensional(weight, "sample_weight")
+    _check_length(weight, rows, "sample_weight")
+    bad = ~((weight >= 0) & (weight < np.inf))
+    if bad.any():
+        row = int(bad.argmax())
+        raise InputError(f"sample_weight must be finite and not negative; row {row} holds {weight[row]}.")
+    if not weight.any():
+        raise InputError("sample_weight must be above 0 for some row; all weights are 0.")
+    return weight
+
+
+def _column(values: Any, name: str) -> NDArray[Any]:
+    """Anything array-like, as it comes from numpy, pandas, polars or pyarrow."""
+    try:
+        column = np.asarray(values)
+    except Exception as error:
+        raise InputError(
+            f"{name} must be a column of values; got {type(values).__name__} ({error})."
+        ) from error
+    if np.iscomplexobj(column):
+        raise InputError(f"{name} must hold real values; got complex ones.")
+    return column
+
+
+def _check_one_dimensional(values: NDArray[Any], name: str) -> None:
+    if values.ndim != 1:
+        raise InputError(f"{name} must be one-dimensional; got shape {values.shape}.")
+    if not values.size:
+        raise InputError(f"{name} is empty; at least one row is needed.")
+
+
+def _check_length(values: NDArray[Any], rows: int, name: str) -> None:
+    if values.size != rows:
+        raise InputError(f"{name} must have one value a row; got {values.size:,} for {rows:,} scores.")
+
+
+def _equal(values: NDArray[Any], value: Any, name: str) -> BoolArray:
+    """Compare element by element; pandas' NA, which answers neither yes nor no, is told as missing."""
+    try:
+        return np.asarray(values == value, dtype=bool)
+    except TypeError as error:
+        row = next((row for row, label in enumerate(values.tolist()) if _is_missing(label)), None)
+        where = "" if row is None else f"; row {row} holds {values[row]!r}"
+        raise InputError(
+            f"{name} must have a value in each row{where}. Remove or complete these rows."
+        ) from error
+
+
+def _is_missing(label: Any) -> bool:
+    """None, NaN, NaT and pandas' NA: values that are not equal to themselves, or whose equality is unknown."""
+    if label is None:
+        return True
+    try:
+        return not bool(label == label)
+    except TypeError:
+        return True

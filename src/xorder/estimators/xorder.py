@@ -1,0 +1,222 @@
+"""XOrder: learn on one sample how to adjust scores, apply it to any other."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Hashable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.metadata_routing import UNUSED
+from sklearn.utils.validation import check_is_fitted
+
+from xorder._table import FloatArray, ScoreTable
+from xorder._validation import check_groups, check_scores, check_tables, check_two_tables
+from xorder.exceptions import InputError, MapFileError, XorderWarning
+from xorder.metrics import audit_tables
+from xorder.ordering import DISPARITIES, SOLVERS, order, order_within
+from xorder.transfer import ScoreMap, middle_ranks, read_maps, spaced_map, write_maps
+
+TRANSFERS = ("interpolate", "rank")
+DISADVANTAGED = "disadvantaged"
+
+
+class XOrder(BaseEstimator):
+    """Adjust one group's scores so that two groups are ranked on equal terms, keeping the AUC high.
+
+    The scores of one group, the reference, stay as they are. Those of the other go through a strictly
+    increasing map, so the order within each group never changes.
+
+    Parameters
+    ----------
+    metric : {"xauc", "prf", "parity"}
+        The gap to close.
+    tradeoff : float, optional
+        Points of AUC worth giving for one point of the gap (the paper's lambda). Instead of ``max_disparity``.
+    max_disparity : float
+        Largest gap wanted on the training sample, met at the smallest cost in AUC that the solver finds.
+    solver : {"dp", "greedy", "insertion"}
+        How the groups are interleaved; see :func:`xorder.order`.
+    transfer : {"interpolate", "rank"}
+        How new scores are adjusted: by straight lines between the training scores, or, as the original code
+        does and only for comparison with it, by their rank in the batch given to :meth:`transform`. With
+        ``"rank"`` the result for one person depends on who else is in the batch.
+    adjust : group label or "disadvantaged"
+        The group whose scores move. By default the one on the losing side of the gap in the training sample:
+        for xAUC the group whose positives less often outrank the other's negatives, for PRF the one of lower
+        PRF, for parity the one less often ranked above the other. If there is no gap at all, the last group in
+        sorted order.
+
+    Attributes
+    ----------
+    maps_ : dict, group -> ScoreMap
+    reference_, moved_ : labels of the two groups
+    ordering_ : Ordering of the training scores, reference first
+    before_, after_ : Audit of the training sample before and after
+
+    Examples
+    --------
+    >>> from xorder.datasets import simulate_population
+    >>> people = simulate_population(2000)
+    >>> repair = XOrder().fit(people.y_score, people.y_true, sensitive_features=people.group)
+    >>> repair.moved_, round(repair.before_.gap("xauc").value, 3), round(abs(repair.after_.gap("xauc").value), 3)
+    ('B', 0.273, 0.0)
+    >>> repair.transform([0.2, 0.2], sensitive_features=["A", "B"]).round(3)
+    array([0.2  , 0.442])
+    """
+
+    # Scores and labels are the data, not metadata to be routed.
+    __metadata_request__fit = {"y_score": UNUSED, "y_true": UNUSED}  # noqa: RUF012
+    __metadata_request__transform = {"y_score": UNUSED}  # noqa: RUF012
+
+    def __init__(
+        self,
+        *,
+        metric: str = "xauc",
+        tradeoff: float | None = None,
+        max_disparity: float = 0.0,
+        solver: str = "dp",
+        transfer: str = "interpolate",
+        adjust: Hashable = DISADVANTAGED,
+    ) -> None:
+        self.metric = metric
+        self.tradeoff = tradeoff
+        self.max_disparity = max_disparity
+        self.solver = solver
+        self.transfer = transfer
+        self.adjust = adjust
+
+    def fit(self, y_score: Any, y_true: Any, *, sensitive_features: Any, sample_weight: Any = None) -> XOrder:
+        """Learn the adjustment from scores, labels and groups."""
+        self._check_params()
+        tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
+        check_two_tables(tables)
+        with warnings.catch_warnings():
+            # That a sample is small matters to an audit; here it would be said twice.
+            warnings.simplefilter("ignore", XorderWarning)
+            self.before_ = audit_tables(tables)
+        self.reference_, self.moved_ = self._roles(tables)
+        reference, moved = tables[self.reference_], tables[self.moved_]
+        if self.tradeoff is not None:
+            self.ordering_ = order(
+                reference, moved, metric=self.metric, tradeoff=self.tradeoff, solver=self.solver
+            )
+        else:
+            self.ordering_ = order_within(
+                reference, moved, metric=self.metric, max_disparity=self.max_disparity, solver=self.solver
+            )
+        learnt = spaced_map(reference.score, moved.score, self.ordering_.b_above)
+        adjusted = ScoreTable(learnt.apply(moved.score), moved.positive, moved.negative)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", XorderWarning)
+            self.after_ = audit_tables({g: adjusted if g == self.moved_ else tables[g] for g in tables})
+        if self.transfer == "rank":
+            learnt = ScoreMap(middle_ranks(moved.score[::-1], moved.mass[::-1]), adjusted.score[::-1])
+        self.maps_ = {group: learnt if group == self.moved_ else ScoreMap.identity() for group in tables}
+        self._check_achieved()
+        return self
+
+    def transform(self, y_score: Any, *, sensitive_features: Any) -> FloatArray:
+        """Adjust scores; those of the reference group come back as they are."""
+        check_is_fitted(self, "maps_")
+        score = check_scores(y_score)
+        adjusted = np.array(score, dtype=np.float64)
+        for group, mask in check_groups(sensitive_features, score.size):
+            if group not in self.maps_:
+                known = ", ".join(map(repr, self.maps_))
+                raise InputError(f"group {group!r} was not seen in fit; the known groups are {known}.")
+            if group == self.moved_:
+                by_rank = self.transfer == "rank"
+                adjusted[mask] = self.maps_[group].apply(middle_ranks(score[mask]) if by_rank else score[mask])
+        return adjusted
+
+    def fit_transform(
+        self, y_score: Any, y_true: Any, *, sensitive_features: Any, sample_weight: Any = None
+    ) -> FloatArray:
+        """Fit, then adjust the very same scores."""
+        self.fit(y_score, y_true, sensitive_features=sensitive_features, sample_weight=sample_weight)
+        return self.transform(y_score, sensitive_features=sensitive_features)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
+        """Write the fitted adjustment as JSON; :func:`xorder.load` reads it back."""
+        check_is_fitted(self, "maps_")
+        write_maps(path, self.maps_, params=self.get_params(), summary=self.summary(), overwrite=overwrite)
+
+    def summary(self) -> dict[str, Any]:
+        """Return what the adjustment did on the training sample, ready for JSON."""
+        check_is_fitted(self, "maps_")
+        if not hasattr(self, "before_"):
+            return dict(self._summary)
+        pair = (self.reference_, self.moved_)
+        return {
+            "reference": self.reference_,
+            "moved": self.moved_,
+            "metric": self.metric,
+            "auc_before": self.before_.auc,
+            "auc_after": self.after_.auc,
+            "disparity_before": _signed_gap(self.before_, self.metric, pair),
+            "disparity_after": _signed_gap(self.after_, self.metric, pair),
+        }
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = True
+        return tags
+
+    def _check_params(self) -> None:
+        for name, allowed in (("metric", DISPARITIES), ("solver", SOLVERS), ("transfer", TRANSFERS)):
+            if getattr(self, name) not in allowed:
+                raise InputError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}.")
+        if self.tradeoff is not None and self.max_disparity != 0.0:
+            raise InputError("give tradeoff or max_disparity, not both.")
+        if not (isinstance(self.max_disparity, Real) and 0 <= self.max_disparity <= 1):
+            raise InputError(f"max_disparity must lie between 0 and 1; got {self.max_disparity!r}.")
+
+    def _roles(self, tables: dict[Hashable, ScoreTable]) -> tuple[Hashable, Hashable]:
+        """Return the group that stays and the group that moves."""
+        first, second = tables
+        moved = self.adjust
+        if isinstance(moved, str) and moved == DISADVANTAGED and moved not in tables:
+            moved = second if self.before_.gap(self.metric).value >= 0 else first
+        if moved not in tables:
+            raise InputError(f"adjust must name one of the groups {list(tables)!r}; got {moved!r}.")
+        return (second, first) if moved == first else (first, second)
+
+    def _check_achieved(self) -> None:
+        """Say so where the scores cannot carry the ordering, e.g. no number fits above a reference score of 1."""
+        wanted, got = self.ordering_, self.summary()
+        lost = max(abs(wanted.auc - got["auc_after"]), abs(wanted.disparity - got["disparity_after"]))
+        if lost > 1e-6:
+            warnings.warn(
+                f"the scores of group {self.reference_!r} leave no room for the ordering that was found (scores "
+                f"of exactly 0 or 1, or closer together than numbers can be); AUC is {got['auc_after']:.4f} "
+                f"instead of {wanted.auc:.4f}, the gap {got['disparity_after']:+.4f} instead of "
+                f"{wanted.disparity:+.4f}.",
+                XorderWarning,
+                stacklevel=3,
+            )
+
+
+def load(path: str | os.PathLike[str]) -> XOrder:
+    """Read an adjustment that :meth:`XOrder.save` wrote, checking it in full."""
+    maps, params, summary = read_maps(path)
+    known = XOrder().get_params().keys()
+    if params.keys() != known or not {"reference", "moved"} <= summary.keys():
+        raise MapFileError(f"cannot use the map file {path}: its settings are not those of an XOrder.")
+    if {summary["reference"], summary["moved"]} != set(maps):
+        raise MapFileError(f"cannot use the map file {path}: its groups do not fit its summary.")
+    repair = XOrder(**params)
+    repair.maps_ = maps
+    repair.reference_, repair.moved_ = summary["reference"], summary["moved"]
+    repair._summary = summary
+    return repair
+
+
+def _signed_gap(audit: Any, metric: str, pair: tuple[Hashable, Hashable]) -> float:
+    gap = audit.gap(metric)
+    return float(gap.value if gap.pair == pair else -gap.value)

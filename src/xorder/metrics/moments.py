@@ -1,0 +1,159 @@
+"""Sufficient statistics of an audit: means and second moments of placements, from one sweep over the tables.
+
+The placement of a row in a class of a group is the share of that class it outranks, ties counting one half.
+Every metric of the package is an average of placements, and every standard error comes from how they vary.
+"""
+
+from __future__ import annotations
+
+import operator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xorder._table import FloatArray, ScoreTable
+
+# Scores a step of the sweep: small enough for its arrays to stay in the processor's cache.
+_STEP = 16_384
+
+
+@dataclass(slots=True)
+class Placements:
+    """Running sums of the placements of one sample (a class of a group) in each of K others.
+
+    Kept less one half, against cancellation. ``spread`` is the sum of squared weights where weights come from
+    a sampling design, else the mass itself: a row of weight 2 is then two rows.
+    """
+
+    size: int
+    mass: float = 0.0
+    spread: float = 0.0
+    first: FloatArray = field(init=False)
+    spread_first: FloatArray = field(init=False)
+    spread_second: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.first = np.zeros(self.size)
+        self.spread_first = np.zeros(self.size)
+        self.spread_second = np.zeros((self.size, self.size))
+
+    def add(self, placement: FloatArray, mass: FloatArray, spread: FloatArray) -> None:
+        """Add rows: a K x rows matrix of placements less one half, with the rows' masses and spreads."""
+        self.mass += float(mass.sum())
+        self.spread += float(spread.sum())
+        self.first += placement @ mass
+        self.spread_first += placement @ spread
+        self.spread_second += (placement * spread) @ placement.T
+
+    def __add__(self, other: Placements) -> Placements:
+        """Return the placements of both samples taken as one."""
+        both = Placements(self.size, self.mass + other.mass, self.spread + other.spread)
+        both.first = self.first + other.first
+        both.spread_first = self.spread_first + other.spread_first
+        both.spread_second = self.spread_second + other.spread_second
+        return both
+
+    def mean(self) -> FloatArray:
+        """Mean placement in each of the K others; ``nan`` without mass."""
+        return self.first / self.mass + 0.5 if self.mass > 0 else np.full(self.size, np.nan)
+
+    def scatter(self, weights: FloatArray, center: float) -> float:
+        """Sum, over the sample, of spread times (weighted placement - center) squared."""
+        used = np.flatnonzero(weights)
+        w = weights[used]
+        shifted = center - 0.5 * w.sum()
+        second = w @ self.spread_second[np.ix_(used, used)] @ w
+        return float(second - 2 * shifted * (w @ self.spread_first[used]) + self.spread * shifted**2)
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """What an audit needs to know of K groups, in the order of their tables.
+
+    ``positive[g]`` holds the placements of g's positives in the negatives of each group; ``negative[h]``, for
+    h's negatives, the shares of each group's positives that outrank them; ``row[g]`` the placements of all
+    rows of g in all rows of each group. ``xauc[g, h]`` is the chance that a positive of g outranks a negative
+    of h, ``above[g, h]`` that any row of g outranks any row of h.
+    """
+
+    positives: FloatArray
+    negatives: FloatArray
+    positive: tuple[Placements, ...]
+    negative: tuple[Placements, ...]
+    row: tuple[Placements, ...]
+    all_positive: Placements = field(init=False)
+    all_negative: Placements = field(init=False)
+    xauc: FloatArray = field(init=False)
+    above: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        nothing = Placements(len(self.positive))
+        object.__setattr__(self, "all_positive", sum(self.positive, nothing))
+        object.__setattr__(self, "all_negative", sum(self.negative, nothing))
+        object.__setattr__(self, "xauc", np.stack([sample.mean() for sample in self.positive]))
+        object.__setattr__(self, "above", np.stack([sample.mean() for sample in self.row]))
+
+
+def moments(tables: Sequence[ScoreTable], spreads: Sequence[ScoreTable] | None = None) -> Moments:
+    """Sweep the tables of K groups, in steps, and collect their :class:`Moments`.
+
+    ``spreads`` are tables of the same scores whose masses are the sums of *squared* weights, for weights that
+    come from a sampling design.
+    """
+    spreads = tables if spreads is None else spreads
+    n1 = np.array([table.n1 for table in tables])
+    n0 = np.array([table.n0 for table in tables])
+
+    def of_group(g: int) -> tuple[Placements, Placements, Placements]:
+        positive, negative, row = (Placements(len(tables)) for _ in range(3))
+        for part, higher1, higher0 in _sweep(tables, g):
+            p, n = tables[g].positive[part], tables[g].negative[part]
+            sp, sn = spreads[g].positive[part], spreads[g].negative[part]
+            with np.errstate(invalid="ignore", divide="ignore"):
+                positive.add(0.5 - higher0 / n0[:, None], p, sp)
+                negative.add(higher1 / n1[:, None] - 0.5, n, sn)
+                row.add(0.5 - (higher1 + higher0) / (n1 + n0)[:, None], p + n, sp + sn)
+        return positive, negative, row
+
+    # Groups are independent, and numpy lets go of the interpreter while it works.
+    with ThreadPoolExecutor() as threads:
+        positive, negative, row = zip(*threads.map(of_group, range(len(tables))), strict=True)
+    return Moments(n1, n0, positive, negative, row)
+
+
+def _sweep(tables: Sequence[ScoreTable], g: int) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+    """Yield slices of the scores of group g with the mass of each group's positives and negatives above them.
+
+    Both matrices have one row a group and one column a score; mass at the very same score counts one half.
+    """
+    own = tables[g].score
+    seen = [0] * len(tables)
+    seen_mass = np.zeros((2, len(tables)))
+    for start in range(0, len(own), _STEP):
+        part = slice(start, min(start + _STEP, len(own)))
+        higher = np.empty((2, len(tables), part.stop - start))
+        for h, table in enumerate(tables):
+            # All scores of h down to this part's last one; the next part starts below them.
+            stop = bisect_left(table.score, -own[part.stop - 1], lo=seen[h], key=operator.neg)
+            stop += stop < len(table) and table.score[stop] == own[part.stop - 1]
+            window = slice(seen[h], stop)
+            place, tied = _find(own[part], table.score[window]) if h != g else (slice(0, stop - start), True)
+            for row, mass in enumerate((table.positive[window], table.negative[window])):
+                total = np.concatenate([seen_mass[row, h : h + 1], mass])
+                np.cumsum(total, out=total)
+                at = np.append(mass, 0.0)
+                higher[row, h] = total[place] + at[place] * tied * 0.5
+                seen_mass[row, h] = total[-1]
+            seen[h] = stop
+        yield part, higher[0], higher[1]
+
+
+def _find(score: FloatArray, among: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """How many of the falling scores ``among`` lie above each ``score``, and whether the next is equal to it."""
+    key = np.append(-among, np.inf)
+    place = np.searchsorted(key, -score)
+    return place, key[place] == -score

@@ -1,0 +1,86 @@
+"""From an ordering to a map: the moved group's scores are spread evenly in the gaps of the reference's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xorder._table import FloatArray, IntArray
+from xorder.transfer.score_map import ScoreMap
+
+
+def spaced_map(reference: FloatArray, moved: FloatArray, moved_above: IntArray) -> ScoreMap:
+    """Build the map that carries the ordering over to scores.
+
+    ``reference`` and ``moved`` are the distinct scores of the two groups, highest first, and
+    ``moved_above[i]`` tells how many of ``moved`` the ordering puts above ``reference[i]``. The reference's
+    scores stay. Scores put between two of them are spread evenly there. Scores put above the highest, or
+    below the lowest, are spread evenly up to 1, or down to 0, if all scores lie in [0, 1]; otherwise they
+    keep their distances. Scores in [0, 1] stay there.
+    """
+    unit = min(reference[-1], moved[-1]) >= 0 and max(reference[0], moved[0]) <= 1
+    # Of the reference's scores, how many stand above each moved score.
+    above = np.searchsorted(moved_above, np.arange(moved.size), side="right")
+    adjusted = np.empty(moved.size)
+    edges = np.concatenate([[1.0], reference, [0.0]])
+    first = np.searchsorted(above, above)
+    size = np.searchsorted(above, above, side="right") - first
+    upper, lower = edges[above], edges[above + 1]
+    share = (np.arange(moved.size) - first + 1) / (size + 1)
+    adjusted = upper - share * (upper - lower)
+    if not unit:
+        top, bottom = above == 0, above == reference.size
+        adjusted[top] = reference[0] + _distances(moved[::-1], int(top.sum()))[::-1]
+        adjusted[bottom] = reference[-1] - _distances(-moved, int(bottom.sum()))
+    raw, adjusted = moved[::-1], _strictly_rising(adjusted[::-1], cap=1.0 if unit else np.inf)
+    if unit:
+        raw, adjusted = _with_ends(raw, adjusted)
+    return ScoreMap(raw, adjusted)
+
+
+def _distances(rising: FloatArray, count: int) -> FloatArray:
+    """Distances of the last ``count`` of some rising scores from the one before them.
+
+    Where they are all of the scores there is none before; they then start one mean step away.
+    """
+    if count == 0:
+        return np.empty(0)
+    if count < rising.size:
+        return np.asarray(rising[-count:] - rising[-count - 1])
+    step = (rising[-1] - rising[0]) / (count - 1) if count > 1 else 1.0
+    return np.asarray(rising - rising[0] + step)
+
+
+def _with_ends(raw: FloatArray, adjusted: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Tie the ends of the unit interval to themselves, where no score is in the way."""
+    if raw[0] > 0 and adjusted[0] > 0:
+        raw, adjusted = np.append(0.0, raw), np.append(0.0, adjusted)
+    if raw[-1] < 1 and adjusted[-1] < 1:
+        raw, adjusted = np.append(raw, 1.0), np.append(adjusted, 1.0)
+    return raw, adjusted
+
+
+def _strictly_rising(values: FloatArray, cap: float) -> FloatArray:
+    """Raise values by as few representable numbers as it takes to make them rise strictly, up to ``cap``.
+
+    A gap can hold fewer floating-point numbers than the scores to be spread in it. The order within the
+    group then comes first: neighbours end up next to each other, over the edge of the gap if need be.
+    """
+    if bool((np.diff(values) > 0).all()) and values[-1] <= cap:
+        return values
+    steps = np.arange(values.size)
+    # As integers that order like the floats they stand for, neighbouring floats differ by 1.
+    code = _ordered_code(values)
+    code = np.maximum.accumulate(code - steps) + steps
+    if np.isfinite(cap):
+        highest = _ordered_code(np.array([cap]))[0]
+        code = np.minimum(code, highest - steps[::-1])
+    return _from_ordered_code(code)
+
+
+def _ordered_code(values: FloatArray) -> IntArray:
+    code = (np.asarray(values, dtype=np.float64) + 0.0).view(np.int64)
+    return np.where(code >= 0, code, np.int64(-(2**63)) - code)
+
+
+def _from_ordered_code(code: IntArray) -> FloatArray:
+    return np.where(code >= 0, code, np.int64(-(2**63)) - code).view(np.float64)
