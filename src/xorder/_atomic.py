@@ -37,9 +37,7 @@ def atomic_path(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iter
             temporary.chmod(_usual_mode(target))
             temporary.replace(target)
         except OSError as error:
-            raise InputError(
-                f"could not write {target}: {error.strerror or error}; nothing was changed."
-            ) from error
+            raise InputError(f"could not write {target}: {error.strerror or error}; nothing was changed.") from error
     finally:
         with suppress(FileNotFoundError):
             temporary.unlink()

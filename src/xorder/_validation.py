@@ -162,9 +162,7 @@ def _column(values: Any, name: str) -> NDArray[Any]:
     try:
         column = np.asarray(values)
     except Exception as error:
-        raise InputError(
-            f"{name} must be a column of values; got {type(values).__name__} ({error})."
-        ) from error
+        raise InputError(f"{name} must be a column of values; got {type(values).__name__} ({error}).") from error
     if np.iscomplexobj(column):
         raise InputError(f"{name} must hold real values; got complex ones.")
     return column
@@ -189,9 +187,7 @@ def _equal(values: NDArray[Any], value: Any, name: str) -> BoolArray:
     except TypeError as error:
         row = next((row for row, label in enumerate(values.tolist()) if _is_missing(label)), None)
         where = "" if row is None else f"; row {row} holds {values[row]!r}"
-        raise InputError(
-            f"{name} must have a value in each row{where}. Remove or complete these rows."
-        ) from error
+        raise InputError(f"{name} must have a value in each row{where}. Remove or complete these rows.") from error
 
 
 def _is_missing(label: Any) -> bool:

@@ -41,9 +41,7 @@ def simulate_population(
     (array([0.299, 0.569, 0.33 , 0.018]), array([0, 1, 1, 0], dtype=int8), array(['A', 'A', 'B', 'A'], dtype='<U1'))
     """
     if n_samples < 1 or not 0 <= share_b <= 1:
-        raise InputError(
-            f"n_samples must be at least 1 and share_b between 0 and 1; got {n_samples} and {share_b}."
-        )
+        raise InputError(f"n_samples must be at least 1 and share_b between 0 and 1; got {n_samples} and {share_b}.")
     rng = np.random.default_rng(random_state)
     in_b = rng.random(n_samples) < share_b
     risk = rng.normal(-1.0, 1.5, n_samples)

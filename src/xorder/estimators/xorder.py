@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Hashable
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from xorder._table import FloatArray, ScoreTable
 from xorder._validation import check_groups, check_scores, check_tables, check_two_tables
 from xorder.exceptions import InputError, MapFileError, XorderWarning
-from xorder.metrics import audit_tables
-from xorder.ordering import DISPARITIES, SOLVERS, order, order_within
+from xorder.ordering import DISPARITIES, SOLVERS, as_scored, order, order_within
 from xorder.transfer import ScoreMap, middle_ranks, read_maps, spaced_map, write_maps
 
 TRANSFERS = ("interpolate", "rank")
@@ -55,14 +53,15 @@ class XOrder(BaseEstimator):
     maps_ : dict, group -> ScoreMap
     reference_, moved_ : labels of the two groups
     ordering_ : Ordering of the training scores, reference first
-    before_, after_ : Audit of the training sample before and after
+    auc_before_, disparity_before_ : of the training sample as it was; disparities are reference minus moved
+    auc_, disparity_ : of the training sample after adjustment
 
     Examples
     --------
     >>> from xorder.datasets import simulate_population
     >>> people = simulate_population(2000)
     >>> repair = XOrder().fit(people.y_score, people.y_true, sensitive_features=people.group)
-    >>> repair.moved_, round(repair.before_.gap("xauc").value, 3), round(abs(repair.after_.gap("xauc").value), 3)
+    >>> repair.moved_, round(repair.disparity_before_, 3), round(abs(repair.disparity_), 3)
     ('B', 0.273, 0.0)
     >>> repair.transform([0.2, 0.2], sensitive_features=["A", "B"]).round(3)
     array([0.2  , 0.442])
@@ -94,25 +93,19 @@ class XOrder(BaseEstimator):
         self._check_params()
         tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
         check_two_tables(tables)
-        with warnings.catch_warnings():
-            # That a sample is small matters to an audit; here it would be said twice.
-            warnings.simplefilter("ignore", XorderWarning)
-            self.before_ = audit_tables(tables)
         self.reference_, self.moved_ = self._roles(tables)
         reference, moved = tables[self.reference_], tables[self.moved_]
         if self.tradeoff is not None:
-            self.ordering_ = order(
-                reference, moved, metric=self.metric, tradeoff=self.tradeoff, solver=self.solver
-            )
+            found = order(reference, moved, metric=self.metric, tradeoff=self.tradeoff, solver=self.solver)
         else:
-            self.ordering_ = order_within(
+            found = order_within(
                 reference, moved, metric=self.metric, max_disparity=self.max_disparity, solver=self.solver
             )
-        learnt = spaced_map(reference.score, moved.score, self.ordering_.b_above)
+        learnt = spaced_map(reference.score, moved.score, found.b_above)
         adjusted = ScoreTable(learnt.apply(moved.score), moved.positive, moved.negative)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", XorderWarning)
-            self.after_ = audit_tables({g: adjusted if g == self.moved_ else tables[g] for g in tables})
+        self.ordering_ = found
+        self.auc_before_, self.disparity_before_ = as_scored(reference, moved, self.metric)
+        self.auc_, self.disparity_ = as_scored(reference, adjusted, self.metric)
         if self.transfer == "rank":
             learnt = ScoreMap(middle_ranks(moved.score[::-1], moved.mass[::-1]), adjusted.score[::-1])
         self.maps_ = {group: learnt if group == self.moved_ else ScoreMap.identity() for group in tables}
@@ -148,18 +141,17 @@ class XOrder(BaseEstimator):
     def summary(self) -> dict[str, Any]:
         """Return what the adjustment did on the training sample, ready for JSON."""
         check_is_fitted(self, "maps_")
-        if not hasattr(self, "before_"):
-            return dict(self._summary)
-        pair = (self.reference_, self.moved_)
-        return {
-            "reference": self.reference_,
-            "moved": self.moved_,
-            "metric": self.metric,
-            "auc_before": self.before_.auc,
-            "auc_after": self.after_.auc,
-            "disparity_before": _signed_gap(self.before_, self.metric, pair),
-            "disparity_after": _signed_gap(self.after_, self.metric, pair),
-        }
+        return {name: getattr(self, attribute) for name, attribute in _SUMMARY.items()}
+
+    def report(self) -> str:
+        """Say in words what the adjustment did on the training sample."""
+        check_is_fitted(self, "maps_")
+        return (
+            f"Scores of group {self.moved_} are adjusted; those of group {self.reference_} stay as they are.\n"
+            f"{self.metric} gap  {self.disparity_before_:+.4f} -> {self.disparity_:+.4f}   "
+            f"({self.reference_} minus {self.moved_}, on the sample learnt from)\n"
+            f"AUC       {self.auc_before_:.4f} -> {self.auc_:.4f}"
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -174,7 +166,7 @@ class XOrder(BaseEstimator):
                 raise InputError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}.")
         if self.tradeoff is not None and self.max_disparity != 0.0:
             raise InputError("give tradeoff or max_disparity, not both.")
-        if not (isinstance(self.max_disparity, Real) and 0 <= self.max_disparity <= 1):
+        if not (isinstance(self.max_disparity, int | float) and 0 <= self.max_disparity <= 1):
             raise InputError(f"max_disparity must lie between 0 and 1; got {self.max_disparity!r}.")
 
     def _roles(self, tables: dict[Hashable, ScoreTable]) -> tuple[Hashable, Hashable]:
@@ -182,41 +174,47 @@ class XOrder(BaseEstimator):
         first, second = tables
         moved = self.adjust
         if isinstance(moved, str) and moved == DISADVANTAGED and moved not in tables:
-            moved = second if self.before_.gap(self.metric).value >= 0 else first
+            _, gap = as_scored(tables[first], tables[second], self.metric)
+            moved = second if gap >= 0 else first
         if moved not in tables:
             raise InputError(f"adjust must name one of the groups {list(tables)!r}; got {moved!r}.")
         return (second, first) if moved == first else (first, second)
 
     def _check_achieved(self) -> None:
         """Say so where the scores cannot carry the ordering, e.g. no number fits above a reference score of 1."""
-        wanted, got = self.ordering_, self.summary()
-        lost = max(abs(wanted.auc - got["auc_after"]), abs(wanted.disparity - got["disparity_after"]))
-        if lost > 1e-6:
+        wanted = self.ordering_
+        if max(abs(wanted.auc - self.auc_), abs(wanted.disparity - self.disparity_)) > 1e-6:
             warnings.warn(
                 f"the scores of group {self.reference_!r} leave no room for the ordering that was found (scores "
-                f"of exactly 0 or 1, or closer together than numbers can be); AUC is {got['auc_after']:.4f} "
-                f"instead of {wanted.auc:.4f}, the gap {got['disparity_after']:+.4f} instead of "
+                "of exactly 0 or 1, or closer together than numbers can be): AUC is "
+                f"{self.auc_:.4f} instead of {wanted.auc:.4f}, the gap {self.disparity_:+.4f} instead of "
                 f"{wanted.disparity:+.4f}.",
                 XorderWarning,
                 stacklevel=3,
             )
 
 
+_SUMMARY = {
+    "reference": "reference_",
+    "moved": "moved_",
+    "metric": "metric",
+    "auc_before": "auc_before_",
+    "auc_after": "auc_",
+    "disparity_before": "disparity_before_",
+    "disparity_after": "disparity_",
+}
+"""What a saved map tells of its training sample, and the attribute that holds it."""
+
+
 def load(path: str | os.PathLike[str]) -> XOrder:
     """Read an adjustment that :meth:`XOrder.save` wrote, checking it in full."""
     maps, params, summary = read_maps(path)
-    known = XOrder().get_params().keys()
-    if params.keys() != known or not {"reference", "moved"} <= summary.keys():
+    if params.keys() != XOrder().get_params().keys() or summary.keys() != _SUMMARY.keys():
         raise MapFileError(f"cannot use the map file {path}: its settings are not those of an XOrder.")
     if {summary["reference"], summary["moved"]} != set(maps):
         raise MapFileError(f"cannot use the map file {path}: its groups do not fit its summary.")
     repair = XOrder(**params)
     repair.maps_ = maps
-    repair.reference_, repair.moved_ = summary["reference"], summary["moved"]
-    repair._summary = summary
+    for name, attribute in _SUMMARY.items():
+        setattr(repair, attribute, summary[name])
     return repair
-
-
-def _signed_gap(audit: Any, metric: str, pair: tuple[Hashable, Hashable]) -> float:
-    gap = audit.gap(metric)
-    return float(gap.value if gap.pair == pair else -gap.value)

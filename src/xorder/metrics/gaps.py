@@ -43,9 +43,7 @@ class Gap:
     pvalue: float
 
     @classmethod
-    def from_estimate(
-        cls, metric: str, pair: tuple[Hashable, Hashable], estimate: Estimate, confidence: float
-    ) -> Gap:
+    def from_estimate(cls, metric: str, pair: tuple[Hashable, Hashable], estimate: Estimate, confidence: float) -> Gap:
         """Put a normal interval and a p-value around an estimate."""
         value, stderr = estimate
         pvalue = float(2 * norm.sf(abs(value) / stderr)) if stderr > 0 else np.nan

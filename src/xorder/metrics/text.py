@@ -39,9 +39,7 @@ def audit_text(audit: Audit) -> str:
     lines.append(f"{'gap':<7} {'pair':<{wide}}  {'value':>8}  {percent + ' interval':^20}  {'p (no gap)':>10}")
     for pair, gap in zip(pairs, audit.gaps, strict=True):
         ends = f"[{gap.interval[0]:+.4f}, {gap.interval[1]:+.4f}]"
-        lines.append(
-            f"{gap.metric:<7} {pair:<{wide}}  {gap.value:>+8.4f}  {ends:^20}  {_pvalue(gap.pvalue):>10}"
-        )
+        lines.append(f"{gap.metric:<7} {pair:<{wide}}  {gap.value:>+8.4f}  {ends:^20}  {_pvalue(gap.pvalue):>10}")
     lines += [f"  {_MEANING[metric]}" for metric in _MEANING]
     reading = _reading(audit)
     return "\n".join([*lines, "", reading] if reading else lines)

@@ -21,9 +21,7 @@ from xorder.metrics.moments import moments
 Pair = tuple[Hashable, Hashable]
 
 
-def xauc_matrix(
-    y_true: Any, y_score: Any, *, sensitive_features: Any, sample_weight: Any = None
-) -> GroupMatrix:
+def xauc_matrix(y_true: Any, y_score: Any, *, sensitive_features: Any, sample_weight: Any = None) -> GroupMatrix:
     r"""Chance that a positive of one group (row) outranks a negative of another (column).
 
     .. math:: A[g, h] = P(S_g^+ > S_h^-) + \tfrac12 P(S_g^+ = S_h^-)

@@ -45,9 +45,7 @@ def solve_insertion(a: ScoreTable, b: ScoreTable, disparity: Disparity, tradeoff
     """
     whole_b_in_a = [_block(len(a), len(b), place) for place in _crossing(disparity, a, b)]
     whole_a_in_b = [np.full(len(a), place) for place in _crossing(disparity, b, a, swapped=True)]
-    found = [
-        Ordering.from_path(a, b, path, disparity, tradeoff, "insertion") for path in whole_b_in_a + whole_a_in_b
-    ]
+    found = [Ordering.from_path(a, b, path, disparity, tradeoff, "insertion") for path in whole_b_in_a + whole_a_in_b]
     return min(found, key=lambda ordering: (abs(ordering.disparity), -ordering.auc))
 
 
@@ -61,7 +59,7 @@ def _block(rows: int, columns: int, place: int) -> IntArray:
 
 
 def _crossing(disparity: Disparity, host: ScoreTable, guest: ScoreTable, *, swapped: bool = False) -> list[int]:
-    """Places in the host at which the gap, monotone in the place, is last on one side of 0 and first on the other."""
+    """Places in the host around the one at which the gap, monotone in the place, is closest to 0."""
     gaps = _gaps_by_place(disparity, host, guest, swapped=swapped)
     best = int(np.argmin(np.abs(gaps)))
     return [place for place in (best - 1, best, best + 1) if 0 <= place <= len(host)]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xorder._table import FloatArray, ScoreTable
+from xorder._table import FloatArray, IntArray, ScoreTable
 from xorder.exceptions import InputError
 
 
@@ -42,28 +42,44 @@ class Disparity:
     def __post_init__(self) -> None:
         matrix = np.array(self.matrix, dtype=np.float64)
         if matrix.shape != (2, 2) or not np.isfinite(matrix).all() or not np.isfinite(self.offset):
-            raise InputError(
-                f"a disparity needs a 2 x 2 matrix and an offset, all finite; got {self.matrix!r}."
-            )
+            raise InputError(f"a disparity needs a 2 x 2 matrix and an offset, all finite; got {self.matrix!r}.")
         part = matrix / 2 if self.a_part is None else np.array(self.a_part, dtype=np.float64)
         for array in (matrix, part):
             array.flags.writeable = False
         object.__setattr__(self, "matrix", matrix)
         object.__setattr__(self, "a_part", part)
 
-    def value(self, a: ScoreTable, b: ScoreTable, b_above: np.ndarray) -> float:
-        """Return the gap of the interleaving in which ``b_above[i]`` scores of b precede score i of a."""
-        return self.offset + float(np.sum(self.matrix * pair_masses(a, b, b_above)))
+    def value(self, pairs: FloatArray) -> float:
+        """Return the gap, given the mass of pairs with the member of a above, by class as in ``matrix``."""
+        return self.offset + float(np.sum(self.matrix * pairs))
 
 
-def pair_masses(a: ScoreTable, b: ScoreTable, b_above: np.ndarray) -> FloatArray:
-    """Mass of the pairs with the member of a above, by class of a (rows) and of b (columns)."""
-    return np.array(
-        [
-            [float(own @ _remaining(other)[b_above]) for other in (b.positive, b.negative)]
-            for own in (a.positive, a.negative)
-        ]
-    )
+def pairs_of_ordering(a: ScoreTable, b: ScoreTable, b_above: IntArray) -> FloatArray:
+    """Mass of the pairs with the member of a above, where ``b_above[i]`` scores of b precede score i of a."""
+    return _pairs(a, [remaining(mass)[b_above] for mass in (b.positive, b.negative)])
+
+
+def pairs_of_scores(a: ScoreTable, b: ScoreTable) -> FloatArray:
+    """Mass of the pairs with the member of a above, as the scores stand; equal scores count one half."""
+    first = np.searchsorted(-b.score, -a.score)
+    past = first + ((first < len(b)) & (b.score[np.minimum(first, len(b) - 1)] == a.score))
+    left = [remaining(mass) for mass in (b.positive, b.negative)]
+    return _pairs(a, [0.5 * (mass[first] + mass[past]) for mass in left])
+
+
+def as_scored(a: ScoreTable, b: ScoreTable, metric: str | Disparity) -> tuple[float, float]:
+    """AUC and signed disparity of two groups as their scores stand."""
+    pairs = pairs_of_scores(a, b)
+    return auc_as_pairs(a, b).value(pairs), check_disparity(metric, a, b).value(pairs)
+
+
+def remaining(mass: FloatArray) -> FloatArray:
+    """Mass left after the first j scores, for j from none to all."""
+    return np.append(np.cumsum(mass[::-1])[::-1], 0.0)
+
+
+def _pairs(a: ScoreTable, outranked: list[FloatArray]) -> FloatArray:
+    return np.array([[float(own @ other) for other in outranked] for own in (a.positive, a.negative)])
 
 
 def auc_as_pairs(a: ScoreTable, b: ScoreTable) -> Disparity:
@@ -82,9 +98,7 @@ def auc_as_pairs(a: ScoreTable, b: ScoreTable) -> Disparity:
 def xauc_disparity(a: ScoreTable, b: ScoreTable) -> Disparity:
     """xAUC(a, b) - xAUC(b, a)."""
     up, down = 1 / (a.n1 * b.n0), 1 / (a.n0 * b.n1)
-    return Disparity(
-        np.array([[0.0, up], [down, 0.0]]), -1.0, a_part=np.array([[0.0, up], [0.0, 0.0]]), name="xauc"
-    )
+    return Disparity(np.array([[0.0, up], [down, 0.0]]), -1.0, a_part=np.array([[0.0, up], [0.0, 0.0]]), name="xauc")
 
 
 def prf_disparity(a: ScoreTable, b: ScoreTable) -> Disparity:
@@ -121,8 +135,3 @@ def check_disparity(metric: str | Disparity, a: ScoreTable, b: ScoreTable) -> Di
     if metric not in DISPARITIES:
         raise InputError(f"metric must be one of {', '.join(DISPARITIES)}, or a Disparity; got {metric!r}.")
     return DISPARITIES[metric](a, b)
-
-
-def _remaining(mass: FloatArray) -> FloatArray:
-    """Mass left after the first j scores, for j from none to all."""
-    return np.append(np.cumsum(mass[::-1])[::-1], 0.0)

@@ -37,9 +37,7 @@ def _sweep(rule: Ledgers, tradeoff: float, rows: int, columns: int) -> list[NDAr
     s, t = np.full(rows + 2, _NEVER), np.zeros(columns + 2)
     s[rows] = 0.0
     s_from_a, t_from_a = ([(np.append(m[::-1], 0.0), left) for m, left in ledger] for ledger in rule.from_a)
-    s_from_b, t_from_b = (
-        [(np.append(0.0, m), _reversed(left)) for m, left in ledger] for ledger in rule.from_b
-    )
+    s_from_b, t_from_b = ([(np.append(0.0, m), _reversed(left)) for m, left in ledger] for ledger in rule.from_b)
     # Values are in units of one pair of the AUC.
     s_factor, t_factor, start = (tradeoff / rule.auc[0] * factor for factor in (*rule.disparity, rule.start))
     both = rule.auc[1] != 0

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from xorder._table import FloatArray, ScoreTable
-from xorder.ordering.disparity import Disparity, auc_as_pairs
+from xorder.ordering.disparity import Disparity, auc_as_pairs, remaining
 
 Products = list[tuple[FloatArray, FloatArray | None]]
 """Credit of placing score i when j scores of the other group are placed: the sum of first[i] * second[j].
@@ -75,7 +75,7 @@ def _products(part: FloatArray, placed: ScoreTable, other: ScoreTable, own: floa
 
     ``part`` is the worth of a pair, by class of the placed (rows) and of the other (columns).
     """
-    left = [np.append(np.cumsum(mass[::-1])[::-1], 0.0) for mass in (other.positive, other.negative)]
+    left = [remaining(mass) for mass in (other.positive, other.negative)]
     rows = list(zip((placed.positive, placed.negative), part, strict=True))
     if np.array_equal(part[0], part[1]):
         rows = [(placed.mass, part[0])]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from xorder._table import IntArray, ScoreTable
-from xorder.ordering.disparity import Disparity, auc_as_pairs
+from xorder.ordering.disparity import Disparity, auc_as_pairs, pairs_of_ordering
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +54,7 @@ class Ordering:
         """Measure an interleaving and wrap it up."""
         path = np.asarray(b_above, dtype=np.int64)
         path.flags.writeable = False
+        pairs = pairs_of_ordering(a, b, path)
         return cls(
             a=a,
             b=b,
@@ -61,7 +62,7 @@ class Ordering:
             metric=disparity.name,
             solver=solver,
             tradeoff=tradeoff,
-            auc=auc_as_pairs(a, b).value(a, b, path),
-            disparity=disparity.value(a, b, path),
+            auc=auc_as_pairs(a, b).value(pairs),
+            disparity=disparity.value(pairs),
             bound=bound,
         )

@@ -1,0 +1,225 @@
+"""The command line: parse, call one public function, print."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from xorder import __version__
+from xorder.demo import run_demo
+from xorder.engines import add_column, read_rows
+from xorder.estimators import XOrder, load
+from xorder.exceptions import InputError, XorderError, XorderWarning
+from xorder.metrics import audit
+from xorder.ordering import DISPARITIES, SOLVERS
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return 0, or 2 with one line on standard error for what the user got wrong."""
+    options = _parser().parse_args(arguments)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", XorderWarning)
+        warnings.showwarning = _show_warning
+        try:
+            options.run(options)
+            sys.stdout.flush()
+        except XorderError as error:
+            return _complain(str(error))
+        except BrokenPipeError:
+            # Whoever reads our output has had enough; keep the interpreter from complaining at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except OSError as error:
+            return _complain(f"{error.filename or 'output'}: {error.strerror or error}.")
+        except MemoryError:
+            return _complain("out of memory: the file is too large to be read as a whole here.")
+        except KeyboardInterrupt:
+            return 130
+    return 0
+
+
+def _audit(options: argparse.Namespace) -> None:
+    rows = _rows(options)
+    result = audit(
+        rows.y_true,
+        rows.y_score,
+        sensitive_features=rows.groups,
+        sample_weight=rows.sample_weight,
+        confidence=options.confidence,
+        weights_are=options.weights_are,
+    )
+    _print(result.to_dict() if options.json else str(result))
+
+
+def _fit(options: argparse.Namespace) -> None:
+    if options.tradeoff is not None and options.max_disparity is not None:
+        raise InputError("give --tradeoff or --max-disparity, not both.")
+    if not options.force and os.path.exists(options.output):  # noqa: PTH110
+        raise InputError(f"{options.output} exists already; choose another name, or replace it with --force.")
+    rows = _rows(options)
+    repair = XOrder(
+        metric=options.metric,
+        tradeoff=options.tradeoff,
+        max_disparity=options.max_disparity or 0.0,
+        solver=options.solver,
+        adjust=options.adjust,
+    )
+    repair.fit(rows.y_score, rows.y_true, sensitive_features=rows.groups, sample_weight=rows.sample_weight)
+    repair.save(options.output, overwrite=options.force)
+    _print(repair.summary() | {"map": options.output} if options.json else f"{repair.report()}\nWrote {options.output}")
+
+
+def _apply(options: argparse.Namespace) -> None:
+    repair = load(options.map)
+    if repair.transfer == "rank":
+        raise InputError(
+            f"{options.map} adjusts by rank in a batch, which a file read in parts has not; fit without it."
+        )
+    # In files groups are text; maps learnt in Python may have other labels, matched by how they are written.
+    labels = {str(group): group for group in repair.maps_}
+
+    def adjust(scores: Any, groups: Any) -> Any:
+        known = np.empty(len(groups), dtype=object)
+        known[:] = [labels.get(group, group) for group in groups]
+        return repair.transform(scores, sensitive_features=known)
+
+    rows = add_column(
+        options.file,
+        options.output,
+        score=options.score,
+        group=options.group,
+        into=options.into,
+        transform=adjust,
+        overwrite=options.force,
+        encoding=options.encoding,
+    )
+    done = {"rows": rows, "column": options.into, "output": options.output}
+    _print(done if options.json else f"Wrote {rows:,} rows to {options.output}; the new column is {options.into!r}.")
+
+
+def _demo(options: argparse.Namespace) -> None:
+    result = run_demo(options.out, n_samples=options.rows, seed=options.seed, overwrite=options.force)
+    first = next(iter(result.audits.values()))
+    files = "\n".join(f"  {path}\n      {what}" for path, what in result.files.items())
+    notes = "".join(f"\n{note}" for note in result.notes)
+    _print(
+        "A simulated population of two groups whose risks are alike. The score reads group B too low.\n\n"
+        f"THE SCORE AS IT WAS\n{first}\n\nTHE REPAIR\n{result.repair.report()}\n\n"
+        f"BEFORE AND AFTER\n{result.table()}\n\nFiles to look at:\n{files}{notes}"
+    )
+
+
+def _rows(options: argparse.Namespace) -> Any:
+    return read_rows(
+        options.file,
+        score=options.score,
+        group=options.group,
+        label=options.label,
+        weight=options.weight,
+        positive=options.positive,
+        encoding=options.encoding,
+    )
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, as all other errors do."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: error: {message} (see '{self.prog} --help')\n")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="xorder",
+        description="Audit how fairly a risk score ranks people of different groups, and repair it after the fact.",
+    )
+    parser.add_argument("--version", action="version", version=f"xorder {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=_Parser)
+
+    command = _command(commands, "audit", _audit, "measure how a score ranks each group")
+    _add_input(command, labelled=True)
+    command.add_argument("--confidence", type=float, default=0.95, help="of the intervals (default 0.95)")
+    command.add_argument(
+        "--weights-are",
+        choices=("counts", "sampling"),
+        default="counts",
+        help="counts: a row of weight 2 is two rows; sampling: weights correct for how rows were drawn",
+    )
+
+    command = _command(commands, "fit", _fit, "learn how to adjust the scores, and save it")
+    _add_input(command, labelled=True)
+    _add_output(command, "MAP", "where to write the learnt map (JSON)")
+    command.add_argument("--metric", choices=tuple(DISPARITIES), default="xauc", help="the gap to close (default xauc)")
+    command.add_argument("--max-disparity", type=float, metavar="GAP", help="largest gap wanted (default 0)")
+    command.add_argument("--tradeoff", type=float, help="instead: points of AUC worth giving for a point of the gap")
+    defaults = XOrder().get_params()
+    command.add_argument("--solver", choices=tuple(SOLVERS), default=defaults["solver"])
+    command.add_argument(
+        "--adjust",
+        metavar="GROUP",
+        default=defaults["adjust"],
+        help="group whose scores move (default: the disadvantaged)",
+    )
+
+    command = _command(commands, "apply", _apply, "adjust the scores of a file with a saved map")
+    _add_input(command, labelled=False)
+    command.add_argument("--map", required=True, metavar="MAP", help="what 'xorder fit' wrote")
+    _add_output(command, "OUT", "where to write the file with the adjusted scores")
+    command.add_argument(
+        "--into", default="adjusted", metavar="COLUMN", help="name of the new column (default adjusted)"
+    )
+
+    command = commands.add_parser("demo", help="show it all on a simulated population", description=run_demo.__doc__)
+    command.set_defaults(run=_demo)
+    command.add_argument("--out", default="xorder-demo", metavar="FOLDER", help="for the files (default xorder-demo)")
+    command.add_argument("--rows", type=int, default=4000, help="people in each sample (default 4000)")
+    command.add_argument("--seed", type=int, default=0, help="of the simulation (default 0)")
+    command.add_argument("--force", action="store_true", help="replace files of an earlier demo")
+    return parser
+
+
+def _command(commands: Any, name: str, run: Any, summary: str) -> argparse.ArgumentParser:
+    command: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=summary)
+    command.set_defaults(run=run)
+    command.add_argument("--json", action="store_true", help="print JSON instead of text")
+    return command
+
+
+def _add_input(command: argparse.ArgumentParser, *, labelled: bool) -> None:
+    command.add_argument("file", metavar="FILE", help="csv, csv.gz or parquet")
+    command.add_argument("--score", required=True, metavar="COLUMN", help="the score; higher ranks higher")
+    command.add_argument("--group", required=True, metavar="COLUMN", help="the group of each row")
+    if labelled:
+        command.add_argument("--label", required=True, metavar="COLUMN", help="the outcome, 0 or 1")
+        command.add_argument("--positive", metavar="VALUE", help="value of the outcome that counts as 1")
+        command.add_argument("--weight", metavar="COLUMN", help="weight of each row")
+    command.add_argument("--encoding", default="utf-8", help="of csv files (default utf-8)")
+
+
+def _add_output(command: argparse.ArgumentParser, metavar: str, what: str) -> None:
+    command.add_argument("-o", "--output", required=True, metavar=metavar, help=what)
+    command.add_argument("--force", action="store_true", help="replace the output if it exists")
+
+
+def _print(what: str | dict[str, Any]) -> None:
+    print(what if isinstance(what, str) else json.dumps(what, indent=2, allow_nan=False))
+
+
+def _complain(message: str) -> int:
+    print("xorder: error: " + " ".join(message.split()), file=sys.stderr)
+    return 2
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    if issubclass(category, XorderWarning):
+        print("xorder: warning: " + " ".join(str(message).split()), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

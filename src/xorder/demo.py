@@ -1,0 +1,129 @@
+"""The demonstration: a biased score, audited, repaired, and checked on people the repair has not seen."""
+
+from __future__ import annotations
+
+import csv
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xorder._atomic import atomic_path
+from xorder.datasets import Population, simulate_population
+from xorder.engines import add_column
+from xorder.estimators import XOrder
+from xorder.exceptions import InputError, MissingExtraError
+from xorder.metrics import Audit, audit
+from xorder.ordering import order
+from xorder.plotting import TradeoffDisplay
+
+_TRADEOFFS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """What the demonstration found and wrote."""
+
+    audits: dict[str, Audit]
+    repair: XOrder
+    files: dict[Path, str]
+    notes: list[str]
+
+    def table(self) -> str:
+        """Lay out AUC and gaps, before and after, for both samples."""
+        lines = [f"{'':<32}  {'AUC':>6}  {'xAUC gap':>8}  {'95 % interval':^18}  {'PRF gap':>8}"]
+        for name, result in self.audits.items():
+            xauc, prf = result.gap("xauc"), result.gap("prf")
+            ends = f"[{xauc.interval[0]:+.3f}, {xauc.interval[1]:+.3f}]"
+            lines.append(f"{name:<32}  {result.auc:>6.3f}  {xauc.value:>+8.3f}  {ends:^18}  {prf.value:>+8.3f}")
+        return "\n".join(lines)
+
+
+def run_demo(folder: str | os.PathLike[str], *, n_samples: int = 4000, seed: int = 0, overwrite: bool = False) -> Demo:
+    """Simulate two samples of people, learn a repair on the first, apply it to the second; write all to ``folder``."""
+    out = Path(folder)
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out} is a file; name a folder for the demo's files.")
+    if out.is_dir() and any(out.iterdir()) and not overwrite:
+        raise InputError(f"{out} exists and is not empty; choose another folder, or allow replacing (--force).")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot create the folder {out}: {error.strerror or error}.") from error
+    known = simulate_population(n_samples, random_state=seed)
+    new = simulate_population(n_samples, random_state=seed + 1)
+    _write_people(out / "people.csv", known)
+    _write_people(out / "new_people.csv", new)
+    repair = XOrder().fit(known.y_score, known.y_true, sensitive_features=known.group)
+    repair.save(out / "map.json")
+
+    def adjust(scores: Any, groups: Any) -> Any:
+        return repair.transform(scores, sensitive_features=groups)
+
+    files = {
+        out / "people.csv": "the people the repair was learnt on: id, group, outcome, score",
+        out / "new_people.csv": "other people, for a fair test",
+        out / "map.json": "the repair: which score of which group becomes which",
+    }
+    for name, source in (("adjusted.csv", "people.csv"), ("new_adjusted.csv", "new_people.csv")):
+        add_column(
+            out / source,
+            out / name,
+            score="score",
+            group="group",
+            into="adjusted",
+            transform=adjust,
+            overwrite=True,
+        )
+        files[out / name] = f"{source} with one more column, the adjusted score"
+    audits = {}
+    for name, people in (("learnt on", known), ("new people", new)):
+        audits[f"{name}, score as it was"] = audit(people.y_true, people.y_score, sensitive_features=people.group)
+        adjusted = adjust(people.y_score, people.group)
+        audits[f"{name}, score adjusted"] = audit(people.y_true, adjusted, sensitive_features=people.group)
+    display = _tradeoff(repair)
+    _write_columns(out / "tradeoff.csv", {"disparity": display.disparity.tolist(), "auc": display.auc.tolist()})
+    files[out / "tradeoff.csv"] = "AUC and xAUC gap for rising tradeoffs"
+    notes = []
+    try:
+        with atomic_path(out / "tradeoff.png") as temporary:
+            display.plot().figure_.savefig(temporary, format="png", dpi=150)
+        files[out / "tradeoff.png"] = "the same as a picture"
+    except MissingExtraError as error:
+        notes.append(f"tradeoff.png was left out. {error}")
+    return Demo(audits, repair, files, notes)
+
+
+def _tradeoff(repair: XOrder) -> TradeoffDisplay:
+    found = repair.ordering_
+    curve = [order(found.a, found.b, metric=repair.metric, tradeoff=tradeoff, solver="dp") for tradeoff in _TRADEOFFS]
+    return TradeoffDisplay(
+        np.array([point.disparity for point in curve]),
+        np.array([point.auc for point in curve]),
+        metric=repair.metric,
+        curve_name="rising tradeoff",
+        points={
+            "score as it was": (repair.disparity_before_, repair.auc_before_),
+            "score adjusted": (found.disparity, found.auc),
+        },
+        pair=(repair.reference_, repair.moved_),
+    )
+
+
+def _write_people(path: Path, people: Population) -> None:
+    columns = {
+        "id": range(1, people.y_true.size + 1),
+        "group": people.group.tolist(),
+        "outcome": people.y_true.tolist(),
+        "score": people.y_score.tolist(),
+    }
+    _write_columns(path, columns)
+
+
+def _write_columns(path: Path, columns: dict[str, Any]) -> None:
+    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
