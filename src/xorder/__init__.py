@@ -4,7 +4,7 @@ from xorder import datasets, exceptions, metrics
 from xorder._table import ScoreTable
 from xorder.estimators import XOrder, load
 from xorder.metrics import Audit, Gap, audit
-from xorder.ordering import Disparity, Ordering, order
+from xorder.ordering import Disparity, Frontier, Ordering, frontier, order
 from xorder.transfer import ScoreMap
 
 __version__ = "0.1.0"
@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Audit",
     "Disparity",
+    "Frontier",
     "Gap",
     "Ordering",
     "ScoreMap",
@@ -20,6 +21,7 @@ __all__ = [
     "audit",
     "datasets",
     "exceptions",
+    "frontier",
     "load",
     "metrics",
     "order",

@@ -87,6 +87,9 @@ def check_groups(sensitive_features: Any, rows: int) -> Iterator[tuple[Hashable,
     """Yield each group, in sorted order, with the mask of its rows."""
     name = "sensitive_features"
     values = _column(sensitive_features, name)
+    if values.dtype.kind in "US" and isinstance(sensitive_features, list | tuple):
+        # Of a list of mixed values numpy makes text: of 1 '1', and of nan, which is no group, 'nan'.
+        values = np.asarray(sensitive_features, dtype=object)
     if values.ndim == 2:
         raise InputError(
             f"{name} must be one column; got shape {values.shape}. "
@@ -163,6 +166,8 @@ def _column(values: Any, name: str) -> NDArray[Any]:
         column = np.asarray(values)
     except Exception as error:
         raise InputError(f"{name} must be a column of values; got {type(values).__name__} ({error}).") from error
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise InputError(f"{name} must have a value in each row; some are masked. Remove or complete these rows.")
     if np.iscomplexobj(column):
         raise InputError(f"{name} must hold real values; got complex ones.")
     return column

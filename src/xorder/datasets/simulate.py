@@ -38,7 +38,7 @@ def simulate_population(
 
     >>> people = simulate_population(4, random_state=1)
     >>> people.y_score.round(3), people.y_true, people.group
-    (array([0.299, 0.569, 0.33 , 0.018]), array([0, 1, 1, 0], dtype=int8), array(['A', 'A', 'B', 'A'], dtype='<U1'))
+    (array([0.516, 0.402, 0.036, 0.528]), array([1, 1, 0, 0], dtype=int8), array(['A', 'A', 'B', 'A'], dtype='<U1'))
     """
     if n_samples < 1 or not 0 <= share_b <= 1:
         raise InputError(f"n_samples must be at least 1 and share_b between 0 and 1; got {n_samples} and {share_b}.")

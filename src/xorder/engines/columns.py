@@ -54,15 +54,14 @@ class Batch(Protocol):
         """Return one cell as text, ``None`` if it is missing."""
 
 
-def find_columns(path: Path, header: Sequence[str], wanted: Iterable[str]) -> dict[str, int]:
-    """Return where the wanted columns stand in the header; each must be there exactly once."""
+def check_columns(path: Path, header: Sequence[str], wanted: Iterable[str]) -> None:
+    """See that each of the wanted columns is there exactly once."""
     for name in wanted:
         count = header.count(name)
         if count > 1:
             raise InputError(f"{path} has {count} columns named {name!r}; rename all but one of them.")
         if not count:
             raise InputError(f"{path} has no column {name!r}; {_hint(name, header)}")
-    return {name: header.index(name) for name in wanted}
 
 
 def check_new_column(path: Path, header: Sequence[str], name: str) -> None:

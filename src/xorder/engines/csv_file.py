@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 
-from xorder.engines.columns import CodeArray, Codes, FloatArray, check_new_column, find_columns
+from xorder.engines.columns import CodeArray, Codes, FloatArray, check_columns, check_new_column
 from xorder.engines.csv_text import BOM, check_round_trip, open_for_writing, read_blocks, resolve_encoding
 from xorder.exceptions import InputError
 
@@ -25,19 +26,24 @@ _QUOTES = "Close the quote that opens there, and write a quote inside a quoted f
 
 @dataclass(frozen=True, slots=True)
 class CsvBatch:
-    """Records of a csv file and the raw lines they were read from; blank lines have no record."""
+    """The wanted cells of some records of a csv file, column by column, and the raw lines they were read from.
+
+    Record ``i`` takes the lines from ``starts[i]`` up to, not including, ``ends[i]``; blank lines have no record.
+    """
 
     path: Path
-    columns: dict[str, int]
-    records: list[list[str]]
+    cells: dict[str, list[str]]
     lines: list[str]
     starts: list[int]
     ends: list[int]
     first_line: int
 
+    def __len__(self) -> int:
+        return len(self.ends)
+
     def floats(self, column: str) -> FloatArray:
         """Return the column as numbers, NaN where a cell is not one."""
-        texts = self._texts(column)
+        texts = self.cells[column]
         # float() reads 1_000 as a number, which no writer of csv files means.
         if "_" not in "".join(texts):
             try:
@@ -48,7 +54,7 @@ class CsvBatch:
 
     def encode(self, column: str, codes: Codes) -> CodeArray:
         """Return the column as numbers of its texts in ``codes``."""
-        return np.fromiter(map(codes.__getitem__, self._texts(column)), np.int32, count=len(self.records))
+        return np.fromiter(map(codes.__getitem__, self.cells[column]), np.int32, count=len(self))
 
     def place(self, row: int) -> str:
         """Name the line on which the record starts, as an editor counts them."""
@@ -56,7 +62,7 @@ class CsvBatch:
 
     def cell(self, column: str, row: int) -> str | None:
         """Return one cell as written."""
-        return self.records[row][self.columns[column]]
+        return self.cells[column][row]
 
     def with_column(self, delimiter: str, values: FloatArray) -> str:
         """Return the raw text with a number added to each record, ahead of its line end."""
@@ -64,10 +70,6 @@ class CsvBatch:
         for end, value in zip(self.ends, values.tolist(), strict=True):
             lines[end - 1] = _append(lines[end - 1], f"{delimiter}{value!r}")
         return "".join(lines)
-
-    def _texts(self, column: str) -> list[str]:
-        index = self.columns[column]
-        return [record[index] for record in self.records]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,8 @@ def read_csv(path: Path, wanted: Sequence[str], encoding: str) -> Iterator[CsvBa
     """Yield the records of a csv file in batches; memory does not grow with the file."""
     with closing(read_blocks(path, resolve_encoding(path, encoding))) as blocks:
         header, lines = _read_header(path, blocks)
-        yield from _batches(path, header, find_columns(path, header.names, wanted), lines, blocks)
+        check_columns(path, header.names, wanted)
+        yield from _batches(path, header, wanted, lines, blocks)
 
 
 def write_csv(
@@ -106,15 +109,15 @@ def write_csv(
             into.encode(encoding)
         except UnicodeEncodeError as error:
             raise InputError(f"the column name {into!r} cannot be written in {encoding}; choose another.") from error
-        columns = find_columns(path, header.names, wanted)
+        check_columns(path, header.names, wanted)
         title = header.delimiter + _quote(into, header.delimiter)
         rows = 0
         with open_for_writing(temporary, encoding, compress=compress) as file:
             file.write("".join(header.lines[:-1]) + _append(header.lines[-1], title))
-            for batch in _batches(path, header, columns, lines, blocks):
-                values = compute(batch) if batch.records else np.empty(0)
+            for batch in _batches(path, header, wanted, lines, blocks):
+                values = compute(batch) if len(batch) else np.empty(0)
                 file.write(batch.with_column(header.delimiter, values))
-                rows += len(batch.records)
+                rows += len(batch)
     return rows
 
 
@@ -150,61 +153,61 @@ def _read_header(path: Path, blocks: Iterator[list[str]]) -> tuple[_Header, list
 
 
 def _batches(
-    path: Path, header: _Header, columns: dict[str, int], lines: list[str], blocks: Iterator[list[str]]
+    path: Path, header: _Header, wanted: Sequence[str], lines: list[str], blocks: Iterator[list[str]]
 ) -> Iterator[CsvBatch]:
     """Parse the lines block by block; a record cut off by the end of a block waits for the next one."""
     first = len(header.lines) + 1
-    wanted = 1
+    blocks_wanted = 1
     while lines := lines or next(blocks, []):
-        batch, used, error = _parse(path, header.delimiter, columns, lines, first)
-        _check_widths(batch, len(header.names))
+        batch, error = _parse(path, header, wanted, lines, first)
+        used = len(batch.lines)
         if used:
             yield batch
         first += used
         lines = lines[used:]
         if error:
             # Twice as much each time, so that a long record is not parsed over and over.
-            wanted = 1 if used else 2 * wanted
-            more = list(islice(blocks, wanted)) if str(error) == _CUT_OFF else []
+            blocks_wanted = 1 if used else 2 * blocks_wanted
+            more = list(islice(blocks, blocks_wanted)) if error == _CUT_OFF else []
             if not more:
-                raise InputError(f"{path}, line {first}: {_explain(error)}") from error
+                raise InputError(f"{path}, line {first}: {_explain(error)}")
             lines.extend(chain.from_iterable(more))
 
 
 def _parse(
-    path: Path, delimiter: str, columns: dict[str, int], lines: list[str], first: int
-) -> tuple[CsvBatch, int, csv.Error | None]:
-    """Parse the whole records; return them, the number of lines they take, and what stopped the parser."""
-    records: list[list[str]] = []
+    path: Path, header: _Header, wanted: Sequence[str], lines: list[str], first: int
+) -> tuple[CsvBatch, str | None]:
+    """Parse records up to the end of the lines or to the first that cannot be used; say what is wrong with it."""
+    width = len(header.names)
+    pick = itemgetter(*map(header.names.index, wanted))
+    # One flat list of cells: a list per record, kept, would make the garbage collector go over all of them.
+    flat: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
     used, stopped = 0, None
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    reader = csv.reader(lines, delimiter=header.delimiter, strict=True)
     try:
         with _long_fields():
             for record in reader:
-                if record:
-                    records.append(record)
+                if len(record) == width:
+                    flat.extend(pick(record))
                     starts.append(used)
                     ends.append(reader.line_num)
+                elif record:
+                    stopped = f"{len(record)} fields, but the header has {width}"
+                    break
                 used = reader.line_num
     except csv.Error as error:
-        stopped = error
-    return CsvBatch(path, columns, records, lines[:used], starts, ends, first), used, stopped
+        stopped = str(error)
+    cells = {name: flat[number :: len(wanted)] for number, name in enumerate(wanted)}
+    return CsvBatch(path, cells, lines[:used], starts, ends, first), stopped
 
 
-def _check_widths(batch: CsvBatch, width: int) -> None:
-    if set(map(len, batch.records)) <= {width}:
-        return
-    row = next(number for number, record in enumerate(batch.records) if len(record) != width)
-    raise InputError(
-        f"{batch.path}, {batch.place(row)}: {len(batch.records[row])} fields, but the header has {width}. "
-        "Check the delimiters and quotes of this line."
-    )
-
-
-def _explain(error: csv.Error) -> str:
-    if "field limit" in str(error):
+def _explain(error: str) -> str:
+    """Tell in the user's words what is wrong with the record at which the parser stopped."""
+    if "fields" in error:
+        return f"{error}. Check the delimiters and quotes of this line."
+    if "field limit" in error:
         return (
             f"the record that starts here has a field of more than {_LONGEST_FIELD >> 20} MiB. "
             "If its quote is never closed, close it; else shorten the field."

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from xorder._optional import import_optional
-from xorder.engines.columns import CodeArray, Codes, FloatArray, check_new_column, find_columns
+from xorder.engines.columns import CodeArray, Codes, FloatArray, check_columns, check_new_column
 from xorder.exceptions import InputError
 
 _BATCH_BYTES = 32 << 20
@@ -80,7 +80,7 @@ class ParquetBatch:
 def read_parquet(path: Path, wanted: Sequence[str]) -> Iterator[ParquetBatch]:
     """Yield the rows of a parquet file in batches, the wanted columns only."""
     with _open(path) as (file, names):
-        find_columns(path, names, wanted)
+        check_columns(path, names, wanted)
         yield from _batches(path, file, list(dict.fromkeys(wanted)))
 
 
@@ -97,7 +97,7 @@ def write_parquet(
     rows = 0
     with _open(path) as (file, names):
         check_new_column(path, names, into)
-        find_columns(path, names, wanted)
+        check_columns(path, names, wanted)
         schema = file.schema_arrow.append(pa.field(into, pa.float64()))
         batches = _batches(path, file, None)
         # Once a batch was read, the metadata is sound: asked for it before, pyarrow may abort on a damaged file.

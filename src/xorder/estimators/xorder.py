@@ -36,7 +36,7 @@ class XOrder(BaseEstimator):
         Points of AUC worth giving for one point of the gap (the paper's lambda). Instead of ``max_disparity``.
     max_disparity : float
         Largest gap wanted on the training sample, met at the smallest cost in AUC that the solver finds.
-    solver : {"dp", "greedy", "insertion"}
+    solver : {"frontier", "dp", "greedy", "insertion"}
         How the groups are interleaved; see :func:`xorder.order`.
     transfer : {"interpolate", "rank"}
         How new scores are adjusted: by straight lines between the training scores, or, as the original code
@@ -55,6 +55,7 @@ class XOrder(BaseEstimator):
     ordering_ : Ordering of the training scores, reference first
     auc_before_, disparity_before_ : of the training sample as it was; disparities are reference minus moved
     auc_, disparity_ : of the training sample after adjustment
+    bound_, gap_ : what no ordering's objective exceeds, and how far below it this one is at most, in AUC
 
     Examples
     --------
@@ -77,7 +78,7 @@ class XOrder(BaseEstimator):
         metric: str = "xauc",
         tradeoff: float | None = None,
         max_disparity: float = 0.0,
-        solver: str = "dp",
+        solver: str = "frontier",
         transfer: str = "interpolate",
         adjust: Hashable = DISADVANTAGED,
     ) -> None:
@@ -103,7 +104,7 @@ class XOrder(BaseEstimator):
             )
         learnt = spaced_map(reference.score, moved.score, found.b_above)
         adjusted = ScoreTable(learnt.apply(moved.score), moved.positive, moved.negative)
-        self.ordering_ = found
+        self.ordering_, self.bound_, self.gap_ = found, found.bound, found.gap
         self.auc_before_, self.disparity_before_ = as_scored(reference, moved, self.metric)
         self.auc_, self.disparity_ = as_scored(reference, adjusted, self.metric)
         if self.transfer == "rank":
@@ -150,7 +151,8 @@ class XOrder(BaseEstimator):
             f"Scores of group {self.moved_} are adjusted; those of group {self.reference_} stay as they are.\n"
             f"{self.metric} gap  {self.disparity_before_:+.4f} -> {self.disparity_:+.4f}   "
             f"({self.reference_} minus {self.moved_}, on the sample learnt from)\n"
-            f"AUC       {self.auc_before_:.4f} -> {self.auc_:.4f}"
+            f"AUC       {self.auc_before_:.4f} -> {self.auc_:.4f}   "
+            f"(within {_rounded_up(self.gap_)} AUC of the best possible at this gap, with the order kept in each group)"
         )
 
     def __sklearn_tags__(self) -> Any:
@@ -181,6 +183,16 @@ class XOrder(BaseEstimator):
         return (second, first) if moved == first else (first, second)
 
     def _check_achieved(self) -> None:
+        if self.tradeoff is None and 0 < self.max_disparity < abs(self.ordering_.disparity):
+            warnings.warn(
+                f"max_disparity {self.max_disparity:g} cannot be met on this sample by solver {self.solver!r}; the "
+                f"gap is {self.ordering_.disparity:+.4g}.",
+                XorderWarning,
+                stacklevel=3,
+            )
+        self._check_room()
+
+    def _check_room(self) -> None:
         """Say so where the scores cannot carry the ordering, e.g. no number fits above a reference score of 1."""
         wanted = self.ordering_
         if max(abs(wanted.auc - self.auc_), abs(wanted.disparity - self.disparity_)) > 1e-6:
@@ -190,7 +202,7 @@ class XOrder(BaseEstimator):
                 f"{self.auc_:.4f} instead of {wanted.auc:.4f}, the gap {self.disparity_:+.4f} instead of "
                 f"{wanted.disparity:+.4f}.",
                 XorderWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
 
@@ -202,6 +214,8 @@ _SUMMARY = {
     "auc_after": "auc_",
     "disparity_before": "disparity_before_",
     "disparity_after": "disparity_",
+    "bound": "bound_",
+    "gap": "gap_",
 }
 """What a saved map tells of its training sample, and the attribute that holds it."""
 
@@ -218,3 +232,11 @@ def load(path: str | os.PathLike[str]) -> XOrder:
     for name, attribute in _SUMMARY.items():
         setattr(repair, attribute, summary[name])
     return repair
+
+
+def _rounded_up(gap: float) -> str:
+    """Two significant digits, never less than the gap itself; plain zero where it is zero."""
+    if gap == 0:
+        return "0"
+    digits = 1 - int(np.floor(np.log10(gap)))
+    return f"{np.ceil(gap * 10.0**digits) / 10.0**digits:.{max(digits, 0)}f}"

@@ -108,7 +108,7 @@ def audit(
     >>> result = audit(people.y_true, people.y_score, sensitive_features=people.group)
     >>> gap = result.gap("xauc")
     >>> gap.pair, round(gap.value, 3), gap.interval[0] > 0
-    (('A', 'B'), 0.273, True)
+    (('A', 'B'), 0.252, True)
     """
     if not 0 < confidence < 1:
         raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}. For 95 % pass 0.95.")
@@ -123,7 +123,8 @@ def audit(
         elif np.any(weight != np.floor(weight)):
             _warn(
                 "sample_weight is not whole, yet read as counts of rows; if the weights come from a sampling "
-                "design, pass weights_are='sampling' for honest intervals"
+                "design, pass weights_are='sampling' for honest intervals",
+                stacklevel=3,
             )
     return audit_tables(tables, squares, confidence=confidence)
 
@@ -140,18 +141,21 @@ def audit_tables(
         raise InputError(f"an audit compares at least two groups; there is only one: {groups[0]!r}.")
     m = moments(list(tables.values()), squares)
     for message in _cautions(groups, m):
-        _warn(message)
+        _warn(message, stacklevel=4)
     overall = auc(m)
     gaps = [
         Gap.from_estimate(metric, (groups[a], groups[b]), estimate(m, a, b), confidence)
         for metric, estimate in GAPS.items()
         for a, b in combinations(range(len(groups)), 2)
     ]
-    flat = sorted({str(gap.pair) for gap in gaps if gap.value == gap.value and np.isnan(gap.stderr)})
-    if flat and not any(_small(m)):
+    small = {group for group, is_small in zip(groups, _small(m), strict=True) if is_small}
+    uncertain = [gap for gap in gaps if np.isfinite(gap.value) and np.isnan(gap.stderr)]
+    flat = sorted({str(gap.pair) for gap in uncertain if small.isdisjoint(gap.pair)})
+    if flat:
         _warn(
             f"placements do not vary between {'; '.join(flat[:5])}: the ranks separate the classes completely or "
-            "not at all, so the sample cannot tell how uncertain the gap is"
+            "not at all, so the sample cannot tell how uncertain the gap is",
+            stacklevel=4,
         )
     return Audit(
         groups=groups,
@@ -186,5 +190,6 @@ def _small(m: Moments) -> list[bool]:
     ]
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message + ".", XorderWarning, stacklevel=4)
+def _warn(message: str, stacklevel: int) -> None:
+    """Warn about the line that called :func:`audit`, which is ``stacklevel`` frames up."""
+    warnings.warn(message + ".", XorderWarning, stacklevel=stacklevel)

@@ -23,7 +23,6 @@ def audit_text(audit: Audit) -> str:
     names = [str(group) for group in audit.groups]
     width = max([5, *map(len, names)])
     low, high = audit.auc_interval
-    percent = f"{audit.confidence:.6g}"
     percent = f"{100 * audit.confidence:.4g} %"
     lines = [f"AUC {_number(audit.auc)}   ({percent} interval {_number(low)} to {_number(high)})", ""]
     lines.append(f"{'group':<{width}}  {'positives':>12}  {'negatives':>12}  {'PRF':>8}")

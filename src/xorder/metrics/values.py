@@ -42,8 +42,9 @@ def prf_by_group(
     """Chance that a positive of each group outranks a negative of any group (pairwise ranking fairness).
 
     >>> groups = ["x", "x", "x", "y", "y", "y"]
-    >>> prf_by_group([1, 0, 0, 1, 1, 0], [0.9, 0.5, 0.1, 0.6, 0.3, 0.2], sensitive_features=groups)
-    {'x': 1.0, 'y': 0.8333333333333334}
+    >>> prf = prf_by_group([1, 0, 0, 1, 1, 0], [0.9, 0.5, 0.1, 0.6, 0.3, 0.2], sensitive_features=groups)
+    >>> {group: round(value, 4) for group, value in prf.items()}
+    {'x': 1.0, 'y': 0.8333}
     """
     tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
     values = prf(moments(list(tables.values())))
@@ -84,7 +85,7 @@ def _difference(
 ) -> float:
     tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
     groups = list(tables)
-    if pair is not None and not set(pair) <= set(groups):
+    if pair is not None and not (len(pair) == 2 and set(pair) <= set(groups)):
         raise InputError(f"pair must name two of the groups {groups}; got {pair!r}.")
     if len(groups) < 2:
         raise InputError(f"a gap needs two groups; sensitive_features holds {groups[0]!r} only.")

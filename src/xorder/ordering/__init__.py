@@ -1,8 +1,19 @@
 """How two groups interleave: disparities, solvers, and the ordering they find."""
 
 from xorder.ordering.disparity import DISPARITIES, Disparity, as_scored
+from xorder.ordering.frontier import Frontier, frontier
 from xorder.ordering.order import SOLVERS, order
 from xorder.ordering.result import Ordering
 from xorder.ordering.target import order_within
 
-__all__ = ["DISPARITIES", "SOLVERS", "Disparity", "Ordering", "as_scored", "order", "order_within"]
+__all__ = [
+    "DISPARITIES",
+    "SOLVERS",
+    "Disparity",
+    "Frontier",
+    "Ordering",
+    "as_scored",
+    "frontier",
+    "order",
+    "order_within",
+]

@@ -6,8 +6,11 @@ import numpy as np
 
 from xorder._table import FloatArray, IntArray, ScoreTable
 from xorder.ordering.disparity import Disparity
-from xorder.ordering.partial import Products, ledgers
+from xorder.ordering.partial import Ledgers, Products, ledgers
 from xorder.ordering.result import Ordering
+
+# Gaps closer than this, relative to what they are the difference of, are equal but for rounding.
+_ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
 
 def solve_greedy(a: ScoreTable, b: ScoreTable, disparity: Disparity, tradeoff: float) -> Ordering:
@@ -24,11 +27,8 @@ def solve_greedy(a: ScoreTable, b: ScoreTable, disparity: Disparity, tradeoff: f
     while i < len(a) and j < len(b):
         after_a = s + _credit(rule.from_a[0], i, j), t + _credit(rule.from_a[1], i, j)
         after_b = s + _credit(rule.from_b[0], j, i), t + _credit(rule.from_b[1], j, i)
-        gap_a, gap_b = (
-            abs(rule.disparity[0] * s_after + rule.disparity[1] * t_after + rule.start)
-            for s_after, t_after in (after_a, after_b)
-        )
-        if gap_b < gap_a:
+        (gap_a, size_a), (gap_b, size_b) = (_gap_half_way(rule, *sums) for sums in (after_a, after_b))
+        if gap_b < gap_a - _ROUNDING * max(size_a, size_b):
             (s, t), j = after_b, j + 1
         else:
             (s, t), b_above[i], i = after_a, j, i + 1
@@ -46,7 +46,15 @@ def solve_insertion(a: ScoreTable, b: ScoreTable, disparity: Disparity, tradeoff
     whole_b_in_a = [_block(len(a), len(b), place) for place in _crossing(disparity, a, b)]
     whole_a_in_b = [np.full(len(a), place) for place in _crossing(disparity, b, a, swapped=True)]
     found = [Ordering.from_path(a, b, path, disparity, tradeoff, "insertion") for path in whole_b_in_a + whole_a_in_b]
-    return min(found, key=lambda ordering: (abs(ordering.disparity), -ordering.auc))
+    size = float(np.sum(np.abs(disparity.matrix) * np.outer([a.n1, a.n0], [b.n1, b.n0]))) + abs(disparity.offset)
+    smallest = min(abs(ordering.disparity) for ordering in found) + _ROUNDING * size
+    return max((o for o in found if abs(o.disparity) <= smallest), key=lambda ordering: ordering.auc)
+
+
+def _gap_half_way(rule: Ledgers, s: float, t: float) -> tuple[float, float]:
+    """Absolute disparity of two running sums, and the size of the terms it is made of."""
+    terms = rule.disparity[0] * s, rule.disparity[1] * t, rule.start
+    return abs(sum(terms)), sum(map(abs, terms))
 
 
 def _credit(products: Products, place: int, other: int) -> float:

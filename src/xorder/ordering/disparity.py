@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -54,7 +55,16 @@ class Disparity:
         return self.offset + float(np.sum(self.matrix * pairs))
 
 
-def pairs_of_ordering(a: ScoreTable, b: ScoreTable, b_above: IntArray) -> FloatArray:
+class Masses(Protocol):
+    """Masses of positives and negatives in ranked entries: scores, or blocks of them."""
+
+    @property
+    def positive(self) -> FloatArray: ...  # noqa: D102
+    @property
+    def negative(self) -> FloatArray: ...  # noqa: D102
+
+
+def pairs_of_ordering(a: Masses, b: Masses, b_above: IntArray) -> FloatArray:
     """Mass of the pairs with the member of a above, where ``b_above[i]`` scores of b precede score i of a."""
     return _pairs(a, [remaining(mass)[b_above] for mass in (b.positive, b.negative)])
 
@@ -78,7 +88,7 @@ def remaining(mass: FloatArray) -> FloatArray:
     return np.append(np.cumsum(mass[::-1])[::-1], 0.0)
 
 
-def _pairs(a: ScoreTable, outranked: list[FloatArray]) -> FloatArray:
+def _pairs(a: Masses, outranked: list[FloatArray]) -> FloatArray:
     return np.array([[float(own @ other) for other in outranked] for own in (a.positive, a.negative)])
 
 

@@ -17,7 +17,8 @@ _NEVER = -1e200
 def solve_dp(a: ScoreTable, b: ScoreTable, disparity: Disparity, tradeoff: float) -> Ordering:
     """Keep one best prefix for each number of scores taken from a and from b, compared half-way.
 
-    A tie between the two ways to reach a cell goes to the one that places b last, as in the original.
+    A tie between the two ways to reach a cell, up to rounding, goes to the one that places b last, as in the
+    original.
 
     Guarantee: the highest AUC at tradeoff 0, a heuristic otherwise. Time proportional to the number of cells
     ``len(a) * len(b)``; memory one bit a cell.
@@ -41,6 +42,11 @@ def _sweep(rule: Ledgers, tradeoff: float, rows: int, columns: int) -> list[NDAr
     # Values are in units of one pair of the AUC.
     s_factor, t_factor, start = (tradeoff / rule.auc[0] * factor for factor in (*rule.disparity, rule.start))
     both = rule.auc[1] != 0
+    s_reach, t_reach = (
+        _reach(from_a) + _reach(from_b) for from_a, from_b in zip(rule.from_a, rule.from_b, strict=True)
+    )
+    # What rounding may add to the value of a prefix: less than this does not make one better than another.
+    slack = 8 * np.finfo(np.float64).eps * (s_reach * (1 + abs(s_factor)) + t_reach * (1 + abs(t_factor)) + abs(start))
     buffers = np.empty((7, min(rows, columns) + 1))
     flags = np.empty((2, min(rows, columns) + 1), dtype=bool)
     choices = [np.empty(0, dtype=np.uint8)]
@@ -69,6 +75,7 @@ def _sweep(rule: Ledgers, tradeoff: float, rows: int, columns: int) -> list[NDAr
             np.subtract(first, value, out=value)
             if both:
                 np.add(value, second, out=value)
+        np.add(value_b, slack, out=value_b)
         np.greater(value_a, value_b, out=a_last)
         np.logical_not(a_last, out=b_last)
         np.copyto(s_stay, s_a, where=a_last)
@@ -89,6 +96,11 @@ def _placed(
         added = mass[mass_at] if left is None else np.multiply(mass[mass_at], left[left_at], out=work)
         sums = np.add(sums, added, out=out)
     return sums
+
+
+def _reach(credit: Products) -> float:
+    """No sum of these credits exceeds this."""
+    return float(sum(np.abs(mass).sum() * (1.0 if left is None else np.abs(left).max()) for mass, left in credit))
 
 
 def _reversed(left: FloatArray | None) -> FloatArray | None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-
-import numpy as np
+from dataclasses import replace
 
 from xorder._table import ScoreTable
 from xorder._validation import check_both_classes
@@ -12,11 +11,18 @@ from xorder.exceptions import InputError
 from xorder.ordering.classics import solve_greedy, solve_insertion
 from xorder.ordering.disparity import Disparity, check_disparity
 from xorder.ordering.dynamic import solve_dp
+from xorder.ordering.frontier import check_tradeoff, solve_frontier, upper_bound
+from xorder.ordering.hull import has_frontier
 from xorder.ordering.result import Ordering
 
 Solver = Callable[[ScoreTable, ScoreTable, Disparity, float], Ordering]
 
-SOLVERS: dict[str, Solver] = {"dp": solve_dp, "greedy": solve_greedy, "insertion": solve_insertion}
+SOLVERS: dict[str, Solver] = {
+    "frontier": solve_frontier,
+    "dp": solve_dp,
+    "greedy": solve_greedy,
+    "insertion": solve_insertion,
+}
 """Every solver has the signature ``(a, b, disparity, tradeoff) -> Ordering``."""
 
 
@@ -26,7 +32,7 @@ def order(
     *,
     metric: str | Disparity = "xauc",
     tradeoff: float = 1.0,
-    solver: str = "dp",
+    solver: str = "frontier",
 ) -> Ordering:
     """Interleave two groups so that ``AUC - tradeoff * |disparity|`` is high.
 
@@ -35,19 +41,22 @@ def order(
     a, b : the tables of the two groups; the disparity is that of a minus that of b.
     metric : ``"xauc"``, ``"prf"``, ``"parity"``, or a :class:`Disparity`.
     tradeoff : points of AUC worth giving for one point of disparity (the paper's lambda).
-    solver : ``"dp"``, the paper's Algorithm 1; ``"greedy"`` or ``"insertion"``, which only look at the disparity.
+    solver : ``"frontier"``, near-linear and certified; ``"dp"``, the paper's Algorithm 1; ``"greedy"`` or
+        ``"insertion"``, which only look at the disparity.
 
     >>> from xorder import ScoreTable
     >>> a = ScoreTable.from_arrays([1, 1, 0], [0.9, 0.7, 0.2])
     >>> b = ScoreTable.from_arrays([1, 0, 0], [0.5, 0.4, 0.3])
     >>> ordering = order(a, b, tradeoff=1.0)
-    >>> ordering.auc, ordering.disparity, ordering.b_above
-    (1.0, 0.0, array([0, 1, 1]))
+    >>> ordering.auc, ordering.disparity, ordering.gap, ordering.b_above
+    (1.0, 0.0, 0.0, array([0, 0, 1]))
     """
     check_both_classes(a, "the first group")
     check_both_classes(b, "the second group")
     if solver not in SOLVERS:
         raise InputError(f"solver must be one of {', '.join(SOLVERS)}; got {solver!r}.")
-    if not (np.isfinite(tradeoff) and tradeoff >= 0):
-        raise InputError(f"tradeoff must be a finite number from 0 up; got {tradeoff!r}.")
-    return SOLVERS[solver](a, b, check_disparity(metric, a, b), float(tradeoff))
+    disparity, tradeoff = check_disparity(metric, a, b), check_tradeoff(tradeoff)
+    found = SOLVERS[solver](a, b, disparity, tradeoff)
+    if solver == "frontier" or not has_frontier(disparity):
+        return found
+    return replace(found, bound=upper_bound(a, b, disparity, tradeoff))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xorder._table import ScoreTable
 from xorder.ordering.disparity import Disparity
+from xorder.ordering.frontier import order_within_frontier
 from xorder.ordering.order import order
 from xorder.ordering.result import Ordering
 
@@ -15,11 +16,13 @@ _BISECTIONS = 6
 def order_within(
     a: ScoreTable, b: ScoreTable, *, metric: str | Disparity, max_disparity: float, solver: str
 ) -> Ordering:
-    """Find an ordering of high AUC with ``|disparity| <= max_disparity`` by searching over tradeoffs.
+    """Find an ordering of high AUC with ``|disparity| <= max_disparity``.
 
-    Of all orderings tried that meet the target the one of highest AUC is returned; if none does, the one of
-    smallest disparity.
+    The frontier has it at once. For other solvers tradeoffs are searched: of all orderings tried that meet the target
+    the one of highest AUC is returned; if none does, the one of smallest disparity.
     """
+    if solver == "frontier":
+        return order_within_frontier(a, b, metric, max_disparity)
     tried: list[Ordering] = []
 
     def meets(tradeoff: float) -> bool:

@@ -1,0 +1,182 @@
+"""The whole trade-off curve, in near-linear time, with a proof of how close to optimal each point is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from xorder._table import FloatArray, IntArray, ScoreTable
+from xorder._validation import check_both_classes
+from xorder.exceptions import InputError
+from xorder.ordering.corridor import search_corridor
+from xorder.ordering.disparity import Disparity, check_disparity
+from xorder.ordering.dynamic import solve_dp
+from xorder.ordering.hull import Corner, Crossing, Hull, expand
+from xorder.ordering.inside import split_pair
+from xorder.ordering.result import Ordering
+
+# More pairs of blocks than this and the curve is listed at a fixed resolution.
+_PAIRS = 1_000_000
+
+# Up to so many cells the paper's dynamic programme is one more candidate where no corner is optimal.
+_DP_CELLS = 1_000_000
+
+# AUC given for a point of disparity beyond what is allowed, where it cannot be met.
+_STEEP = 100.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frontier:
+    """Every corner of the upper hull of reachable (disparity, AUC); made by :func:`frontier`.
+
+    ``auc`` and ``disparity`` run from all of a above all of b to the reverse, the disparity falling. Corner i is
+    best for prices of disparity from ``multiplier[i]`` to ``multiplier[i + 1]``. Where there are more than a million
+    pairs of blocks, about two thousand corners are listed, spread over the curve; :meth:`at` is exact all the same.
+    """
+
+    auc: FloatArray
+    disparity: FloatArray
+    multiplier: FloatArray
+    a: ScoreTable = field(repr=False)
+    b: ScoreTable = field(repr=False)
+    metric: Disparity = field(repr=False)
+    _hull: Hull = field(repr=False)
+
+    def at(self, *, tradeoff: float | None = None, max_disparity: float | None = None) -> Ordering:
+        """Return the ordering for a tradeoff, or that of highest AUC with ``|disparity| <= max_disparity``."""
+        if (tradeoff is None) == (max_disparity is None):
+            raise InputError("give tradeoff or max_disparity, one of the two.")
+        if tradeoff is not None:
+            return _for_tradeoff(self.a, self.b, self._hull, check_tradeoff(tradeoff))
+        return _within(self.a, self.b, self._hull, check_max_disparity(max_disparity))
+
+
+def frontier(a: ScoreTable, b: ScoreTable, *, metric: str | Disparity = "xauc") -> Frontier:
+    """Find the whole trade-off curve between AUC and a disparity.
+
+    Guarantee: each listed point is a corner of the upper hull of what interleavings can reach. Time of sorting the
+    scores, plus ``K_a K_b log(K_a K_b)`` for the K blocks that pooling leaves.
+
+    >>> from xorder import ScoreTable
+    >>> a = ScoreTable.from_arrays([1, 1, 0], [0.9, 0.7, 0.2])
+    >>> b = ScoreTable.from_arrays([1, 0, 0], [0.5, 0.4, 0.3])
+    >>> curve = frontier(a, b)
+    >>> curve.disparity, curve.auc.round(3)
+    (array([ 1.,  0., -1.]), array([0.889, 1.   , 0.556]))
+    >>> curve.at(max_disparity=0.5).b_above
+    array([0, 1, 1])
+    """
+    hull = _hull(a, b, metric)
+    auc, disparity, multiplier = hull.corners(_PAIRS)
+    return Frontier(auc, disparity, multiplier, a, b, hull.disparity, hull)
+
+
+def solve_frontier(a: ScoreTable, b: ScoreTable, disparity: Disparity, tradeoff: float) -> Ordering:
+    """Merge the groups' blocks at the price that the tradeoff sets; split a pair of blocks where D changes sign.
+
+    Guarantee: ``objective <= best possible <= bound``. The gap between is 0 where a merge of whole blocks is optimal.
+    Time of sorting the scores.
+    """
+    return _for_tradeoff(a, b, Hull(a, b, disparity), tradeoff)
+
+
+def order_within_frontier(a: ScoreTable, b: ScoreTable, metric: str | Disparity, max_disparity: float) -> Ordering:
+    """Find the ordering of highest AUC with ``|disparity| <= max_disparity``, without a search over tradeoffs."""
+    return _within(a, b, _hull(a, b, metric), check_max_disparity(max_disparity))
+
+
+def upper_bound(a: ScoreTable, b: ScoreTable, disparity: Disparity, tradeoff: float) -> float:
+    """Return a value that ``AUC - tradeoff * |disparity|`` exceeds for no interleaving."""
+    _, bound = _optimum(Hull(a, b, disparity), tradeoff)
+    return bound
+
+
+def check_tradeoff(tradeoff: float) -> float:
+    """Return the tradeoff as a float; it must be a finite number from 0 up."""
+    if not (np.isfinite(tradeoff) and tradeoff >= 0):
+        raise InputError(f"tradeoff must be a finite number from 0 up; got {tradeoff!r}.")
+    return float(tradeoff)
+
+
+def check_max_disparity(max_disparity: float | None) -> float:
+    """Return the largest disparity allowed as a float; it must be a finite number from 0 up."""
+    if max_disparity is None or not (np.isfinite(max_disparity) and max_disparity >= 0):
+        raise InputError(f"max_disparity must be a finite number from 0 up; got {max_disparity!r}.")
+    return float(max_disparity)
+
+
+def _hull(a: ScoreTable, b: ScoreTable, metric: str | Disparity) -> Hull:
+    check_both_classes(a, "the first group")
+    check_both_classes(b, "the second group")
+    return Hull(a, b, check_disparity(metric, a, b))
+
+
+def _optimum(hull: Hull, tradeoff: float) -> tuple[Corner | Crossing, float]:
+    """Return the corner that is optimal for the tradeoff, or the crossing around it; and the bound."""
+    tied_to_a, tied_to_b = hull.corner(0.0, tied_to_a=True), hull.corner(0.0)
+    if tradeoff == 0:
+        return tied_to_b, tied_to_b.auc
+    # The corner at price +tradeoff is optimal if its disparity is still positive; likewise on the other side.
+    for price, sign in ((tradeoff, 1.0), (-tradeoff, -1.0)):
+        if sign * (tied_to_b if sign > 0 else tied_to_a).disparity >= 0 and hull.lowest < price < hull.highest:
+            for tied in (sign < 0, sign > 0):
+                corner = hull.corner(price, tied_to_a=tied)
+                if sign * corner.disparity >= 0:
+                    return corner, corner.auc - tradeoff * abs(corner.disparity)
+    found = hull.crossing(0.0)
+    if isinstance(found, Corner):
+        return found, found.auc - tradeoff * abs(found.disparity)
+    return found, found.lower.auc - found.price * found.lower.disparity
+
+
+def _for_tradeoff(a: ScoreTable, b: ScoreTable, hull: Hull, tradeoff: float) -> Ordering:
+    found, bound = _optimum(hull, tradeoff)
+    if isinstance(found, Corner):
+        best = _wrapped(a, b, hull, expand(hull.a, hull.b, found.b_above), tradeoff)
+        return replace(best, bound=best.objective)
+
+    def value(auc: FloatArray, gap: FloatArray) -> FloatArray:
+        return np.asarray(auc - tradeoff * np.abs(gap))
+
+    candidates = [_wrapped(a, b, hull, split_pair(a, b, hull, found, 0.0, value), tradeoff)]
+    if len(a) * len(b) <= _DP_CELLS:
+        candidates.append(solve_dp(a, b, hull.disparity, tradeoff))
+    best = max(candidates, key=lambda ordering: ordering.objective)
+    path = search_corridor(a, b, hull, found, bound - best.objective, value)
+    if path is not None:
+        best = max(best, _wrapped(a, b, hull, path, tradeoff), key=lambda ordering: ordering.objective)
+    return replace(best, bound=bound, solver="frontier")
+
+
+def _within(a: ScoreTable, b: ScoreTable, hull: Hull, allowed: float) -> Ordering:
+    """Best AUC with the disparity inside a band around 0; its tradeoff is the price of disparity there."""
+    free = [hull.corner(0.0, tied_to_a=tied) for tied in (True, False)]
+    closest = min(free, key=lambda corner: abs(corner.disparity))
+    if abs(closest.disparity) <= allowed:
+        best = _wrapped(a, b, hull, expand(hull.a, hull.b, closest.b_above), 0.0)
+        return replace(best, bound=best.objective)
+    one_side = free[0].disparity * free[1].disparity > 0
+    target = float(np.sign(closest.disparity)) * allowed if one_side else 0.0
+    found = hull.crossing(target)
+    if isinstance(found, Corner):
+        best = _wrapped(a, b, hull, expand(hull.a, hull.b, found.b_above), 0.0)
+        return replace(best, bound=best.objective)
+
+    def value(auc: FloatArray, gap: FloatArray) -> FloatArray:
+        excess = np.abs(gap) - allowed
+        return np.where(excess <= 0, auc, auc - 1.0 - _STEEP * excess)
+
+    price, bound = abs(found.price), found.lower.auc - found.price * found.lower.disparity
+    best = _wrapped(a, b, hull, split_pair(a, b, hull, found, target, value), price)
+    loss = bound + price * allowed - best.auc + _STEEP * max(abs(best.disparity) - allowed, 0.0)
+    path = search_corridor(a, b, hull, found, loss, value)
+    if path is not None:
+        other = _wrapped(a, b, hull, path, price)
+        best = max(best, other, key=lambda one: float(value(np.array(one.auc), np.array(one.disparity))))
+    # What is left of the band is worth its price to an ordering that uses all of it.
+    return replace(best, bound=bound + price * max(allowed - abs(best.disparity), 0.0))
+
+
+def _wrapped(a: ScoreTable, b: ScoreTable, hull: Hull, path: IntArray, tradeoff: float) -> Ordering:
+    return Ordering.from_path(a, b, path, hull.disparity, tradeoff, "frontier")

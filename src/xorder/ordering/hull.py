@@ -1,0 +1,165 @@
+r"""The best interleavings for every price of disparity: corners of the upper hull of (disparity, AUC).
+
+For a price :math:`\mu` the interleaving that maximises AUC - :math:`\mu` D is a merge of the two groups'
+blocks: block A of a goes above block B of b where :math:`x_A^\top W x_B > 0`, with
+:math:`W = M_{auc} - \mu M`. As the price rises, pairs of blocks flip one after the other and D falls. Proofs
+are in ``docs/design/frontier.md``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from xorder._table import FloatArray, IntArray, ScoreTable
+from xorder.exceptions import InputError
+from xorder.ordering.blocks import Blocks, pool
+from xorder.ordering.disparity import Disparity, auc_as_pairs, pairs_of_ordering
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Corner:
+    """A merge of whole blocks: ``b_above[A]`` blocks of b precede block A of a."""
+
+    b_above: IntArray
+    auc: float
+    disparity: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Crossing:
+    """Two neighbouring corners between which the disparity passes a target, and the pair that flips there.
+
+    In ``upper``, block ``a_block`` of a stands right above block ``b_block`` of b; in ``lower``, right below.
+    ``price`` is the slope of the hull between them.
+    """
+
+    upper: Corner
+    lower: Corner
+    a_block: int
+    b_block: int
+    price: float
+
+
+class Hull:
+    """Two groups pooled into blocks, ready to be merged at any price of disparity."""
+
+    def __init__(self, a: ScoreTable, b: ScoreTable, disparity: Disparity) -> None:
+        if not has_frontier(disparity):
+            raise InputError(
+                f"solver 'frontier' does not cover the disparity matrix {disparity.matrix.tolist()}: no entry may be "
+                "negative, pairs of a positive and a negative must count on both sides, and pairs of one class no more "
+                "than those two together. Use solver 'dp'."
+            )
+        self.a, self.b = pool(a), pool(b)
+        self.disparity = disparity
+        self.utility = auc_as_pairs(a, b)
+        # Beyond these prices no entry of W is positive (negative), and all of b (a) stands above.
+        pair = float(self.utility.matrix[0, 1])
+        self.lowest, self.highest = -pair / disparity.matrix[1, 0], pair / disparity.matrix[0, 1]
+
+    def corner(self, price: float, *, tied_to_a: bool = False) -> Corner:
+        """Return the best merge at a price; pairs of blocks that tie there go to b, or to a."""
+        if price >= self.highest:
+            return self._measured(np.full(len(self.a), len(self.b)))
+        if price <= self.lowest:
+            return self._measured(np.zeros(len(self.a), dtype=np.int64))
+        gain = self.utility.matrix - price * self.disparity.matrix
+        over_positive = self.a.positive * gain[0, 0] + self.a.negative * gain[1, 0]
+        over_negative = self.a.positive * gain[0, 1] + self.a.negative * gain[1, 1]
+        # A stands above the blocks of b whose positive share is below this.
+        span = over_negative - over_positive
+        limit = np.divide(over_negative, span, out=np.zeros_like(span), where=span > 0)
+        b_above = np.searchsorted(-self.b.share, -limit, side="left" if tied_to_a else "right")
+        # Equal to itself but for rounding of nearly equal shares.
+        return self._measured(np.maximum.accumulate(b_above))
+
+    def crossing(self, target: float) -> Crossing | Corner:
+        """Find the neighbouring corners around a disparity; or the corner that has it exactly."""
+        low, high = self.lowest, self.highest
+        upper, lower = self.corner(low), self.corner(high)
+        if upper.disparity <= target:
+            return upper
+        while np.sum(lower.b_above - upper.b_above) > 1:
+            middle = low + (high - low) / 2
+            if not low < middle < high:
+                break
+            corner = self.corner(middle)
+            if corner.disparity > target:
+                low, upper = middle, corner
+            else:
+                high, lower = middle, corner
+        return self._single_flip(upper, lower, target)
+
+    def _single_flip(self, upper: Corner, lower: Corner, target: float) -> Crossing | Corner:
+        """Where several pairs flip at one price, flip them one by one until the target is passed."""
+        blocks = np.flatnonzero(lower.b_above > upper.b_above)[::-1]
+        for block in blocks:
+            for count in range(upper.b_above[block], lower.b_above[block]):
+                flipped = upper.b_above.copy()
+                flipped[block] = count + 1
+                after = self._measured(flipped)
+                if after.disparity <= target:
+                    if after.disparity == target:
+                        return after
+                    return Crossing(upper, after, int(block), int(count), self._price(int(block), int(count)))
+                upper = after
+        return upper
+
+    def corners(self, limit: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """AUC, disparity and price at which it takes over, of each corner, the disparity falling.
+
+        If there are more than ``limit`` pairs of blocks, the corners at evenly spaced ranks of a sample of the
+        prices at which pairs flip.
+        """
+        rows, columns = np.arange(len(self.a)), np.arange(len(self.b))
+        if len(self.a) * len(self.b) > limit:
+            side = int(np.sqrt(limit))
+            sample = (np.linspace(0, k.size - 1, min(side, k.size)).astype(int) for k in (rows, columns))
+            prices = np.unique(self._flips(*sample)[0])
+            prices = prices[np.unique(np.linspace(0, prices.size - 1, RESOLUTION).astype(int))]
+            found = [self.corner(price) for price in (self.lowest, *prices)]
+            auc, gap = (np.array([getattr(corner, name) for corner in found]) for name in ("auc", "disparity"))
+            return auc, gap, np.append(self.lowest, prices)
+        prices, auc_steps, gap_steps = self._flips(rows, columns)
+        # Pairs that flip at the same price, but for rounding, are one step along the hull.
+        last = np.append(np.diff(prices) > 1e-12 * (self.highest - self.lowest), True)[: prices.size]
+        start = self._measured(np.zeros(len(self.a), dtype=np.int64))
+        auc = np.append(start.auc, start.auc - np.cumsum(auc_steps)[last])
+        gap = np.append(start.disparity, start.disparity - np.cumsum(gap_steps)[last])
+        return auc, gap, np.append(self.lowest, prices[last])
+
+    def _flips(self, rows: IntArray, columns: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Prices at which pairs of blocks flip, rising, and how much AUC and disparity each flip takes away."""
+        a = np.stack([self.a.positive[rows], self.a.negative[rows]], axis=1)
+        b = np.stack([self.b.positive[columns], self.b.negative[columns]])
+        auc, gap = ((a @ metric.matrix @ b).ravel() for metric in (self.utility, self.disparity))
+        # Two blocks without negatives, or without positives, may stand either way.
+        matters = np.flatnonzero(gap > 0)
+        auc, gap = auc[matters], gap[matters]
+        order = np.argsort(auc / gap, kind="stable")
+        return (auc / gap)[order], auc[order], gap[order]
+
+    def _price(self, a_block: int, b_block: int) -> float:
+        return float(self._flips(np.array([a_block]), np.array([b_block]))[0][0])
+
+    def _measured(self, b_above: IntArray) -> Corner:
+        pairs = pairs_of_ordering(self.a, self.b, b_above)
+        return Corner(b_above, self.utility.value(pairs), self.disparity.value(pairs))
+
+
+# Corners listed where there are too many pairs of blocks to list them all.
+RESOLUTION = 2048
+
+
+def expand(blocks_a: Blocks, blocks_b: Blocks, b_above: IntArray) -> IntArray:
+    """Turn a merge of blocks into one of scores: scores of b above each score of a."""
+    return np.repeat(blocks_b.start[b_above], np.diff(blocks_a.start))
+
+
+def has_frontier(disparity: Disparity) -> bool:
+    """Whether the theory covers a disparity: it must rise whenever a member of a is moved above one of b."""
+    matrix = disparity.matrix
+    same, different = (matrix[0, 0], matrix[1, 1]), (matrix[0, 1], matrix[1, 0])
+    return bool(min(same) >= 0 and min(different) > 0 and max(same) <= sum(different) * (1 + 1e-12))
