@@ -87,3 +87,49 @@ def interleaving_value(metric, table_a, table_b, b_above) -> tuple[float, float]
     """AUC and signed disparity of an interleaving, from its rows."""
     y, s, g, w = rows_of(table_a, table_b, b_above)
     return auc(y, s, w), gap(metric, y, s, g, "a", "b", w)
+
+
+def reachable(metric, table_a, table_b):
+    """Disparity and AUC of every interleaving, straight from the definitions."""
+    rows, columns = len(table_a.score), len(table_b.score)
+    above = np.array([[[j >= first for j in range(columns)] for first in o] for o in all_interleavings(rows, columns)])
+    pa, na, pb, nb = table_a.positive, table_a.negative, table_b.positive, table_b.negative
+    a_wins = {
+        (x, y): np.einsum("kij,i,j->k", above, u, v)
+        for x, u in (("p", pa), ("n", na))
+        for y, v in (("p", pb), ("n", nb))
+    }
+    everything = {(x, y): u.sum() * v.sum() for x, u in (("p", pa), ("n", na)) for y, v in (("p", pb), ("n", nb))}
+    within_a, within_b = (
+        sum(p[i] * (n[i] / 2 + n[i + 1 :].sum()) for i in range(len(p))) for p, n in ((pa, na), (pb, nb))
+    )
+    a_over_b = a_wins["p", "n"]
+    b_over_a = everything["n", "p"] - a_wins["n", "p"]
+    n0 = na.sum() + nb.sum()
+    auc = (within_a + within_b + a_over_b + b_over_a) / ((pa.sum() + pb.sum()) * n0)
+    if metric == "xauc":
+        gap = a_over_b / everything["p", "n"] - b_over_a / everything["n", "p"]
+    elif metric == "prf":
+        gap = (within_a + a_over_b) / (pa.sum() * n0) - (within_b + b_over_a) / (pb.sum() * n0)
+    else:
+        total = sum(everything.values())
+        gap = (2 * sum(a_wins.values()) - total) / total
+    return gap, auc
+
+
+def upper_hull(x, y, tolerance=1e-10):
+    """Corners of the upper hull of points, from the largest x to the smallest."""
+    corners = []
+    for point in sorted(zip(x.tolist(), y.tolist(), strict=True), key=lambda p: (-p[0], -p[1])):
+        if corners and corners[-1][0] - point[0] < tolerance:
+            if point[1] <= corners[-1][1]:
+                continue
+            corners.pop()
+        while len(corners) >= 2:
+            (x0, y0), (x1, y1) = corners[-2:]
+            # height of the middle point above the chord
+            if y1 - (y0 + (point[1] - y0) * (x0 - x1) / (x0 - point[0])) > tolerance:
+                break
+            corners.pop()
+        corners.append(point)
+    return np.array(corners)

@@ -109,7 +109,7 @@ def _demo(options: argparse.Namespace) -> None:
     files = "\n".join(f"  {path}\n      {what}" for path, what in result.files.items())
     notes = "".join(f"\n{note}" for note in result.notes)
     _print(
-        "A simulated population of two groups whose risks are alike. The score reads group B too low.\n\n"
+        "A simulated population of two groups. Group B's risks are lower, and the score reads them lower still.\n\n"
         f"THE SCORE AS IT WAS\n{first}\n\nTHE REPAIR\n{result.repair.report()}\n\n"
         f"BEFORE AND AFTER\n{result.table()}\n\nFiles to look at:\n{files}{notes}"
     )

@@ -24,31 +24,32 @@ def simulate_population(
     n_samples: int = 5000,
     *,
     share_b: float = 0.35,
-    penalty: float = 1.0,
+    penalty: float = 0.5,
     noise_b: float = 0.6,
     random_state: int = 0,
 ) -> Population:
-    r"""Draw people of groups A and B whose true risk is distributed alike, and a score that misjudges B.
+    r"""Draw people of groups A and B, and a score that reads B too low.
 
-    Each person has a latent risk :math:`z \sim N(-1, 1.5^2)` and an outcome of 1 with probability
-    :math:`1 / (1 + e^{-z})`. The score of a member of A is that probability after noise of deviation 0.4 on
-    :math:`z`. For members of B the latent risk is read ``penalty`` too low, as a model does that learnt from
-    records in which B was seen less often, with ``noise_b`` more noise: their positives end up below A's
-    negatives too often. ``random_state`` makes the draw repeatable.
+    Each person has a latent risk, :math:`z \sim N(-0.8, 1.5^2)` in A and :math:`N(-1.4, 1.5^2)` in B, and an outcome
+    of 1 with probability :math:`1 / (1 + e^{-z})`. The score of a member of A is that probability after noise of
+    deviation 0.4 on :math:`z`. For members of B the latent risk is read ``penalty`` too low, as a model does that
+    learnt from records in which B was seen less often, with ``noise_b`` more noise: their positives end up below A's
+    negatives too often. As B's risks are lower too, closing the gap has a price. ``random_state`` makes the draw
+    repeatable.
 
-    >>> people = simulate_population(4, random_state=1)
+    >>> people = simulate_population(3, random_state=1)
     >>> people.y_score.round(3), people.y_true, people.group
-    (array([0.516, 0.402, 0.036, 0.528]), array([1, 1, 0, 0], dtype=int8), array(['A', 'A', 'B', 'A'], dtype='<U1'))
+    (array([0.067, 0.639, 0.335]), array([0, 1, 0], dtype=int8), array(['A', 'A', 'B'], dtype='<U1'))
     """
     if n_samples < 1 or not 0 <= share_b <= 1:
         raise InputError(f"n_samples must be at least 1 and share_b between 0 and 1; got {n_samples} and {share_b}.")
     rng = np.random.default_rng(random_state)
     in_b = rng.random(n_samples) < share_b
-    risk = rng.normal(-1.0, 1.5, n_samples)
+    risk = rng.normal(np.where(in_b, -1.4, -0.8), 1.5)
     outcome = rng.random(n_samples) < _expit(risk)
     seen = risk + rng.normal(size=n_samples) * np.where(in_b, 0.4 + noise_b, 0.4) - penalty * in_b
     return Population(_expit(seen), outcome.astype(np.int8), np.where(in_b, "B", "A"))
 
 
 def _expit(x: FloatArray) -> FloatArray:
-    return 1.0 / (1.0 + np.exp(-x))
+    return np.asarray(1.0 / (1.0 + np.exp(-x)))

@@ -63,9 +63,9 @@ class XOrder(BaseEstimator):
     >>> people = simulate_population(2000)
     >>> repair = XOrder().fit(people.y_score, people.y_true, sensitive_features=people.group)
     >>> repair.moved_, round(repair.disparity_before_, 3), round(abs(repair.disparity_), 3)
-    ('B', 0.273, 0.0)
+    ('B', 0.231, 0.0)
     >>> repair.transform([0.2, 0.2], sensitive_features=["A", "B"]).round(3)
-    array([0.2  , 0.442])
+    array([0.2  , 0.353])
     """
 
     # Scores and labels are the data, not metadata to be routed.
@@ -149,7 +149,7 @@ class XOrder(BaseEstimator):
         check_is_fitted(self, "maps_")
         return (
             f"Scores of group {self.moved_} are adjusted; those of group {self.reference_} stay as they are.\n"
-            f"{self.metric} gap  {self.disparity_before_:+.4f} -> {self.disparity_:+.4f}   "
+            f"{self.metric} gap  {_signed(self.disparity_before_)} -> {_signed(self.disparity_)}   "
             f"({self.reference_} minus {self.moved_}, on the sample learnt from)\n"
             f"AUC       {self.auc_before_:.4f} -> {self.auc_:.4f}   "
             f"(within {_rounded_up(self.gap_)} AUC of the best possible at this gap, with the order kept in each group)"
@@ -168,7 +168,9 @@ class XOrder(BaseEstimator):
                 raise InputError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}.")
         if self.tradeoff is not None and self.max_disparity != 0.0:
             raise InputError("give tradeoff or max_disparity, not both.")
-        if not (isinstance(self.max_disparity, int | float) and 0 <= self.max_disparity <= 1):
+        if self.tradeoff is not None and not isinstance(self.tradeoff, int | float | np.number):
+            raise InputError(f"tradeoff must be a finite number from 0 up; got {self.tradeoff!r}.")
+        if not (isinstance(self.max_disparity, int | float | np.number) and 0 <= self.max_disparity <= 1):
             raise InputError(f"max_disparity must lie between 0 and 1; got {self.max_disparity!r}.")
 
     def _roles(self, tables: dict[Hashable, ScoreTable]) -> tuple[Hashable, Hashable]:
@@ -215,7 +217,7 @@ _SUMMARY = {
     "disparity_before": "disparity_before_",
     "disparity_after": "disparity_",
     "bound": "bound_",
-    "gap": "gap_",
+    "optimality_gap": "gap_",
 }
 """What a saved map tells of its training sample, and the attribute that holds it."""
 
@@ -225,7 +227,8 @@ def load(path: str | os.PathLike[str]) -> XOrder:
     maps, params, summary = read_maps(path)
     if params.keys() != XOrder().get_params().keys() or summary.keys() != _SUMMARY.keys():
         raise MapFileError(f"cannot use the map file {path}: its settings are not those of an XOrder.")
-    if {summary["reference"], summary["moved"]} != set(maps):
+    groups = list(maps)
+    if [summary["reference"], summary["moved"]] not in (groups, groups[::-1]):
         raise MapFileError(f"cannot use the map file {path}: its groups do not fit its summary.")
     repair = XOrder(**params)
     repair.maps_ = maps
@@ -240,3 +243,8 @@ def _rounded_up(gap: float) -> str:
         return "0"
     digits = 1 - int(np.floor(np.log10(gap)))
     return f"{np.ceil(gap * 10.0**digits) / 10.0**digits:.{max(digits, 0)}f}"
+
+
+def _signed(value: float) -> str:
+    """Four decimals with a sign, and no minus before nothing."""
+    return f"{round(value, 4) + 0.0:+.4f}"

@@ -108,7 +108,7 @@ def audit(
     >>> result = audit(people.y_true, people.y_score, sensitive_features=people.group)
     >>> gap = result.gap("xauc")
     >>> gap.pair, round(gap.value, 3), gap.interval[0] > 0
-    (('A', 'B'), 0.252, True)
+    (('A', 'B'), 0.231, True)
     """
     if not 0 < confidence < 1:
         raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}. For 95 % pass 0.95.")

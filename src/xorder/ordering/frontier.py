@@ -31,8 +31,9 @@ class Frontier:
     """Every corner of the upper hull of reachable (disparity, AUC); made by :func:`frontier`.
 
     ``auc`` and ``disparity`` run from all of a above all of b to the reverse, the disparity falling. Corner i is
-    best for prices of disparity from ``multiplier[i]`` to ``multiplier[i + 1]``. Where there are more than a million
-    pairs of blocks, about two thousand corners are listed, spread over the curve; :meth:`at` is exact all the same.
+    best for prices of disparity from ``multiplier[i]`` (for the first, from minus infinity) to ``multiplier[i + 1]``.
+    Where there are more than a million pairs of blocks, about two thousand corners are listed, spread over the curve,
+    each with one price at which it is best; :meth:`at` is exact all the same.
     """
 
     auc: FloatArray
@@ -65,7 +66,7 @@ def frontier(a: ScoreTable, b: ScoreTable, *, metric: str | Disparity = "xauc") 
     >>> curve.disparity, curve.auc.round(3)
     (array([ 1.,  0., -1.]), array([0.889, 1.   , 0.556]))
     >>> curve.at(max_disparity=0.5).b_above
-    array([0, 1, 1])
+    array([0, 0, 1])
     """
     hull = _hull(a, b, metric)
     auc, disparity, multiplier = hull.corners(_PAIRS)

@@ -108,27 +108,29 @@ class Hull:
         return upper
 
     def corners(self, limit: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """AUC, disparity and price at which it takes over, of each corner, the disparity falling.
+        """AUC and disparity of each corner, the disparity falling, and the lowest price at which it is best.
 
-        If there are more than ``limit`` pairs of blocks, the corners at evenly spaced ranks of a sample of the
-        prices at which pairs flip.
+        If there are more than ``limit`` pairs of blocks, only some corners, at prices spread like those at which pairs
+        flip; the price is then any at which the corner is best.
         """
         rows, columns = np.arange(len(self.a)), np.arange(len(self.b))
         if len(self.a) * len(self.b) > limit:
             side = int(np.sqrt(limit))
             sample = (np.linspace(0, k.size - 1, min(side, k.size)).astype(int) for k in (rows, columns))
-            prices = np.unique(self._flips(*sample)[0])
-            prices = prices[np.unique(np.linspace(0, prices.size - 1, RESOLUTION).astype(int))]
-            found = [self.corner(price) for price in (self.lowest, *prices)]
+            flips = np.unique(self._flips(*sample)[0])
+            flips = flips[np.unique(np.linspace(0, flips.size - 1, RESOLUTION - 1).astype(int))]
+            # Between two flips no pair of blocks ties, so what is best there is a corner.
+            prices = np.concatenate([[-np.inf], (flips[:-1] + flips[1:]) / 2, [np.inf]])
+            found = [self.corner(price) for price in prices]
             auc, gap = (np.array([getattr(corner, name) for corner in found]) for name in ("auc", "disparity"))
-            return auc, gap, np.append(self.lowest, prices)
+            return auc, gap, prices
         prices, auc_steps, gap_steps = self._flips(rows, columns)
         # Pairs that flip at the same price, but for rounding, are one step along the hull.
         last = np.append(np.diff(prices) > 1e-12 * (self.highest - self.lowest), True)[: prices.size]
         start = self._measured(np.zeros(len(self.a), dtype=np.int64))
         auc = np.append(start.auc, start.auc - np.cumsum(auc_steps)[last])
         gap = np.append(start.disparity, start.disparity - np.cumsum(gap_steps)[last])
-        return auc, gap, np.append(self.lowest, prices[last])
+        return auc, gap, np.append(-np.inf, prices[last])
 
     def _flips(self, rows: IntArray, columns: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Prices at which pairs of blocks flip, rising, and how much AUC and disparity each flip takes away."""

@@ -2,42 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from xorder._optional import import_optional
 from xorder._table import FloatArray
-
-Point = tuple[float, float]
-"""A disparity and an AUC."""
+from xorder.estimators import XOrder
+from xorder.exceptions import InputError
+from xorder.ordering import frontier, order
 
 _NAMES = {"xauc": "xAUC gap", "prf": "PRF gap", "parity": "parity gap"}
+
+# Shapes for print in grey, colours that can be told apart by everyone.
+_STYLES = (("o", "#d55e00"), ("D", "#009e73"), ("x", "#7f7f7f"), ("s", "#cc79a7"), ("^", "#000000"))
 
 
 @dataclass
 class TradeoffDisplay:
-    """AUC against a signed gap: a curve of what can be had, and single points on or below it.
+    """AUC against a signed gap: the curve that no ordering exceeds, and points on or below it.
 
-    Numbers first: build it from arrays, then :meth:`plot`.
+    Numbers first: make it with :meth:`from_estimator`, :meth:`from_predictions` or from arrays, then :meth:`plot`.
 
     Parameters
     ----------
-    disparity, auc : the points of the curve, in order.
+    disparity, auc : the corners of the curve.
     metric : which gap the disparity is.
-    curve_name : legend of the curve.
-    points : name -> (disparity, auc) of what else to mark, e.g. the unadjusted score and the chosen point.
-    pair : the two groups, to say which side of 0 favours whom.
+    points : name -> (disparities, AUCs) of what else to mark.
+    pair : the two groups, whose difference the gap is.
     """
 
     disparity: FloatArray
     auc: FloatArray
     metric: str = "xauc"
-    curve_name: str = "best found"
-    points: dict[str, Point] = field(default_factory=dict)
-    pair: Sequence[Any] | None = None
+    points: dict[str, tuple[FloatArray, FloatArray]] = field(default_factory=dict)
+    pair: tuple[Hashable, Hashable] | None = None
+
+    @classmethod
+    def from_estimator(cls, repair: XOrder, *, dp_tradeoffs: Sequence[float] = ()) -> TradeoffDisplay:
+        """Take the curve, the unadjusted score and the chosen point from a fitted :class:`xorder.XOrder`.
+
+        ``dp_tradeoffs`` adds what the paper's dynamic programme reaches at these tradeoffs.
+        """
+        check_is_fitted(repair, "maps_")
+        if not hasattr(repair, "ordering_"):
+            raise InputError("a repair read from a file has no training scores to draw; fit it again.")
+        found = repair.ordering_
+        curve = frontier(found.a, found.b, metric=repair.metric)
+        points = {
+            "score as it was": (np.array([repair.disparity_before_]), np.array([repair.auc_before_])),
+            "score adjusted": (np.array([repair.disparity_]), np.array([repair.auc_])),
+        }
+        if dp_tradeoffs:
+            reached = [
+                order(found.a, found.b, metric=repair.metric, tradeoff=value, solver="dp") for value in dp_tradeoffs
+            ]
+            points["dynamic programme"] = (
+                np.array([ordering.disparity for ordering in reached]),
+                np.array([ordering.auc for ordering in reached]),
+            )
+        return cls(curve.disparity, curve.auc, repair.metric, points, (repair.reference_, repair.moved_))
+
+    @classmethod
+    def from_predictions(
+        cls, y_true: Any, y_score: Any, *, sensitive_features: Any, sample_weight: Any = None, **settings: Any
+    ) -> TradeoffDisplay:
+        """Fit an :class:`xorder.XOrder` with the given settings on the rows, and take everything from it."""
+        repair = XOrder(**settings).fit(
+            y_score, y_true, sensitive_features=sensitive_features, sample_weight=sample_weight
+        )
+        return cls.from_estimator(repair)
 
     def plot(self, ax: Any = None) -> TradeoffDisplay:
         """Draw into ``ax``, or into a new figure; keeps both as ``ax_`` and ``figure_``."""
@@ -45,25 +82,26 @@ class TradeoffDisplay:
         if ax is None:
             _, ax = pyplot.subplots(figsize=(6.4, 4.4), layout="constrained")
         ax.axvline(0.0, color="0.75", linewidth=1, zorder=0)
-        order = np.argsort(self.disparity, kind="stable")
-        ax.plot(
-            np.asarray(self.disparity)[order],
-            np.asarray(self.auc)[order],
-            color="#0072b2",
-            marker=".",
-            markersize=4,
-            linewidth=1.5,
-            label=self.curve_name,
-        )
-        # Colours that can be told apart by everyone, and shapes for print in grey.
-        styles = zip(("o", "D", "s", "^"), ("#d55e00", "#009e73", "#cc79a7", "#000000"), strict=True)
-        for (name, (x, y)), (marker, colour) in zip(self.points.items(), styles, strict=False):
-            ax.plot([x], [y], linestyle="none", marker=marker, markersize=8, color=colour, label=name, zorder=3)
+        ax.plot(self.disparity, self.auc, color="#0072b2", linewidth=1.8, label="best possible")
+        for (name, (gaps, aucs)), (marker, colour) in zip(self.points.items(), _STYLES, strict=False):
+            ax.plot(gaps, aucs, linestyle="none", marker=marker, markersize=7, color=colour, label=name, zorder=3)
         label = _NAMES.get(self.metric, "gap")
         if self.pair is not None:
-            label += f", {self.pair[0]} minus {self.pair[1]}"
-        ax.set(xlabel=label, ylabel="AUC")
+            label += f"   ({self.pair[0]} minus {self.pair[1]})"
+        ax.set(xlabel=label, ylabel="AUC", **self._window())
         ax.legend(frameon=False)
         ax.spines[["top", "right"]].set_visible(False)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    def _window(self) -> dict[str, tuple[float, float]]:
+        """Show what lies between the marked points, no gap, and the top of the curve, with some room around."""
+        top = int(np.argmax(self.auc))
+        gaps = np.concatenate([[0.0, self.disparity[top]], *(gaps for gaps, _ in self.points.values())])
+        room = 0.15 * max(float(np.ptp(gaps)), 0.02)
+        left, right = float(gaps.min()) - room, float(gaps.max()) + room
+        rising = np.argsort(self.disparity, kind="stable")
+        ends = np.interp([left, right], self.disparity[rising], self.auc[rising])
+        aucs = np.concatenate([[self.auc[top]], ends, *(aucs for _, aucs in self.points.values())])
+        room = 0.08 * max(float(np.ptp(aucs)), 0.002)
+        return {"xlim": (left, right), "ylim": (float(aucs.min()) - room, float(aucs.max()) + room)}

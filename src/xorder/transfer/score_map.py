@@ -29,11 +29,11 @@ class ScoreMap:
         for name in ("raw", "adjusted"):
             try:
                 knots = np.array(getattr(self, name), dtype=np.float64)
-            except (TypeError, ValueError) as error:
+            except (TypeError, ValueError, OverflowError) as error:
                 raise InputError(f"the {name} knots of a score map must be numbers.") from error
             if knots.ndim != 1 or not np.isfinite(knots).all():
                 raise InputError(f"the {name} knots of a score map must be a plain list of finite numbers.")
-            if not (np.diff(knots) > 0).all():
+            if not (knots[1:] > knots[:-1]).all():
                 raise InputError(f"the {name} knots of a score map must rise strictly.")
             knots.flags.writeable = False
             object.__setattr__(self, name, knots)
@@ -60,10 +60,12 @@ class ScoreMap:
             return np.asarray(self.adjusted[0] + shift)
         left = np.minimum(np.searchsorted(self.raw, inside, side="right"), self.raw.size - 1) - 1
         low, high = self.adjusted[left], self.adjusted[left + 1]
-        share = (inside - self.raw[left]) / (self.raw[left + 1] - self.raw[left])
+        raw_scale, scale = _safe_scale(self.raw)[left], _safe_scale(self.adjusted)[left]
+        start = self.raw[left] * raw_scale
+        share = (inside * raw_scale - start) / (self.raw[left + 1] * raw_scale - start)
+        value = (low * scale + share * (high * scale - low * scale)) / scale
         # Rounding may carry a value past the next knot, which would put it above its betters.
-        value = np.minimum(low + share * (high - low), high)
-        value[share == 1.0] = high[share == 1.0]
+        value = np.where(share == 1.0, high, np.minimum(value, high))
         return np.asarray(value + shift)
 
     def to_dict(self) -> dict[str, list[float]]:
@@ -87,3 +89,9 @@ class ScoreMap:
         if not self.raw.size:
             return "ScoreMap(identity)"
         return f"ScoreMap({self.raw.size:,} knots, raw {self.raw[0]:g} to {self.raw[-1]:g})"
+
+
+def _safe_scale(knots: FloatArray) -> FloatArray:
+    """One half for the intervals that are wider than the largest number, one for all others."""
+    with np.errstate(over="ignore"):
+        return np.where(np.isfinite(knots[1:] - knots[:-1]), 1.0, 0.5)

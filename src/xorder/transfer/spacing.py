@@ -31,10 +31,10 @@ def spaced_map(reference: FloatArray, moved: FloatArray, moved_above: IntArray) 
         top, bottom = above == 0, above == reference.size
         adjusted[top] = reference[0] + _distances(moved[::-1], int(top.sum()))[::-1]
         adjusted[bottom] = reference[-1] - _distances(-moved, int(bottom.sum()))
-    raw, adjusted = moved[::-1], _strictly_rising(adjusted[::-1], cap=1.0 if unit else np.inf)
+    raw, adjusted = moved[::-1], adjusted[::-1]
     if unit:
         raw, adjusted = _with_ends(raw, adjusted)
-    return ScoreMap(raw, adjusted)
+    return ScoreMap(raw, _strictly_rising(adjusted, cap=1.0 if unit else np.inf))
 
 
 def _distances(rising: FloatArray, count: int) -> FloatArray:
@@ -51,10 +51,10 @@ def _distances(rising: FloatArray, count: int) -> FloatArray:
 
 
 def _with_ends(raw: FloatArray, adjusted: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Tie the ends of the unit interval to themselves, where no score is in the way."""
-    if raw[0] > 0 and adjusted[0] > 0:
+    """Tie the ends of the unit interval to themselves, so that scores beyond those seen stay inside it."""
+    if raw[0] > 0:
         raw, adjusted = np.append(0.0, raw), np.append(0.0, adjusted)
-    if raw[-1] < 1 and adjusted[-1] < 1:
+    if raw[-1] < 1:
         raw, adjusted = np.append(raw, 1.0), np.append(adjusted, 1.0)
     return raw, adjusted
 

@@ -51,8 +51,9 @@ def read_maps(
     content = _parse(Path(path))
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         _refuse(path, "it is not a map saved by xorder")
-    if content.get("version") != VERSION:
-        _refuse(path, f"its format version is {content.get('version')!r}; this xorder reads version {VERSION}")
+    version = content.get("version")
+    if type(version) is not int or version != VERSION:
+        _refuse(path, f"its format version is {str(version)[:20]}; this xorder reads version {VERSION}")
     checksum = content.pop("checksum", None)
     if not all(isinstance(content.get(key), kind) for key, kind in _PARTS.items()):
         _refuse(path, f"it lacks one of {', '.join(_PARTS)}")
@@ -76,9 +77,9 @@ _PARTS = {"params": dict, "summary": dict, "groups": list}
 
 
 def _parse(path: Path) -> Any:
-    if path.is_dir():
-        _refuse(path, "it is a folder")
     try:
+        if path.is_dir():
+            _refuse(path, "it is a folder")
         with path.open("rb") as file:
             if not file.read(64).lstrip().startswith(b"{"):
                 _refuse(path, "it is not a map saved by xorder")

@@ -1,0 +1,30 @@
+"""Random score tables with ties, weights and shares of all kinds, each with both classes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xorder import ScoreTable
+
+
+def random_table(rng: np.random.Generator, rows: int, *, distinct: int = 7) -> ScoreTable:
+    """Draw up to ``rows`` rows with scores among few values; plain, with whole weights, or with any weights."""
+    while True:
+        size = int(rng.integers(2, rows + 1))
+        score = rng.integers(0, distinct, size).astype(float)
+        weight = [None, rng.integers(1, 4, size), rng.random(size) + 0.1][rng.integers(3)]
+        table = ScoreTable.from_arrays(rng.random(size) < rng.choice([0.3, 0.5, 0.7]), score, weight)
+        if table.n1 > 0 and table.n0 > 0:
+            return table
+
+
+def noisy_table(rng: np.random.Generator, rows: int, *, shift: float = 0.0) -> ScoreTable:
+    """Draw rows whose score tells something of the label, as scores of a model do."""
+    while True:
+        risk = rng.normal(shift, 1.5, rows)
+        score = risk + rng.normal(size=rows) * rng.choice([0.1, 1.0])
+        if rng.random() < 0.3:
+            score = score.round(1)
+        table = ScoreTable.from_arrays(rng.random(rows) < 1 / (1 + np.exp(-risk)), score)
+        if table.n1 > 0 and table.n0 > 0:
+            return table

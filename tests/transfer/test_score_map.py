@@ -1,0 +1,167 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from xorder import ScoreMap
+from xorder.exceptions import InputError
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+moderate = st.floats(-1e6, 1e6)
+tiny = st.integers(0, 40).map(lambda steps: steps * 5e-324)
+unit = st.floats(0, 1)
+
+
+@st.composite
+def knots(draw, values=finite):
+    size = draw(st.integers(1, 8))
+    return sorted(draw(st.lists(values, min_size=size, max_size=size, unique=True)))
+
+
+@st.composite
+def maps(draw):
+    raw = draw(knots(draw(st.sampled_from([finite, moderate, tiny, unit]))))
+    values = draw(st.sampled_from([finite, moderate, tiny, unit]))
+    adjusted = draw(st.lists(values, min_size=len(raw), max_size=len(raw), unique=True))
+    return ScoreMap(raw, sorted(adjusted))
+
+
+def dense(score_map):
+    """Knots, their neighbours among the representable numbers, and what lies between and around them."""
+    raw = score_map.raw
+    between = raw[:-1, None] / 2 + raw[1:, None] / 2
+    shares = np.linspace(0, 1, 23)
+    inner = raw[:-1, None] * (1 - shares) + raw[1:, None] * shares
+    with np.errstate(over="ignore"):
+        points = [raw, np.nextafter(raw, np.inf), np.nextafter(raw, -np.inf), between.ravel(), inner.ravel()]
+    outside = [raw[0] - np.array([1e-9, 1.0, 1e3]), raw[-1] + np.array([1e-9, 1.0, 1e3])]
+    x = np.sort(np.concatenate([*points, *outside]))
+    return x[np.isfinite(x)]
+
+
+@given(score_map=maps())
+@example(score_map=ScoreMap([-1e308, 1e308], [0.0, 1.0]))
+@example(score_map=ScoreMap([0.0, 1.0], [-1e308, 1e308]))
+@example(score_map=ScoreMap([0.0, 5e-324], [0.0, 1e308]))
+@example(score_map=ScoreMap([1.0, 1.0 + 2**-52], [0.0, 1.0]))
+@settings(max_examples=300)
+def test_it_never_decreases_and_is_exact_at_the_knots(score_map):
+    x = dense(score_map)
+    y = score_map.apply(x)
+    assert np.isfinite(y).all()
+    assert (np.diff(y) >= 0).all()
+    np.testing.assert_array_equal(score_map.apply(score_map.raw), score_map.adjusted)
+
+
+def test_new_scores_keep_their_proportions():
+    """The paper's example: raw .8 and .5 became .7 and .4, so a test score in between keeps its quantile."""
+    score_map = ScoreMap(raw=[0.5, 0.8], adjusted=[0.4, 0.7])
+    x = np.array([0.5, 0.56, 0.65, 0.77, 0.8])
+    y = score_map.apply(x)
+    np.testing.assert_allclose((y - 0.4) / (0.7 - 0.4), (x - 0.5) / (0.8 - 0.5))
+    np.testing.assert_allclose(y, [0.4, 0.46, 0.55, 0.67, 0.7])
+    stretched = ScoreMap(raw=[0.5, 0.8], adjusted=[0.1, 0.7])
+    np.testing.assert_allclose(stretched.apply([0.6]), [0.3])
+
+
+def test_outside_the_knots_distances_stay():
+    score_map = ScoreMap([10.0, 20.0], [0.0, 1.0])
+    np.testing.assert_array_equal(score_map.apply([7.0, 10.0, 20.0, 25.0]), [-3.0, 0.0, 1.0, 6.0])
+    np.testing.assert_array_equal(ScoreMap([2.0], [5.0]).apply([-1.0, 2.0, 4.0]), [2.0, 5.0, 7.0])
+
+
+def test_without_knots_nothing_changes():
+    x = np.array([0.3, -2.0, 1e300])
+    y = ScoreMap.identity().apply(x)
+    np.testing.assert_array_equal(x, y)
+    assert y is not x
+
+
+@pytest.mark.parametrize("score_map", [ScoreMap([0.0, 1.0], [2.0, 4.0]), ScoreMap([0.0], [1.0]), ScoreMap.identity()])
+def test_any_shape_comes_back_as_it_came(score_map):
+    assert score_map.apply(0.5).shape == ()
+    assert score_map.apply([]).shape == (0,)
+    grid = np.array([[0.0, 0.25], [0.5, 1.0]])
+    y = score_map.apply(grid)
+    assert y.shape == (2, 2)
+    np.testing.assert_array_equal(y[1], score_map.apply(grid[1]))
+
+
+def test_one_score_does_not_depend_on_the_others():
+    rng = np.random.default_rng(0)
+    score_map = ScoreMap(np.sort(rng.random(50)), np.sort(rng.random(50)))
+    x = rng.random(200) * 1.2 - 0.1
+    one_by_one = [score_map.apply(np.array([value]))[0] for value in x]
+    np.testing.assert_array_equal(score_map.apply(x), one_by_one)
+
+
+@given(score_map=maps())
+def test_json_round_trip_is_exact(score_map):
+    again = ScoreMap.from_dict(json.loads(json.dumps(score_map.to_dict())))
+    np.testing.assert_array_equal(again.raw, score_map.raw)
+    np.testing.assert_array_equal(again.adjusted, score_map.adjusted)
+    assert all(type(knot) is float for knot in score_map.to_dict()["raw"])
+
+
+def test_identity_survives_the_round_trip():
+    assert repr(ScoreMap.from_dict(ScoreMap.identity().to_dict())) == "ScoreMap(identity)"
+
+
+def test_repr_says_how_large_it_is():
+    assert repr(ScoreMap(np.arange(1200), np.arange(1200))) == "ScoreMap(1,200 knots, raw 0 to 1199)"
+
+
+@pytest.mark.parametrize(
+    ("raw", "adjusted", "words"),
+    [
+        ([0, 1, 1], [0, 1, 2], "raw knots of a score map must rise strictly"),
+        ([0, 1], [1, 0], "adjusted knots of a score map must rise strictly"),
+        ([0, np.nan], [0, 1], "raw knots .* finite"),
+        ([0, 1], [0, np.inf], "adjusted knots .* finite"),
+        ([0, 1], [0], "one adjusted knot for each raw one; got 2 raw and 1 adjusted"),
+        ([[0, 1]], [[0, 1]], "plain list"),
+        (["a"], [1], "raw knots of a score map must be numbers"),
+        (5, [1], "plain list"),
+    ],
+)
+def test_what_is_no_map_is_refused(raw, adjusted, words):
+    with pytest.raises(InputError, match=words):
+        ScoreMap(raw, adjusted)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        None,
+        [],
+        {},
+        {"raw": [0]},
+        {"raw": [0], "adjusted": "0"},
+        {"raw": ["0"], "adjusted": [0]},
+        {"raw": [True], "adjusted": [1]},
+        {"raw": [None], "adjusted": [1]},
+        {"raw": [[0]], "adjusted": [1]},
+        {"raw": [0, 0], "adjusted": [0, 1]},
+        {"raw": [10**400], "adjusted": [0]},
+    ],
+)
+def test_records_that_are_no_map_are_refused(record):
+    with pytest.raises(InputError, match="score map"):
+        ScoreMap.from_dict(record)
+
+
+def test_knots_are_the_map_s_own():
+    raw = np.array([0.0, 1.0])
+    score_map = ScoreMap(raw, [0.0, 2.0])
+    raw[0] = 0.9
+    assert score_map.raw[0] == 0.0
+    with pytest.raises(ValueError, match="read-only"):
+        score_map.adjusted[0] = 1.0
+
+
+def test_given_scores_are_not_changed():
+    x = np.array([0.1, 0.9])
+    ScoreMap([0.0, 1.0], [5.0, 6.0]).apply(x)
+    np.testing.assert_array_equal(x, [0.1, 0.9])
