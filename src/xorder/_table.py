@@ -37,7 +37,8 @@ class ScoreTable:
             if column.ndim != 1 or column.size != np.size(self.score):
                 raise InputError("the columns of a ScoreTable must be one-dimensional and of one length.")
             if column.flags.writeable:
-                column = column.view()
+                # Somebody else may still write to it.
+                column = column.copy()
                 column.flags.writeable = False
             object.__setattr__(self, name, column)
         if self.score.size and not (np.isfinite(self.score[0]) and np.isfinite(self.score[-1])):
@@ -56,8 +57,12 @@ class ScoreTable:
 
         ``y_true`` holds 0 and 1 (or booleans), ``y_score`` finite numbers; rows of weight 0 add nothing.
         """
-        positive = np.asarray(y_true) == 1
-        score = np.asarray(y_score)
+        label, score = np.asarray(y_true), np.asarray(y_score)
+        if label.shape != score.shape or label.ndim != 1:
+            raise InputError(f"y_true and y_score must be two columns of one length; got {label.shape}, {score.shape}.")
+        positive = label == 1
+        if label.dtype != bool and not (positive | (label == 0)).all():
+            raise InputError("y_true must hold only 0 and 1. Encode the positive class as 1 and the other as 0.")
         if score.dtype not in (np.float32, np.float64):
             score = score.astype(np.float64)
         if sample_weight is None:
@@ -86,7 +91,7 @@ class ScoreTable:
         positive = np.bincount(np.searchsorted(distinct, keys[0]), minlength=distinct.size).astype(np.float64)
         negative -= positive
         # 0 - x rather than -x: a score of 0 stays 0, not -0.
-        return cls(np.subtract(0.0, distinct, out=distinct), positive, negative)
+        return cls._owning(np.subtract(0.0, distinct, out=distinct), positive, negative)
 
     @classmethod
     def _from_masses(cls, score: FloatArray, positive: FloatArray, negative: FloatArray) -> ScoreTable:
@@ -97,11 +102,18 @@ class ScoreTable:
         starts = np.flatnonzero(np.append(True, score[1:] != score[:-1])[: score.size])
         if not starts.size:
             return cls(score, positive[:0], negative[:0])
-        return cls(
+        return cls._owning(
             score[starts] + 0.0,
             np.add.reduceat(positive[order], starts),
             np.add.reduceat(negative[order], starts),
         )
+
+    @classmethod
+    def _owning(cls, *columns: NDArray[Any]) -> ScoreTable:
+        """Build a table of fresh arrays that nobody else holds, so that none needs to be copied."""
+        for column in columns:
+            column.flags.writeable = False
+        return cls(*columns)
 
     def __add__(self, other: object) -> ScoreTable:
         """Return the table of both tables' rows together."""

@@ -22,7 +22,9 @@ def check_tables(y_true: Any, y_score: Any, sensitive_features: Any, sample_weig
     """Check rows and turn them into one table per group, in the sorted order of the groups."""
     score = check_scores(y_score)
     positive = _check_labels(y_true, score.size)
-    weight = None if sample_weight is None else _check_weights(sample_weight, score.size)
+    weight = None if sample_weight is None else check_weights(sample_weight, score.size)
+    if weight is not None and not 1e-150 < weight.max() < 1e150:
+        raise InputError(f"sample_weight is out of range: its largest value is {weight.max():g}. Scale it towards 1.")
     masks = dict(check_groups(sensitive_features, score.size))
 
     def table(mask: BoolArray) -> ScoreTable:
@@ -64,6 +66,8 @@ def check_scores(y_score: Any, name: str = "y_score") -> NDArray[Any]:
             f"From predict_proba take the column of the positive class: {name}[:, 1]."
         )
     if score.dtype not in (np.float32, np.float64):
+        if score.dtype.kind in "USMm":
+            raise InputError(f"{name} must hold numbers; got values such as {score.ravel()[:1].tolist()}.")
         try:
             score = score.astype(np.float64)
         except (TypeError, ValueError) as error:
@@ -144,13 +148,15 @@ def _check_labels(y_true: Any, rows: int) -> BoolArray:
     return positive
 
 
-def _check_weights(sample_weight: Any, rows: int) -> FloatArray:
+def check_weights(sample_weight: Any, rows: int | None = None) -> FloatArray:
+    """Weights that are finite and not negative, one a row, not all 0."""
     try:
         weight = _column(sample_weight, "sample_weight").astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
         raise InputError(f"sample_weight must hold numbers; got values that are not ({error}).") from error
     _check_one_dimensional(weight, "sample_weight")
-    _check_length(weight, rows, "sample_weight")
+    if rows is not None:
+        _check_length(weight, rows, "sample_weight")
     bad = ~((weight >= 0) & (weight < np.inf))
     if bad.any():
         row = int(bad.argmax())

@@ -222,7 +222,7 @@ def test_greedy_lemma_on_longer_lists(labels_a, labels_b):
 
 
 def test_greedy_lemma_fails_for_prf():
-    """Within-group pairs go on counting when the other group is used up: a 100, b 101, 1/2 where 1/3 was claimed."""
+    """A positive also outranks negatives of its own group, so one step is larger: 1/2 where 1/3 was claimed."""
     found = order(table("100"), table("101"), metric="prf", solver="greedy")
     assert found.b_above.tolist() == [1, 1, 1]
     assert exact("100", "101", [1, 1, 1])["prf"] == Fraction(1, 2)

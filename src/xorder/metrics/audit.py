@@ -11,9 +11,9 @@ from typing import Any, Literal
 import numpy as np
 
 from xorder._table import ScoreTable
-from xorder._validation import check_tables
+from xorder._validation import check_tables, check_weights
 from xorder.exceptions import InputError, XorderWarning
-from xorder.metrics.gaps import GAPS, Gap, auc, interval, prf
+from xorder.metrics.gaps import GAPS, Gap, auc, interval, json_label, prf
 from xorder.metrics.matrix import GroupMatrix
 from xorder.metrics.moments import Moments, moments
 from xorder.metrics.text import audit_text
@@ -43,9 +43,14 @@ class Audit:
 
     def gap(self, metric: str, pair: tuple[Hashable, Hashable] | None = None) -> Gap:
         """Return the gap of a metric for a pair of groups; without a pair, the widest."""
-        found = [gap for gap in self.gaps if gap.metric == metric and (pair is None or gap.pair == tuple(pair))]
+        found = [gap for gap in self.gaps if gap.metric == metric]
+        if pair is not None:
+            found = [gap if gap.pair == tuple(pair) else gap.reversed() for gap in found if {*gap.pair} == {*pair}]
         if not found:
-            raise InputError(f"no gap for metric {metric!r} and pair {pair!r}; metrics: {', '.join(GAPS)}.")
+            raise InputError(
+                f"no gap for metric {metric!r} and pair {pair!r}; metrics: {', '.join(GAPS)}; groups: "
+                f"{', '.join(map(repr, self.groups))}."
+            )
         return max(found, key=lambda gap: abs(gap.value) if np.isfinite(gap.value) else -1.0)
 
     def to_dict(self) -> dict[str, Any]:
@@ -55,7 +60,7 @@ class Audit:
             return float(value) if np.isfinite(value) else None
 
         return {
-            "groups": list(self.groups),
+            "groups": [json_label(group) for group in self.groups],
             "positives": list(self.positives.values()),
             "negatives": list(self.negatives.values()),
             "auc": plain(self.auc),
@@ -114,18 +119,21 @@ def audit(
         raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}. For 95 % pass 0.95.")
     if weights_are not in ("counts", "sampling"):
         raise InputError(f"weights_are must be 'counts' or 'sampling'; got {weights_are!r}.")
-    tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
     squares = None
     if sample_weight is not None:
-        weight = np.asarray(sample_weight, dtype=np.float64)
+        weight = check_weights(sample_weight)
         if weights_are == "sampling":
-            squares = list(check_tables(y_true, y_score, sensitive_features, weight**2).values())
+            # Their scale means nothing. No square smaller than the smallest number, or rows would vanish there.
+            sample_weight = np.ldexp(weight, -np.frexp(weight.max())[1])
+            square = np.where(weight > 0, np.maximum(sample_weight**2, np.finfo(np.float64).tiny), 0.0)
+            squares = list(check_tables(y_true, y_score, sensitive_features, square).values())
         elif np.any(weight != np.floor(weight)):
             _warn(
                 "sample_weight is not whole, yet read as counts of rows; if the weights come from a sampling "
                 "design, pass weights_are='sampling' for honest intervals",
                 stacklevel=3,
             )
+    tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
     return audit_tables(tables, squares, confidence=confidence)
 
 
@@ -176,7 +184,7 @@ def _cautions(groups: tuple[Hashable, ...], m: Moments) -> Iterator[str]:
     for group, n1, n0, small in zip(groups, m.positives, m.negatives, _small(m), strict=True):
         counts = f"group {group!r} (positives {n1:g}, negatives {n0:g})"
         if not n1 > 0 or not n0 > 0:
-            missing = "positives" if not n1 > 0 else "negatives"
+            missing = " and no ".join(word for word, mass in (("positives", n1), ("negatives", n0)) if not mass > 0)
             yield f"{counts} has no {missing}: what compares them is nan"
         elif small:
             yield f"{counts} has a single row of a class: standard errors of its gaps are nan"

@@ -14,7 +14,7 @@ the negatives that both sides of a PRF gap are compared with are one sample, poo
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -49,12 +49,20 @@ class Gap:
         pvalue = float(2 * norm.sf(abs(value) / stderr)) if stderr > 0 else np.nan
         return cls(metric, pair, value, stderr, interval(estimate, confidence), pvalue)
 
+    def reversed(self) -> Gap:
+        """Return the same gap seen from the other group."""
+        low, high = self.interval
+        return replace(self, pair=self.pair[::-1], value=-self.value, interval=(-high, -low))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the gap as a dict ready for JSON; ``nan`` becomes ``None``."""
         record = asdict(self)
         for name in ("value", "stderr", "pvalue"):
             record[name] = _json_number(record[name])
-        return record | {"pair": list(self.pair), "interval": [_json_number(end) for end in self.interval]}
+        return record | {
+            "pair": [json_label(group) for group in self.pair],
+            "interval": [_json_number(end) for end in self.interval],
+        }
 
 
 def interval(estimate: Estimate, confidence: float) -> tuple[float, float]:
@@ -148,6 +156,11 @@ def _unit(m: Moments, g: int) -> FloatArray:
     unit = np.zeros(m.positives.size)
     unit[g] = 1.0
     return unit
+
+
+def json_label(label: Hashable) -> str | int | float | bool:
+    """Return a group's label as JSON can hold it: as it is, or as it is written."""
+    return label if isinstance(label, str | int | float | bool) else str(label)
 
 
 def _json_number(value: float) -> float | None:
