@@ -123,9 +123,11 @@ def audit(
     if sample_weight is not None:
         weight = check_weights(sample_weight)
         if weights_are == "sampling":
-            # Their scale means nothing. No square smaller than the smallest number, or rows would vanish there.
-            sample_weight = np.ldexp(weight, -np.frexp(weight.max())[1])
-            square = np.where(weight > 0, np.maximum(sample_weight**2, np.finfo(np.float64).tiny), 0.0)
+            # Their scale means nothing, but squares must stay in range, and no row may vanish in them.
+            if not 1e-100 < weight.max() < 1e100:
+                weight = np.ldexp(weight, -np.frexp(weight.max())[1])
+            sample_weight = weight
+            square = np.where(weight > 0, np.maximum(weight**2, np.finfo(np.float64).tiny), 0.0)
             squares = list(check_tables(y_true, y_score, sensitive_features, square).values())
         elif np.any(weight != np.floor(weight)):
             _warn(
