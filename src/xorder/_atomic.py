@@ -19,13 +19,13 @@ def atomic_path(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iter
     Problems of the file system are told as :class:`InputError` in one sentence.
     """
     target = Path(path)
-    if target.is_dir():
-        raise InputError(f"{target} is a folder; name a file to write to.")
-    if not overwrite and target.exists():
-        raise InputError(f"{target} exists already; choose another name, or allow it to be replaced (--force).")
-    if not target.parent.is_dir():
-        raise InputError(f"cannot write {target}: the folder {target.parent} does not exist; create it first.")
     try:
+        if target.is_dir():
+            raise InputError(f"{target} is a folder; name a file to write to.")
+        if not overwrite and target.exists():
+            raise InputError(f"{target} exists already; choose another name, or allow it to be replaced (--force).")
+        if not target.parent.is_dir():
+            raise InputError(f"cannot write {target}: the folder {target.parent} does not exist; create it first.")
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror or error}.") from error

@@ -15,7 +15,7 @@ from xorder.ordering.disparity import (
     pairs_of_ordering,
     pairs_of_scores,
 )
-from xorder.ordering.partial import ledgers
+from xorder.ordering.partial import half_way
 
 METRICS = ["xauc", "prf", "parity"]
 
@@ -124,7 +124,7 @@ custom = st.builds(
 
 
 def credit(products, place, other):
-    return sum(mass[place] * (1.0 if left is None else left[other]) for mass, left in products)
+    return sum(mass[:, place] * left[:, other] for mass, left in products)
 
 
 @given(drawn=pairs_with_path(), metric=st.sampled_from(METRICS) | custom)
@@ -132,26 +132,24 @@ def test_credits_along_a_path_add_up_to_the_metric(drawn, metric):
     """What the solvers see half-way ends, at the last cell, in the disparity and (but for a constant) the AUC."""
     a, b, b_above = drawn
     disparity = check_disparity(metric, a, b)
-    rule = ledgers(a, b, disparity)
+    rule = half_way(a, b, disparity)
 
     def walk(path):
-        s = t = 0.0
+        sums = np.array([0.0, rule.start])
         j = 0
         for i in range(len(a) + 1):
             until = path[i] if i < len(a) else len(b)
             for place in range(j, until):
-                s, t = s + credit(rule.from_b[0], place, i), t + credit(rule.from_b[1], place, i)
+                sums += credit(rule.from_b, place, i) + [0.0, rule.own_b[place]]
             j = until
             if i < len(a):
-                s, t = s + credit(rule.from_a[0], i, j), t + credit(rule.from_a[1], i, j)
-        return s, t
+                sums += credit(rule.from_a, i, j) + [0.0, rule.own_a[i]]
+        return sums
 
-    s, t = walk(b_above)
-    gap_seen = rule.disparity[0] * s + rule.disparity[1] * t + rule.start
-    assert gap_seen == pytest.approx(disparity.value(pairs_of_ordering(a, b, b_above)), abs=1e-9)
+    auc_seen, gap_seen = walk(b_above)
+    assert gap_seen * rule.disparity_unit == pytest.approx(disparity.value(pairs_of_ordering(a, b, b_above)), abs=1e-9)
     other = np.zeros(len(a), dtype=int)
-    s0, t0 = walk(other)
-    difference = rule.auc[0] * (s - s0) + rule.auc[1] * (t - t0)
+    difference = rule.auc_unit * (auc_seen - walk(other)[0])
     pairs = auc_as_pairs(a, b)
     assert difference == pytest.approx(
         pairs.value(pairs_of_ordering(a, b, b_above)) - pairs.value(pairs_of_ordering(a, b, other)), abs=1e-9
@@ -162,7 +160,7 @@ def test_named_disparities_start_from_nothing():
     a = ScoreTable.from_arrays([1, 0, 1, 0, 0], [5, 4, 3, 2, 1])
     b = ScoreTable.from_arrays([0, 1, 1], [3, 2, 2])
     for metric in METRICS:
-        assert ledgers(a, b, DISPARITIES[metric](a, b)).start == 0.0
+        assert half_way(a, b, DISPARITIES[metric](a, b)).start == 0.0
 
 
 def test_a_part_is_one_half_unless_given():

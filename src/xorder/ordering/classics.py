@@ -6,7 +6,7 @@ import numpy as np
 
 from xorder._table import FloatArray, IntArray, ScoreTable
 from xorder.ordering.disparity import Disparity
-from xorder.ordering.partial import Ledgers, Products, ledgers
+from xorder.ordering.partial import Products, half_way
 from xorder.ordering.result import Ordering
 
 # Gaps closer than this, relative to what they are the difference of, are equal but for rounding.
@@ -20,18 +20,17 @@ def solve_greedy(a: ScoreTable, b: ScoreTable, disparity: Disparity, tradeoff: f
 
     Guarantee: for xAUC, on rows of equal weight, ``|disparity| <= max(1/n1a, 1/n1b)``. Linear time.
     """
-    rule = ledgers(a, b, disparity)
+    rule = half_way(a, b, disparity)
+    slack = _ROUNDING * float(rule.reach[1])
     b_above = np.full(len(a), len(b), dtype=np.int64)
-    s = t = 0.0
-    i = j = 0
+    gap, i, j = rule.start, 0, 0
     while i < len(a) and j < len(b):
-        after_a = s + _credit(rule.from_a[0], i, j), t + _credit(rule.from_a[1], i, j)
-        after_b = s + _credit(rule.from_b[0], j, i), t + _credit(rule.from_b[1], j, i)
-        (gap_a, size_a), (gap_b, size_b) = (_gap_half_way(rule, *sums) for sums in (after_a, after_b))
-        if gap_b < gap_a - _ROUNDING * max(size_a, size_b):
-            (s, t), j = after_b, j + 1
+        after_a = gap + rule.own_a[i] + _credit(rule.from_a, i, j)
+        after_b = gap + rule.own_b[j] + _credit(rule.from_b, j, i)
+        if abs(after_b) < abs(after_a) - slack:
+            gap, j = after_b, j + 1
         else:
-            (s, t), b_above[i], i = after_a, j, i + 1
+            gap, b_above[i], i = after_a, j, i + 1
     return Ordering.from_path(a, b, b_above, disparity, tradeoff, "greedy")
 
 
@@ -51,14 +50,8 @@ def solve_insertion(a: ScoreTable, b: ScoreTable, disparity: Disparity, tradeoff
     return max((o for o in found if abs(o.disparity) <= smallest), key=lambda ordering: ordering.auc)
 
 
-def _gap_half_way(rule: Ledgers, s: float, t: float) -> tuple[float, float]:
-    """Absolute disparity of two running sums, and the size of the terms it is made of."""
-    terms = rule.disparity[0] * s, rule.disparity[1] * t, rule.start
-    return abs(sum(terms)), sum(map(abs, terms))
-
-
 def _credit(products: Products, place: int, other: int) -> float:
-    return float(sum(mass[place] * (1.0 if left is None else left[other]) for mass, left in products))
+    return float(sum(mass[1, place] * left[1, other] for mass, left in products))
 
 
 def _block(rows: int, columns: int, place: int) -> IntArray:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from numbers import Real
+from typing import Any
 
 import numpy as np
 
@@ -93,18 +95,20 @@ def upper_bound(a: ScoreTable, b: ScoreTable, disparity: Disparity, tradeoff: fl
     return bound
 
 
-def check_tradeoff(tradeoff: float) -> float:
+def check_tradeoff(tradeoff: Any) -> float:
     """Return the tradeoff as a float; it must be a finite number from 0 up."""
-    if not (np.isfinite(tradeoff) and tradeoff >= 0):
-        raise InputError(f"tradeoff must be a finite number from 0 up; got {tradeoff!r}.")
-    return float(tradeoff)
+    return _check_number(tradeoff, "tradeoff")
 
 
-def check_max_disparity(max_disparity: float | None) -> float:
+def check_max_disparity(max_disparity: Any) -> float:
     """Return the largest disparity allowed as a float; it must be a finite number from 0 up."""
-    if max_disparity is None or not (np.isfinite(max_disparity) and max_disparity >= 0):
-        raise InputError(f"max_disparity must be a finite number from 0 up; got {max_disparity!r}.")
-    return float(max_disparity)
+    return _check_number(max_disparity, "max_disparity")
+
+
+def _check_number(value: Any, name: str) -> float:
+    if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+        raise InputError(f"{name} must be a finite number from 0 up; got {value!r}.")
+    return float(value)
 
 
 def _hull(a: ScoreTable, b: ScoreTable, metric: str | Disparity) -> Hull:

@@ -2,9 +2,8 @@ r"""Judging an ordering half-way, as the paper does: what each placement adds, g
 
 After the first i scores of a and the first j of b are placed, every further placement is credited with the
 pairs it settles: a positive of a with the negatives of b still to come, a positive of b with those of a; for
-PRF with the negatives of its own group as well. The sums are kept as plain pair masses, two per ordering, and
-only combined with real factors when two orderings are compared: masses of unweighted rows are whole numbers,
-so orderings that tie do so exactly.
+PRF with the negatives of its own group as well. The sums are kept in units in which masses of unweighted rows
+give whole numbers, so orderings that tie do so exactly.
 """
 
 from __future__ import annotations
@@ -16,68 +15,95 @@ import numpy as np
 from xorder._table import FloatArray, ScoreTable
 from xorder.ordering.disparity import Disparity, auc_as_pairs, remaining
 
-Products = list[tuple[FloatArray, FloatArray | None]]
-"""Credit of placing score i when j scores of the other group are placed: the sum of first[i] * second[j].
+Products = list[tuple[FloatArray, FloatArray]]
+"""Credit of placing score i when j scores of the other group are placed: the sum of first[:, i] * second[:, j].
 
-Without a second factor it is first[i], whatever j.
+The first row is what it adds to the AUC, the second to the disparity.
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Ledgers:
-    """Two running sums (s, t) of an ordering under construction, and how to read them.
+class HalfWay:
+    """What each placement adds to the two running sums of an ordering under construction.
 
-    ``from_a`` and ``from_b`` tell what placing a score of a, or of b, adds to each. Between orderings of the
-    same scores AUC differs as ``auc @ (s, t)``, and the disparity is ``disparity @ (s, t) + start``.
+    Placing a score of a adds ``from_a``, and ``own_a`` to the second sum; likewise for b. Between orderings of the
+    same scores AUC differs as ``auc_unit`` times the first sum; the disparity half-way is ``disparity_unit`` times
+    the second, which starts at ``start``.
     """
 
-    from_a: tuple[Products, Products]
-    from_b: tuple[Products, Products]
-    auc: tuple[float, float]
-    disparity: tuple[float, float]
+    from_a: Products
+    from_b: Products
+    own_a: FloatArray
+    own_b: FloatArray
+    auc_unit: float
+    disparity_unit: float
     start: float
+
+    @property
+    def has_own(self) -> bool:
+        """Whether pairs within a group count."""
+        return bool(self.own_a.any() or self.own_b.any())
+
+    @property
+    def reach(self) -> FloatArray:
+        """Neither sum exceeds this."""
+        crossing = np.zeros(2)
+        for mass, left in self.from_a + self.from_b:
+            crossing += np.abs(mass).sum(axis=1) * np.abs(left).max(axis=1)
+        return crossing + np.array([0.0, abs(self.start) + np.abs(self.own_a).sum() + np.abs(self.own_b).sum()])
 
 
 _A_POSITIVE = np.array([[0.0, 1.0], [0.0, 0.0]])
 _B_POSITIVE = np.array([[0.0, 0.0], [1.0, 0.0]])
 
 
-def ledgers(a: ScoreTable, b: ScoreTable, disparity: Disparity) -> Ledgers:
-    """Choose the two sums to keep for a disparity.
-
-    Where AUC and disparity are made of the same pairs (xAUC, PRF) one sum holds those of a's positives, the
-    other those of b's; otherwise one holds the pairs of the AUC, the other those of the disparity.
-    """
+def half_way(a: ScoreTable, b: ScoreTable, disparity: Disparity) -> HalfWay:
+    """Set up the sums for a disparity."""
     a_part = np.asarray(disparity.a_part)
     b_part = a_part - disparity.matrix
     own_a, own_b = disparity.own
-    up, down = float(a_part[0, 1]), float(b_part[1, 0])
-    pair = float(auc_as_pairs(a, b).matrix[0, 1])
-    nothing: Products = []
-    same_pairs = not (a_part * (1 - _A_POSITIVE)).any() and not (b_part * (1 - _B_POSITIVE)).any()
-    if same_pairs and own_a in (0, up) and own_b in (0, down):
-        from_a = _products(_A_POSITIVE, a, b, 1.0 if own_a else 0.0), nothing
-        from_b = nothing, _products(_B_POSITIVE.T, b, a, 1.0 if own_b else 0.0)
-        auc, gap = (pair, pair), (up, down)
-    else:
-        unit = float(np.abs(a_part).max()) or 1.0
-        from_a = _products(_A_POSITIVE, a, b), _products(a_part / unit, a, b, own_a / unit)
-        from_b = _products(_B_POSITIVE.T, b, a), _products(b_part.T / unit, b, a, own_b / unit)
-        auc, gap = (pair, 0.0), (0.0, unit)
+    unit = _unit(np.concatenate([a_part.ravel(), b_part.ravel(), disparity.own]))
+    in_a, in_b, (of_a, of_b) = (_whole(part / unit) for part in (a_part, b_part, np.array(disparity.own)))
     within = own_a * a.concordant.sum() + own_b * b.concordant.sum()
     start = disparity.offset - float(within) - float(np.sum(b_part * np.outer([a.n1, a.n0], [b.n1, b.n0])))
-    # It is 0, but for rounding, for every named disparity.
-    return Ledgers(from_a, from_b, auc, gap, start if abs(start) > 1e-12 else 0.0)
+    return HalfWay(
+        from_a=_products(_A_POSITIVE, in_a, a, b),
+        from_b=_products(_B_POSITIVE.T, in_b.T, b, a),
+        own_a=of_a * a.concordant,
+        own_b=of_b * b.concordant,
+        auc_unit=float(auc_as_pairs(a, b).matrix[0, 1]),
+        disparity_unit=unit,
+        # It is 0, but for rounding, for every named disparity.
+        start=start / unit if abs(start) > 1e-12 else 0.0,
+    )
 
 
-def _products(part: FloatArray, placed: ScoreTable, other: ScoreTable, own: float = 0.0) -> Products:
-    """Credit of placing each score above what is left of the other group, and within its own.
+def _unit(worths: FloatArray) -> float:
+    """A unit in which the worths of pairs are whole, if they are one over whole numbers: two of them at most differ."""
+    sizes = np.abs(worths[worths != 0])
+    if not sizes.size:
+        return 1.0
+    low, high = float(sizes.min()), float(sizes.max())
+    return high if high < low * (1 + 1e-12) else low * high
 
-    ``part`` is the worth of a pair, by class of the placed (rows) and of the other (columns).
+
+def _whole(worths: FloatArray) -> FloatArray:
+    """Round away what division has left beside whole numbers."""
+    whole = np.rint(worths)
+    return whole if np.allclose(worths, whole, rtol=1e-12, atol=0.0) else worths
+
+
+def _products(auc: FloatArray, disparity: FloatArray, placed: ScoreTable, other: ScoreTable) -> Products:
+    """Credit of placing each score above what is left of the other group.
+
+    Both matrices hold the worth of a pair, by class of the placed (rows) and of the other (columns).
     """
-    left = [remaining(mass) for mass in (other.positive, other.negative)]
-    rows = list(zip((placed.positive, placed.negative), part, strict=True))
-    if np.array_equal(part[0], part[1]):
-        rows = [(placed.mass, part[0])]
-    products: Products = [(mass, row[0] * left[0] + row[1] * left[1]) for mass, row in rows if row.any()]
-    return [*products, (own * placed.concordant, None)] if own else products
+    left = np.stack([remaining(other.positive), remaining(other.negative)])
+    worth = np.stack([auc, disparity])
+    if np.array_equal(disparity[0], disparity[1]):
+        # One product does, if both classes of the placed count alike.
+        return [(np.stack([placed.positive, placed.mass]), worth[:, 0] @ left)]
+    products = [
+        (np.stack([mass, mass]), worth[:, row] @ left) for row, mass in enumerate((placed.positive, placed.negative))
+    ]
+    return [product for row, product in enumerate(products) if worth[:, row].any()]
