@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import sys
@@ -24,6 +25,9 @@ from xorder.ordering import DISPARITIES, SOLVERS
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return 0, or 2 with one line on standard error for what the user got wrong."""
     options = _parser().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A name that the terminal's encoding lacks is shown escaped, as it is on standard error.
+        sys.stdout.reconfigure(errors="backslashreplace")
     with warnings.catch_warnings():
         warnings.simplefilter("always", XorderWarning)
         warnings.showwarning = _show_warning
@@ -38,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except OSError as error:
             return _complain(f"{error.filename or 'output'}: {error.strerror or error}.")
         except MemoryError:
-            return _complain("out of memory: the file is too large to be read as a whole here.")
+            return _complain("out of memory: there are too many rows to be held here at once.")
         except KeyboardInterrupt:
             return 130
     return 0
@@ -131,7 +135,7 @@ class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, as all other errors do."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: error: {message} (see '{self.prog} --help')\n")
+        self.exit(2, f"{self.prog}: error: {' '.join(message.split())} (see '{self.prog} --help')\n")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -159,7 +163,12 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--max-disparity", type=float, metavar="GAP", help="largest gap wanted (default 0)")
     command.add_argument("--tradeoff", type=float, help="instead: points of AUC worth giving for a point of the gap")
     defaults = XOrder().get_params()
-    command.add_argument("--solver", choices=tuple(SOLVERS), default=defaults["solver"])
+    command.add_argument(
+        "--solver",
+        choices=tuple(SOLVERS),
+        default=defaults["solver"],
+        help=f"how the groups are interleaved (default {defaults['solver']})",
+    )
     command.add_argument(
         "--adjust",
         metavar="GROUP",

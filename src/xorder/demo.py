@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from xorder._atomic import atomic_path
+from xorder._optional import import_optional
 from xorder.datasets import Population, simulate_population
 from xorder.engines import add_column
 from xorder.estimators import XOrder
 from xorder.exceptions import InputError, MissingExtraError
 from xorder.metrics import Audit, audit
 from xorder.plotting import TradeoffDisplay
+
+_MOST_PEOPLE = 100_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +44,24 @@ class Demo:
 def run_demo(folder: str | os.PathLike[str], *, n_samples: int = 4000, seed: int = 0, overwrite: bool = False) -> Demo:
     """Simulate two samples of people, learn a repair on the first, apply it to the second; write all to ``folder``."""
     out = Path(folder)
+    if not 1 <= n_samples <= _MOST_PEOPLE or seed < 0:
+        raise InputError(
+            f"the demo takes from 1 to {_MOST_PEOPLE:,} people (--rows) and a seed from 0 up; got {n_samples} and {seed}."
+        )
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file; name a folder for the demo's files.")
     if out.is_dir() and any(out.iterdir()) and not overwrite:
         raise InputError(f"{out} exists and is not empty; choose another folder, or allow replacing (--force).")
+    known = simulate_population(n_samples, random_state=seed)
+    new = simulate_population(n_samples, random_state=seed + 1)
+    # Before anything is written: a few people may be too few to learn from.
+    repair = XOrder().fit(known.y_score, known.y_true, sensitive_features=known.group)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot create the folder {out}: {error.strerror or error}.") from error
-    known = simulate_population(n_samples, random_state=seed)
-    new = simulate_population(n_samples, random_state=seed + 1)
     _write_people(out / "people.csv", known)
     _write_people(out / "new_people.csv", new)
-    repair = XOrder().fit(known.y_score, known.y_true, sensitive_features=known.group)
     repair.save(out / "map.json")
 
     def adjust(scores: Any, groups: Any) -> Any:
@@ -85,8 +93,12 @@ def run_demo(folder: str | os.PathLike[str], *, n_samples: int = 4000, seed: int
     files[out / "tradeoff.csv"] = "the whole trade-off: the best AUC for each xAUC gap"
     notes = []
     try:
+        # Not through pyplot, which needs whatever screen MPLBACKEND names and keeps the figure open.
+        module = import_optional("matplotlib.figure", extra="plot", purpose="Drawing the trade-off")
+        figure = module.Figure(figsize=(6.4, 4.4), layout="constrained")
+        display.plot(figure.subplots())
         with atomic_path(out / "tradeoff.png") as temporary:
-            display.plot().figure_.savefig(temporary, format="png", dpi=150)
+            figure.savefig(temporary, format="png", dpi=150)
         files[out / "tradeoff.png"] = "the same as a picture"
     except MissingExtraError as error:
         notes.append(f"tradeoff.png was left out. {error}")

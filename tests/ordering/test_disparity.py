@@ -140,10 +140,12 @@ def test_credits_along_a_path_add_up_to_the_metric(drawn, metric):
         for i in range(len(a) + 1):
             until = path[i] if i < len(a) else len(b)
             for place in range(j, until):
-                sums += credit(rule.from_b, place, i) + [0.0, rule.own_b[place]]
+                sums += credit(rule.from_b, place, i)
+                sums[1] += rule.own_b[place]
             j = until
             if i < len(a):
-                sums += credit(rule.from_a, i, j) + [0.0, rule.own_a[i]]
+                sums += credit(rule.from_a, i, j)
+                sums[1] += rule.own_a[i]
         return sums
 
     auc_seen, gap_seen = walk(b_above)

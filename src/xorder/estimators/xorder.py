@@ -16,7 +16,7 @@ from xorder._table import FloatArray, ScoreTable
 from xorder._validation import check_groups, check_scores, check_tables, check_two_tables
 from xorder.exceptions import InputError, MapFileError, XorderWarning
 from xorder.ordering import DISPARITIES, SOLVERS, as_scored, order, order_within
-from xorder.transfer import ScoreMap, middle_ranks, read_maps, spaced_map, write_maps
+from xorder.transfer import ScoreMap, middle_ranks, read_maps, realises, spaced_map, write_maps
 
 TRANSFERS = ("interpolate", "rank")
 DISADVANTAGED = "disadvantaged"
@@ -94,7 +94,11 @@ class XOrder(BaseEstimator):
         self._check_params()
         tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
         check_two_tables(tables)
-        self.reference_, self.moved_ = self._roles(tables)
+        first, second = tables
+        self.auc_before_, gap = as_scored(tables[first], tables[second], self.metric)
+        self.moved_ = self._moved(first, second, gap)
+        self.reference_ = first if self.moved_ == second else second
+        self.disparity_before_ = gap if self.moved_ == second else -gap
         reference, moved = tables[self.reference_], tables[self.moved_]
         if self.tradeoff is not None:
             found = order(reference, moved, metric=self.metric, tradeoff=self.tradeoff, solver=self.solver)
@@ -103,12 +107,14 @@ class XOrder(BaseEstimator):
                 reference, moved, metric=self.metric, max_disparity=self.max_disparity, solver=self.solver
             )
         learnt = spaced_map(reference.score, moved.score, found.b_above)
-        adjusted = ScoreTable(learnt.apply(moved.score), moved.positive, moved.negative)
+        adjusted = learnt.adjusted[np.searchsorted(learnt.raw, moved.score[-1]) :][: len(moved)][::-1]
         self.ordering_, self.bound_, self.gap_ = found, found.bound, found.gap
-        self.auc_before_, self.disparity_before_ = as_scored(reference, moved, self.metric)
-        self.auc_, self.disparity_ = as_scored(reference, adjusted, self.metric)
+        self.auc_, self.disparity_ = found.auc, found.disparity
+        if not realises(reference.score, adjusted, found.b_above):
+            table = ScoreTable(adjusted, moved.positive, moved.negative)
+            self.auc_, self.disparity_ = as_scored(reference, table, self.metric)
         if self.transfer == "rank":
-            learnt = ScoreMap(middle_ranks(moved.score[::-1], moved.mass[::-1]), adjusted.score[::-1])
+            learnt = ScoreMap(middle_ranks(moved.score[::-1], moved.mass[::-1]), adjusted[::-1])
         self.maps_ = {group: learnt if group == self.moved_ else ScoreMap.identity() for group in tables}
         self._check_achieved()
         return self
@@ -173,16 +179,13 @@ class XOrder(BaseEstimator):
         if not (isinstance(self.max_disparity, int | float | np.number) and 0 <= self.max_disparity <= 1):
             raise InputError(f"max_disparity must lie between 0 and 1; got {self.max_disparity!r}.")
 
-    def _roles(self, tables: dict[Hashable, ScoreTable]) -> tuple[Hashable, Hashable]:
-        """Return the group that stays and the group that moves."""
-        first, second = tables
-        moved = self.adjust
-        if isinstance(moved, str) and moved == DISADVANTAGED and moved not in tables:
-            _, gap = as_scored(tables[first], tables[second], self.metric)
-            moved = second if gap >= 0 else first
-        if moved not in tables:
-            raise InputError(f"adjust must name one of the groups {list(tables)!r}; got {moved!r}.")
-        return (second, first) if moved == first else (first, second)
+    def _moved(self, first: Hashable, second: Hashable, gap: float) -> Hashable:
+        """Return the group whose scores move."""
+        if isinstance(self.adjust, str) and self.adjust == DISADVANTAGED and self.adjust not in (first, second):
+            return second if gap >= 0 else first
+        if self.adjust not in (first, second):
+            raise InputError(f"adjust must name one of the groups {[first, second]!r}; got {self.adjust!r}.")
+        return self.adjust
 
     def _check_achieved(self) -> None:
         if self.tradeoff is None and 0 < self.max_disparity < abs(self.ordering_.disparity):

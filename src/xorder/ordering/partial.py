@@ -50,7 +50,8 @@ class HalfWay:
         crossing = np.zeros(2)
         for mass, left in self.from_a + self.from_b:
             crossing += np.abs(mass).sum(axis=1) * np.abs(left).max(axis=1)
-        return crossing + np.array([0.0, abs(self.start) + np.abs(self.own_a).sum() + np.abs(self.own_b).sum()])
+        crossing[1] += abs(self.start) + np.abs(self.own_a).sum() + np.abs(self.own_b).sum()
+        return crossing
 
 
 _A_POSITIVE = np.array([[0.0, 1.0], [0.0, 0.0]])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,7 @@ class TradeoffDisplay:
             "score as it was": (np.array([repair.disparity_before_]), np.array([repair.auc_before_])),
             "score adjusted": (np.array([repair.disparity_]), np.array([repair.auc_])),
         }
-        if dp_tradeoffs:
+        if len(dp_tradeoffs):
             reached = [
                 order(found.a, found.b, metric=repair.metric, tradeoff=value, solver="dp") for value in dp_tradeoffs
             ]
@@ -78,17 +79,19 @@ class TradeoffDisplay:
 
     def plot(self, ax: Any = None) -> TradeoffDisplay:
         """Draw into ``ax``, or into a new figure; keeps both as ``ax_`` and ``figure_``."""
-        pyplot = import_optional("matplotlib.pyplot", extra="plot", purpose="Drawing the trade-off")
         if ax is None:
+            pyplot = import_optional("matplotlib.pyplot", extra="plot", purpose="Drawing the trade-off")
             _, ax = pyplot.subplots(figsize=(6.4, 4.4), layout="constrained")
         ax.axvline(0.0, color="0.75", linewidth=1, zorder=0)
         ax.plot(self.disparity, self.auc, color="#0072b2", linewidth=1.8, label="best possible")
-        for (name, (gaps, aucs)), (marker, colour) in zip(self.points.items(), _STYLES, strict=False):
+        for (name, (gaps, aucs)), (marker, colour) in zip(self.points.items(), cycle(_STYLES), strict=False):
             ax.plot(gaps, aucs, linestyle="none", marker=marker, markersize=7, color=colour, label=name, zorder=3)
         label = _NAMES.get(self.metric, "gap")
         if self.pair is not None:
             label += f"   ({self.pair[0]} minus {self.pair[1]})"
         ax.set(xlabel=label, ylabel="AUC", **self._window())
+        # Dollar signs in the groups' names are no formula.
+        ax.xaxis.label.set_parse_math(False)
         ax.legend(frameon=False)
         ax.spines[["top", "right"]].set_visible(False)
         self.ax_, self.figure_ = ax, ax.figure

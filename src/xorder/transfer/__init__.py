@@ -2,7 +2,7 @@
 
 from xorder.transfer.ranks import middle_ranks
 from xorder.transfer.score_map import ScoreMap
-from xorder.transfer.spacing import spaced_map
+from xorder.transfer.spacing import realises, spaced_map
 from xorder.transfer.storage import read_maps, write_maps
 
-__all__ = ["ScoreMap", "middle_ranks", "read_maps", "spaced_map", "write_maps"]
+__all__ = ["ScoreMap", "middle_ranks", "read_maps", "realises", "spaced_map", "write_maps"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,9 @@ import numpy as np
 
 from xorder._table import FloatArray
 from xorder.exceptions import InputError
+
+# Scores adjusted at a time where there are many, and knots from which on it matters.
+_PART = 131_072
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,6 +57,21 @@ class ScoreMap:
         x = np.asarray(scores, dtype=np.float64)
         if not self.raw.size:
             return x.copy()
+        if x.ndim != 1 or min(x.size, self.raw.size) < _PART:
+            return self._values(x)
+        adjusted = np.empty(x.size)
+
+        def adjust(start: int) -> None:
+            # A sorted part walks through the knots once, instead of all over the memory for each score.
+            part = x[start : start + _PART]
+            order = np.argsort(part)
+            adjusted[start : start + _PART][order] = self._values(part[order])
+
+        with ThreadPoolExecutor() as threads:
+            list(threads.map(adjust, range(0, x.size, _PART)))
+        return adjusted
+
+    def _values(self, x: FloatArray) -> FloatArray:
         inside = np.clip(x, self.raw[0], self.raw[-1])
         # Outside the knots, slope 1.
         shift = x - inside
@@ -60,7 +79,7 @@ class ScoreMap:
             return np.asarray(self.adjusted[0] + shift)
         left = np.minimum(np.searchsorted(self.raw, inside, side="right"), self.raw.size - 1) - 1
         low, high = self.adjusted[left], self.adjusted[left + 1]
-        raw_scale, scale = _safe_scale(self.raw)[left], _safe_scale(self.adjusted)[left]
+        raw_scale, scale = _safe_scale(self.raw), _safe_scale(self.adjusted)
         start = self.raw[left] * raw_scale
         share = (inside * raw_scale - start) / (self.raw[left + 1] * raw_scale - start)
         value = (low * scale + share * (high * scale - low * scale)) / scale
@@ -91,7 +110,7 @@ class ScoreMap:
         return f"ScoreMap({self.raw.size:,} knots, raw {self.raw[0]:g} to {self.raw[-1]:g})"
 
 
-def _safe_scale(knots: FloatArray) -> FloatArray:
-    """One half for the intervals that are wider than the largest number, one for all others."""
+def _safe_scale(knots: FloatArray) -> float:
+    """One half where two knots may be further apart than the largest number, else one."""
     with np.errstate(over="ignore"):
-        return np.where(np.isfinite(knots[1:] - knots[:-1]), 1.0, 0.5)
+        return 1.0 if np.isfinite(knots[-1] - knots[0]) else 0.5

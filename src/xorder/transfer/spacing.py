@@ -18,12 +18,12 @@ def spaced_map(reference: FloatArray, moved: FloatArray, moved_above: IntArray) 
     keep their distances. Scores in [0, 1] stay there.
     """
     unit = min(reference[-1], moved[-1]) >= 0 and max(reference[0], moved[0]) <= 1
-    # Of the reference's scores, how many stand above each moved score.
-    above = np.searchsorted(moved_above, np.arange(moved.size), side="right")
-    adjusted = np.empty(moved.size)
+    above = _reference_above(moved.size, moved_above)
     edges = np.concatenate([[1.0], reference, [0.0]])
-    first = np.searchsorted(above, above)
-    size = np.searchsorted(above, above, side="right") - first
+    # Scores in the same gap stand next to each other.
+    starts = np.flatnonzero(np.append(True, above[1:] != above[:-1]))
+    sizes = np.diff(np.append(starts, moved.size))
+    first, size = np.repeat(starts, sizes), np.repeat(sizes, sizes)
     upper, lower = edges[above], edges[above + 1]
     share = (np.arange(moved.size) - first + 1) / (size + 1)
     adjusted = upper - share * (upper - lower)
@@ -35,6 +35,18 @@ def spaced_map(reference: FloatArray, moved: FloatArray, moved_above: IntArray) 
     if unit:
         raw, adjusted = _with_ends(raw, adjusted)
     return ScoreMap(raw, _strictly_rising(adjusted, cap=1.0 if unit else np.inf))
+
+
+def realises(reference: FloatArray, adjusted: FloatArray, moved_above: IntArray) -> bool:
+    """Whether adjusted scores, highest first, stand among the reference's as the ordering says, without ties."""
+    above = _reference_above(adjusted.size, moved_above)
+    edges = np.concatenate([[np.inf], reference, [-np.inf]])
+    return bool(np.all((adjusted < edges[above]) & (adjusted > edges[above + 1])))
+
+
+def _reference_above(moved: int, moved_above: IntArray) -> IntArray:
+    """Of the reference's scores, how many stand above each moved score."""
+    return np.searchsorted(moved_above, np.arange(moved), side="right")
 
 
 def _distances(rising: FloatArray, count: int) -> FloatArray:
