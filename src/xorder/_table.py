@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,30 +67,35 @@ class ScoreTable:
         if score.dtype not in (np.float32, np.float64):
             score = score.astype(np.float64)
         if sample_weight is None:
-            return cls._from_classes(score[positive], score[~positive])
+            return cls.from_classes(score[positive], score[~positive])
         weight = np.asarray(sample_weight, dtype=np.float64)
         return cls._from_masses(
             score.astype(np.float64), np.where(positive, weight, 0.0), np.where(positive, 0.0, weight)
         )
 
     @classmethod
-    def _from_classes(cls, above: NDArray[Any], below: NDArray[Any]) -> ScoreTable:
-        """Sort each class by itself (values sort faster than indices do) and merge the two sorted runs."""
-        keys = [np.negative(above), np.negative(below)]
-        for key in keys:
-            key.sort()
+    def from_classes(cls, positives: NDArray[Any], negatives: NDArray[Any]) -> ScoreTable:
+        """Build the table from the scores of the positives and of the negatives, two arrays that it may overwrite.
+
+        Each is sorted by itself, as values sort faster than indices do, and the two sorted runs are merged.
+        """
+        keys = [np.negative(scores, out=scores) for scores in (positives, negatives)]
+        with ThreadPoolExecutor() as threads:
+            list(threads.map(np.ndarray.sort, keys))
         merged = np.concatenate(keys)
         merged.sort(kind="stable")
         first = np.empty(merged.size, dtype=bool)
         first[:1] = True
         np.not_equal(merged[1:], merged[:-1], out=first[1:])
         if first.all():
-            distinct, negative = merged, np.ones(merged.size)
+            distinct, positive, negative = merged, np.zeros(merged.size), np.ones(merged.size)
+            place = np.searchsorted(distinct, keys[0])
+            positive[place], negative[place] = 1.0, 0.0
         else:
             distinct = merged[first]
-            negative = np.diff(np.append(np.flatnonzero(first), merged.size)).astype(np.float64)
-        positive = np.bincount(np.searchsorted(distinct, keys[0]), minlength=distinct.size).astype(np.float64)
-        negative -= positive
+            total = np.diff(np.append(np.flatnonzero(first), merged.size)).astype(np.float64)
+            positive = np.bincount(np.searchsorted(distinct, keys[0]), minlength=distinct.size).astype(np.float64)
+            negative = total - positive
         # 0 - x rather than -x: a score of 0 stays 0, not -0.
         return cls._owning(np.subtract(0.0, distinct, out=distinct), positive, negative)
 

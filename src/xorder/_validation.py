@@ -28,7 +28,9 @@ def check_tables(y_true: Any, y_score: Any, sensitive_features: Any, sample_weig
     masks = dict(check_groups(sensitive_features, score.size))
 
     def table(mask: BoolArray) -> ScoreTable:
-        return ScoreTable.from_arrays(positive[mask], score[mask], None if weight is None else weight[mask])
+        if weight is None:
+            return ScoreTable.from_classes(score[mask & positive], score[mask & ~positive])
+        return ScoreTable.from_arrays(positive[mask], score[mask], weight[mask])
 
     with ThreadPoolExecutor() as threads:
         return dict(zip(masks, threads.map(table, masks.values()), strict=True))

@@ -46,7 +46,8 @@ def run_demo(folder: str | os.PathLike[str], *, n_samples: int = 4000, seed: int
     out = Path(folder)
     if not 1 <= n_samples <= _MOST_PEOPLE or seed < 0:
         raise InputError(
-            f"the demo takes from 1 to {_MOST_PEOPLE:,} people (--rows) and a seed from 0 up; got {n_samples} and {seed}."
+            f"the demo takes from 1 to {_MOST_PEOPLE:,} people (--rows) and a seed from 0 up (--seed); "
+            f"got {n_samples} and {seed}."
         )
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file; name a folder for the demo's files.")

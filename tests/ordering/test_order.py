@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -112,12 +114,13 @@ def test_weight_two_is_the_row_twice():
 def test_gap_is_what_is_left_to_the_bound():
     table = ScoreTable.from_arrays([1, 0], [2, 1])
     disparity = xorder.ordering.DISPARITIES["xauc"](table, table)
-    ordering = Ordering.from_path(table, table, np.array([2, 2]), disparity, 0.5, "by hand", bound=0.75)
+    unbound = Ordering.from_path(table, table, np.array([2, 2]), disparity, 0.5, "by hand")
+    assert np.isnan(unbound.gap)
+    ordering = replace(unbound, bound=0.75)
     # All of b above: of four pairs b's positive wins both, a's positive one; xAUC 0 against 1.
     assert (ordering.auc, ordering.disparity, ordering.objective) == (0.75, -1.0, 0.25)
     assert ordering.gap == 0.5
-    rounded = Ordering.from_path(table, table, np.array([2, 2]), disparity, 0.5, "by hand", bound=0.25 - 1e-17)
-    assert rounded.gap == 0.0
+    assert replace(unbound, bound=0.25 - 1e-17).gap == 0.0
 
 
 def test_the_path_cannot_be_changed():

@@ -7,7 +7,7 @@ Every metric of the package is an average of placements, and every standard erro
 from __future__ import annotations
 
 import operator
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -19,6 +19,9 @@ from xorder._table import FloatArray, ScoreTable
 
 # Scores a step of the sweep: small enough for its arrays to stay in the processor's cache.
 _STEP = 16_384
+
+# Steps that one thread takes in a row.
+_STRETCH = 64
 
 
 @dataclass(slots=True)
@@ -108,9 +111,10 @@ def moments(tables: Sequence[ScoreTable], spreads: Sequence[ScoreTable] | None =
     n1 = np.array([table.n1 for table in tables])
     n0 = np.array([table.n0 for table in tables])
 
-    def of_group(g: int) -> tuple[Placements, Placements, Placements]:
+    def of_stretch(stretch: tuple[int, range]) -> tuple[Placements, Placements, Placements]:
+        g, starts = stretch
         positive, negative, row = (Placements(len(tables)) for _ in range(3))
-        for part, higher1, higher0 in _sweep(tables, g):
+        for part, higher1, higher0 in _sweep(tables, g, starts):
             p, n = tables[g].positive[part], tables[g].negative[part]
             sp, sn = spreads[g].positive[part], spreads[g].negative[part]
             with np.errstate(invalid="ignore", divide="ignore"):
@@ -119,27 +123,37 @@ def moments(tables: Sequence[ScoreTable], spreads: Sequence[ScoreTable] | None =
                 row.add(0.5 - (higher1 + higher0) / (n1 + n0)[:, None], p + n, sp + sn)
         return positive, negative, row
 
-    # Groups are independent, and numpy lets go of the interpreter while it works.
+    # Stretches of a group's scores are independent, and numpy lets go of the interpreter while it works.
+    stretches = [(g, starts) for g, table in enumerate(tables) for starts in _stretches(len(table))]
+    sums = [[Placements(len(tables)) for _ in tables] for _ in range(3)]
     with ThreadPoolExecutor() as threads:
-        positive, negative, row = zip(*threads.map(of_group, range(len(tables))), strict=True)
-    return Moments(n1, n0, positive, negative, row)
+        for (g, _), found in zip(stretches, threads.map(of_stretch, stretches), strict=True):
+            for samples, placements in zip(sums, found, strict=True):
+                samples[g] += placements
+    return Moments(n1, n0, *map(tuple, sums))
 
 
-def _sweep(tables: Sequence[ScoreTable], g: int) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+def _stretches(size: int) -> list[range]:
+    """First scores of the steps of a sweep, a stretch of them at a time."""
+    starts = range(0, size, _STEP)
+    return [starts[first : first + _STRETCH] for first in range(0, len(starts), _STRETCH)]
+
+
+def _sweep(tables: Sequence[ScoreTable], g: int, starts: range) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
     """Yield slices of the scores of group g with the mass of each group's positives and negatives above them.
 
     Both matrices have one row a group and one column a score; mass at the very same score counts one half.
     """
     own = tables[g].score
-    seen = [0] * len(tables)
-    seen_mass = np.zeros((2, len(tables)))
-    for start in range(0, len(own), _STEP):
+    seen = [0 if starts[0] == 0 else _down_to(table, own[starts[0] - 1]) for table in tables]
+    both = ([table.positive for table in tables], [table.negative for table in tables])
+    seen_mass = np.array([[mass[:last].sum() for mass, last in zip(masses, seen, strict=True)] for masses in both])
+    for start in starts:
         part = slice(start, min(start + _STEP, len(own)))
         higher = np.empty((2, len(tables), part.stop - start))
         for h, table in enumerate(tables):
             # All scores of h down to this part's last one; the next part starts below them.
-            stop = bisect_left(table.score, -own[part.stop - 1], lo=seen[h], key=operator.neg)
-            stop += stop < len(table) and table.score[stop] == own[part.stop - 1]
+            stop = _down_to(table, own[part.stop - 1], seen[h])
             window = slice(seen[h], stop)
             place, tied = _find(own[part], table.score[window]) if h != g else (slice(0, stop - start), True)
             for row, mass in enumerate((table.positive[window], table.negative[window])):
@@ -150,6 +164,11 @@ def _sweep(tables: Sequence[ScoreTable], g: int) -> Iterator[tuple[slice, FloatA
                 seen_mass[row, h] = total[-1]
             seen[h] = stop
         yield part, higher[0], higher[1]
+
+
+def _down_to(table: ScoreTable, score: float, first: int = 0) -> int:
+    """How many scores of a table lie at or above a score."""
+    return bisect_right(table.score, -score, lo=first, key=operator.neg)
 
 
 def _find(score: FloatArray, among: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:

@@ -71,6 +71,9 @@ def pairs_of_ordering(a: Masses, b: Masses, b_above: IntArray) -> FloatArray:
 
 def pairs_of_scores(a: ScoreTable, b: ScoreTable) -> FloatArray:
     """Mass of the pairs with the member of a above, as the scores stand; equal scores count one half."""
+    if len(a) > len(b):
+        # It is faster to look the shorter list up in the longer.
+        return np.asarray(np.outer([a.n1, a.n0], [b.n1, b.n0]) - pairs_of_scores(b, a).T)
     first = np.searchsorted(-b.score, -a.score)
     past = first + ((first < len(b)) & (b.score[np.minimum(first, len(b) - 1)] == a.score))
     left = [remaining(mass) for mass in (b.positive, b.negative)]

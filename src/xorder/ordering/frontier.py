@@ -184,4 +184,4 @@ def _within(a: ScoreTable, b: ScoreTable, hull: Hull, allowed: float) -> Orderin
 
 
 def _wrapped(a: ScoreTable, b: ScoreTable, hull: Hull, path: IntArray, tradeoff: float) -> Ordering:
-    return Ordering.from_path(a, b, path, hull.disparity, tradeoff, "frontier")
+    return Ordering.from_path(a, b, path, hull.disparity, tradeoff, "frontier", hull.utility)

@@ -49,9 +49,10 @@ class Ordering:
         disparity: Disparity,
         tradeoff: float,
         solver: str,
-        bound: float = np.nan,
+        utility: Disparity | None = None,
     ) -> Ordering:
-        """Measure an interleaving and wrap it up."""
+        """Measure an interleaving and wrap it up; ``utility`` is the AUC as pairs, where it is known already."""
+        utility = auc_as_pairs(a, b) if utility is None else utility
         path = np.asarray(b_above, dtype=np.int64)
         path.flags.writeable = False
         pairs = pairs_of_ordering(a, b, path)
@@ -62,7 +63,6 @@ class Ordering:
             metric=disparity.name,
             solver=solver,
             tradeoff=tradeoff,
-            auc=auc_as_pairs(a, b).value(pairs),
+            auc=utility.value(pairs),
             disparity=disparity.value(pairs),
-            bound=bound,
         )

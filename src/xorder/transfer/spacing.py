@@ -64,11 +64,8 @@ def _distances(rising: FloatArray, count: int) -> FloatArray:
 
 def _with_ends(raw: FloatArray, adjusted: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Tie the ends of the unit interval to themselves, so that scores beyond those seen stay inside it."""
-    if raw[0] > 0:
-        raw, adjusted = np.append(0.0, raw), np.append(0.0, adjusted)
-    if raw[-1] < 1:
-        raw, adjusted = np.append(raw, 1.0), np.append(adjusted, 1.0)
-    return raw, adjusted
+    below, above = np.zeros(int(raw[0] > 0)), np.ones(int(raw[-1] < 1))
+    return np.concatenate([below, raw, above]), np.concatenate([below, adjusted, above])
 
 
 def _strictly_rising(values: FloatArray, cap: float) -> FloatArray:
