@@ -10,10 +10,10 @@ import resource
 import subprocess
 import sys
 
-from measure import best_seconds, people, report
 from sklearn.metrics import roc_auc_score
 
 import xorder
+from measure import best_seconds, people, report
 
 
 def peak_bytes() -> int:

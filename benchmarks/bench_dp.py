@@ -6,8 +6,8 @@ Wanted at the size of the Adult training split, 18,150 x 2,963 distinct scores: 
 from __future__ import annotations
 
 import numpy as np
-from measure import best_seconds, report
 
+from measure import best_seconds, report
 from xorder import ScoreTable, order
 
 ROWS, COLUMNS = 18_150, 2_963

@@ -12,9 +12,9 @@ import time
 from typing import Any
 
 import numpy as np
-from measure import best_seconds, people, report
 from sklearn.metrics import roc_auc_score
 
+from measure import best_seconds, people, report
 from xorder import ScoreTable, XOrder, order
 
 

@@ -18,9 +18,6 @@ import xorder
 
 ROOT = Path(__file__).resolve().parents[1]
 OPTIONAL = ["matplotlib", "pyarrow", "polars", "torch", "duckdb", "pyspark", "altair"]
-DEPENDENCIES = (
-    "import numpy, sklearn.base, sklearn.utils.validation, sklearn.utils.metadata_routing, scipy.stats, scipy.optimize"
-)
 
 
 def run(command: list[object], cwd: Path) -> str:
@@ -117,12 +114,12 @@ def test_importing_loads_no_optional_package(module: str, tmp_path: Path) -> Non
     assert run([sys.executable, "-c", code], tmp_path) == "[] True\n"
 
 
-def test_importing_takes_little_more_than_its_dependencies(tmp_path: Path) -> None:
+def test_importing_takes_little_more_than_scikit_learn(tmp_path: Path) -> None:
     """The best of five runs each, in turns; 0.1 s is the aim, the rest is room for a busy machine."""
-    seconds: dict[str, list[float]] = {DEPENDENCIES: [], "import xorder": []}
+    seconds: dict[str, list[float]] = {"import sklearn": [], "import xorder": []}
     for _ in range(5):
         for code, taken in seconds.items():
             start = time.perf_counter()
             run([sys.executable, "-c", code], tmp_path)
             taken.append(time.perf_counter() - start)
-    assert min(seconds["import xorder"]) - min(seconds[DEPENDENCIES]) < 0.35
+    assert min(seconds["import xorder"]) - min(seconds["import sklearn"]) < 0.3

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,11 +16,10 @@ from hypothesis import given
 
 import oracles
 from drawn_rows import rows
+from real_data import data_file
 from xorder import Audit, ScoreTable, audit
 from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics import audit_tables
-
-DATA = Path(os.environ.get("XORDER_DATA") or Path(__file__).parents[2] / ".." / "shared" / "data")
 
 
 def sample(groups: list[Any], size: int = 400, seed: int = 6) -> dict[str, Any]:
@@ -417,10 +414,7 @@ def test_tables_give_the_audit_of_their_rows():
 
 @pytest.fixture(scope="module")
 def compas() -> pd.DataFrame:
-    path = DATA / "compas" / "compas-scores-two-years.csv.gz"
-    if not path.exists():
-        pytest.skip("the COMPAS file is not there; set XORDER_DATA to the folder that holds compas/")
-    frame = pd.read_csv(path)
+    frame = pd.read_csv(data_file("compas/compas-scores-two-years.csv.gz"))
     return frame[frame["race"].isin(["African-American", "Caucasian"])]
 
 

@@ -1,5 +1,4 @@
 import json
-import os
 import tracemalloc
 from fractions import Fraction
 from itertools import product
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from real_data import data_file
 from xorder import ScoreTable, order
 from xorder.ordering import DISPARITIES
 
@@ -119,16 +119,8 @@ def test_a_tie_between_the_moves_goes_to_b():
     assert ordering.b_above.tolist() == [0, 1, 1]
 
 
-def reference_orderings():
-    folder = Path(os.environ["XORDER_DATA"]) if "XORDER_DATA" in os.environ else ROOT.parent / "shared" / "data"
-    return folder / "original" / "dp_orderings.json"
-
-
 def test_orderings_of_the_original_implementation():
-    file = reference_orderings()
-    if not file.is_file():
-        pytest.skip("the original implementation's orderings are not here; XORDER_DATA may name the data folder")
-    cases = json.loads(file.read_text(encoding="utf-8"))
+    cases = json.loads(data_file("original/dp_orderings.json").read_text(encoding="utf-8"))
     assert len(cases) == 144
     for case in cases:
         ordering = order(

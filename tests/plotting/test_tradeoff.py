@@ -84,11 +84,12 @@ def test_the_legend_names_every_line() -> None:
     assert shown == ["best possible", "score as it was", "score adjusted", "dynamic programme"]
 
 
+@pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("tradeoffs", [[0.0, 0.3, 2.0], (0.3,), np.array([0.1, 0.7])])
-def test_the_dynamic_programme_is_marked_where_it_gets_to(tradeoffs: object) -> None:
-    repair = fitted()
+def test_the_dynamic_programme_is_marked_where_it_gets_to(tradeoffs: object, metric: str) -> None:
+    repair = fitted(metric=metric)
     a, b = repair.ordering_.a, repair.ordering_.b
-    reached = [order(a, b, tradeoff=value, solver="dp") for value in tradeoffs]
+    reached = [order(a, b, metric=metric, tradeoff=value, solver="dp") for value in tradeoffs]
     display = TradeoffDisplay.from_estimator(repair, dp_tradeoffs=tradeoffs).plot()
     expected = [found.disparity for found in reached], [found.auc for found in reached]
     assert drawn(display)["dynamic programme"] == expected
@@ -151,6 +152,15 @@ def test_all_that_is_marked_lies_inside_the_axes(metric: str, seed: int) -> None
     highest = int(np.argmax(curve_aucs))
     assert left < curve_gaps[highest] < right
     assert curve_aucs[highest] < top
+
+
+def test_the_far_ends_of_the_curve_are_left_out() -> None:
+    """All of one group above all of the other is on the curve, but nobody's choice."""
+    display = TradeoffDisplay.from_estimator(fitted()).plot()
+    left, right = display.ax_.get_xlim()
+    assert display.disparity.min() < left
+    assert right < display.disparity.max()
+    assert right - left < np.ptp(display.disparity) / 2
 
 
 def test_more_points_than_shapes_are_all_drawn() -> None:

@@ -13,12 +13,13 @@ the negatives that both sides of a PRF gap are compared with are one sample, poo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable
 from dataclasses import asdict, dataclass, replace
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
 
 from xorder._table import FloatArray
 from xorder.metrics.moments import Moments, Placements
@@ -46,7 +47,7 @@ class Gap:
     def from_estimate(cls, metric: str, pair: tuple[Hashable, Hashable], estimate: Estimate, confidence: float) -> Gap:
         """Put a normal interval and a p-value around an estimate."""
         value, stderr = estimate
-        pvalue = float(2 * norm.sf(abs(value) / stderr)) if stderr > 0 else np.nan
+        pvalue = math.erfc(abs(value) / stderr / math.sqrt(2)) if stderr > 0 else np.nan
         return cls(metric, pair, value, stderr, interval(estimate, confidence), pvalue)
 
     def reversed(self) -> Gap:
@@ -68,7 +69,7 @@ class Gap:
 def interval(estimate: Estimate, confidence: float) -> tuple[float, float]:
     """Return the normal confidence interval of an estimate."""
     value, stderr = estimate
-    half = float(norm.ppf(0.5 + confidence / 2)) * stderr
+    half = NormalDist().inv_cdf(0.5 + confidence / 2) * stderr
     return value - half, value + half
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from xorder._table import FloatArray, IntArray, ScoreTable
 
@@ -42,6 +41,9 @@ def pool(table: ScoreTable) -> Blocks:
         if falls.all():
             break
         if attempt == _ROUNDS:
+            # Imported here, as it takes longer to load than all of xorder.
+            from scipy.optimize import isotonic_regression
+
             kept = isotonic_regression(p / (p + n), weights=p + n, increasing=False).blocks[:-1]
         else:
             kept = np.flatnonzero(np.append(True, falls))
