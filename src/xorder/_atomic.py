@@ -22,6 +22,8 @@ def atomic_path(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iter
     try:
         if target.is_dir():
             raise InputError(f"{target} is a folder; name a file to write to.")
+        if target.exists() and not target.is_file():
+            raise InputError(f"{target} is a device or a pipe, not a file; name a file to write to.")
         if not overwrite and target.exists():
             raise InputError(f"{target} exists already; choose another name, or allow it to be replaced (--force).")
         if not target.parent.is_dir():

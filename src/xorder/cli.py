@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.run(options)
             sys.stdout.flush()
         except XorderError as error:
-            return _complain(str(error))
+            return _complain(_in_the_files_words(str(error), options))
         except BrokenPipeError:
             # Whoever reads our output has had enough; keep the interpreter from complaining at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -66,6 +66,8 @@ def _fit(options: argparse.Namespace) -> None:
         raise InputError("give --tradeoff or --max-disparity, not both.")
     if not options.force and os.path.exists(options.output):  # noqa: PTH110
         raise InputError(f"{options.output} exists already; choose another name, or replace it with --force.")
+    if os.path.realpath(options.output) == os.path.realpath(options.file):
+        raise InputError(f"{options.output} is the input itself; the map needs a file of its own.")
     rows = _rows(options)
     repair = XOrder(
         metric=options.metric,
@@ -87,6 +89,8 @@ def _apply(options: argparse.Namespace) -> None:
         )
     # In files groups are text; maps learnt in Python may have other labels, matched by how they are written.
     labels = {str(group): group for group in repair.maps_}
+    if len(labels) < len(repair.maps_):
+        raise InputError(f"{options.map} has groups that are written alike, such as 1 and '1'; fit it on text labels.")
 
     def adjust(scores: Any, groups: Any) -> Any:
         known = np.empty(len(groups), dtype=object)
@@ -218,6 +222,15 @@ def _add_output(command: argparse.ArgumentParser, metavar: str, what: str) -> No
 
 def _print(what: str | dict[str, Any]) -> None:
     print(what if isinstance(what, str) else json.dumps(what, indent=2, allow_nan=False))
+
+
+def _in_the_files_words(message: str, options: argparse.Namespace) -> str:
+    """Name the columns of the file instead of the arguments that they were passed as."""
+    columns = {"sensitive_features": "group", "y_true": "label", "y_score": "score", "sample_weight": "weight"}
+    for argument, option in columns.items():
+        if getattr(options, option, None) is not None:
+            message = message.replace(argument, f"{options.file}: column {getattr(options, option)!r}", 1)
+    return message
 
 
 def _complain(message: str) -> int:

@@ -8,6 +8,7 @@ are in ``docs/design/frontier.md``.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,7 +53,8 @@ class Hull:
                 "negative, pairs of a positive and a negative must count on both sides, and pairs of one class no more "
                 "than those two together. Use solver 'dp'."
             )
-        self.a, self.b = pool(a), pool(b)
+        with ThreadPoolExecutor() as threads:
+            self.a, self.b = threads.map(pool, (a, b))
         self.disparity = disparity
         self.utility = auc_as_pairs(a, b)
         # Beyond these prices no entry of W is positive (negative), and all of b (a) stands above.
