@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import best_seconds, people, report
 from sklearn.metrics import roc_auc_score
 
 import xorder
+from measure import best_seconds, peak_bytes, people, report
 
 
 def peak_bytes_a_row(rows: tuple[Any, Any, Any]) -> float:
@@ -33,15 +33,9 @@ def measure_memory(path: str) -> float:
         score, label, group = (stored[name] for name in stored.files)
     # Few rows first, so that all code is loaded before the peak is noted.
     xorder.audit(label[:1000], score[:1000], sensitive_features=group[:1000])
-    before = peak_kilobytes()
+    before = peak_bytes()
     xorder.audit(label, score, sensitive_features=group)
-    return (peak_kilobytes() - before) * 1024 / score.size
-
-
-def peak_kilobytes() -> int:
-    """Largest memory of this process so far; unlike getrusage it does not count the process that started it."""
-    status = Path("/proc/self/status").read_text()
-    return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1])
+    return (peak_bytes() - before) / score.size
 
 
 def main() -> None:

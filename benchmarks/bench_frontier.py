@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from measure import best_seconds, people, report
+from measure import best_seconds, peak_bytes, people, report
 from xorder import ScoreTable, XOrder, order
 
 
@@ -76,7 +76,11 @@ def growth(largest: int) -> list[dict[str, float]]:
         start = time.perf_counter()
         repair = XOrder().fit(score, label, sensitive_features=group)
         fit = time.perf_counter() - start
-        steps.append({"rows": rows, "sort": sort, "fit": fit, "fit / sort": fit / sort, "gap": repair.gap_})
+        memory = peak_bytes() / 2**30
+        steps.append(
+            {"rows": rows, "sort": sort, "fit": fit, "fit / sort": fit / sort, "gap": repair.gap_, "peak GiB": memory}
+        )
+        del score, label, group, repair
     return steps
 
 

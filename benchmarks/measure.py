@@ -6,6 +6,7 @@ import json
 import platform
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,12 @@ def people(rows: int, *, dtype: type = np.float64, seed: int = 0) -> tuple[Any, 
     label = (rng.random(rows, dtype=np.float32) < 1 / (1 + np.exp(-risk))).astype(np.int8)
     seen = risk.astype(dtype) - 0.4 * group + 0.5 * rng.standard_normal(rows, dtype=dtype)
     return (1 / (1 + np.exp(-seen))).astype(dtype), label, group
+
+
+def peak_bytes() -> int:
+    """Largest memory of this process so far; unlike getrusage it does not count the process that started it."""
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1])
 
 
 def report(results: dict[str, Any]) -> None:

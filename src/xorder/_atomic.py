@@ -18,7 +18,8 @@ def atomic_path(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iter
     Whatever goes wrong inside the block, the temporary file is removed and ``path`` is as it was before.
     Problems of the file system are told as :class:`InputError` in one sentence.
     """
-    target = Path(path)
+    # Through a link the file it points to is written, as a plain open would.
+    target = Path(os.path.realpath(path))
     try:
         if target.is_dir():
             raise InputError(f"{target} is a folder; name a file to write to.")

@@ -65,16 +65,20 @@ class ScoreTable:
         if label.dtype != bool and not (positive | (label == 0)).all():
             raise InputError("y_true must hold only 0 and 1. Encode the positive class as 1 and the other as 0.")
         if score.dtype not in (np.float32, np.float64):
+            if score.dtype.kind not in "biufO":
+                raise InputError(f"y_score must hold numbers; got values of type {score.dtype}.")
             score = score.astype(np.float64)
         if sample_weight is None:
-            return cls.from_classes(score[positive], score[~positive])
+            return cls._from_classes(score[positive], score[~positive])
         weight = np.asarray(sample_weight, dtype=np.float64)
+        if weight.shape != score.shape:
+            raise InputError(f"sample_weight must have one value a row; got {weight.shape} for {score.shape}.")
         return cls._from_masses(
             score.astype(np.float64), np.where(positive, weight, 0.0), np.where(positive, 0.0, weight)
         )
 
     @classmethod
-    def from_classes(cls, positives: NDArray[Any], negatives: NDArray[Any]) -> ScoreTable:
+    def _from_classes(cls, positives: NDArray[Any], negatives: NDArray[Any]) -> ScoreTable:
         """Build the table from the scores of the positives and of the negatives, two arrays that it may overwrite.
 
         Each is sorted by itself, as values sort faster than indices do, and the two sorted runs are merged.
@@ -144,6 +148,9 @@ class ScoreTable:
 
     def __len__(self) -> int:
         return int(self.score.size)
+
+    def __reduce__(self) -> tuple[type[ScoreTable], tuple[FloatArray, FloatArray, FloatArray]]:
+        return ScoreTable, (self.score, self.positive, self.negative)
 
     def __repr__(self) -> str:
         return f"ScoreTable({len(self):,} scores, positives {self.n1:,.12g}, negatives {self.n0:,.12g})"

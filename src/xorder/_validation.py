@@ -29,7 +29,7 @@ def check_tables(y_true: Any, y_score: Any, sensitive_features: Any, sample_weig
 
     def table(mask: BoolArray) -> ScoreTable:
         if weight is None:
-            return ScoreTable.from_classes(score[mask & positive], score[mask & ~positive])
+            return ScoreTable._from_classes(score[mask & positive], score[mask & ~positive])
         return ScoreTable.from_arrays(positive[mask], score[mask], weight[mask])
 
     with ThreadPoolExecutor() as threads:
@@ -51,6 +51,8 @@ def check_two_tables(tables: Tables) -> tuple[tuple[Hashable, ScoreTable], tuple
 
 def check_both_classes(table: ScoreTable, name: str) -> None:
     """Raise if the table has no positives or no negatives, naming it."""
+    if not isinstance(table, ScoreTable):
+        raise InputError(f"{name} must be a ScoreTable; got {type(table).__name__}. Build one with from_arrays.")
     missing = [word for word, mass in (("positives", table.n1), ("negatives", table.n0)) if not mass > 0]
     if missing:
         raise InputError(
@@ -108,6 +110,8 @@ def check_groups(sensitive_features: Any, rows: int) -> Iterator[tuple[Hashable,
     while unseen.any():
         row = int(unseen.argmax())
         label = values[row].item() if isinstance(values[row], np.generic) else values[row]
+        if isinstance(label, list | tuple | set | dict | np.ndarray):
+            raise InputError(f"{name} must hold plain labels such as text or numbers; row {row} holds {label!r}.")
         if _is_missing(label):
             raise InputError(
                 f"{name} must name a group for each row; row {row} holds {label!r}. "

@@ -250,7 +250,7 @@ def test_arrays_given_are_not_changed(transfer):
     for array in given_arrays:
         array.flags.writeable = False
     repair = XOrder(solver="dp", tradeoff=1.0, transfer=transfer)
-    repair.fit(score, label, sensitive_features=group, sample_weight=weight)
+    repair.fit(score, label, sensitive_features=group, sample_weight=weight if transfer == "interpolate" else None)
     adjusted = repair.transform(score, sensitive_features=group)
     adjusted[:] = 0
     for array, before in zip(given_arrays, kept, strict=True):
@@ -427,3 +427,83 @@ def test_by_rank_only_the_order_in_the_batch_counts():
     np.testing.assert_array_equal(one, repair.transform([0.7, 0.8, 0.9], sensitive_features=["B"] * 3))
     assert repair.transform([0.3], sensitive_features=["B"])[0] != one[2]
     np.testing.assert_array_equal(repair.transform([0.1, 0.9], sensitive_features=["A", "A"]), [0.1, 0.9])
+
+
+# What no ordering can do
+
+
+def test_scores_shared_by_both_groups_are_left_alone_where_no_ordering_is_as_fair():
+    label, group = np.tile([1, 0], 10), np.repeat(["x", "y"], 10)
+    score = np.full(20, 0.5)
+    repair = XOrder()
+    with pytest.warns(XorderWarning, match="left alone"):
+        repair.fit(score, label, sensitive_features=group)
+    np.testing.assert_array_equal(repair.transform(score, sensitive_features=group), score)
+    assert (repair.disparity_before_, repair.disparity_) == (0.0, 0.0)
+    assert repair.auc_ == 0.5
+    assert repair.bound_ >= repair.auc_ - 1e-12
+
+
+@pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
+def test_a_limit_on_coarse_scores_is_met_from_inside(metric):
+    missed = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        group = rng.random(900) < 0.45
+        risk = rng.normal(-1.0 * group, 1.5)
+        label = rng.random(900) < 1 / (1 + np.exp(-risk))
+        score = np.round(risk + rng.normal(0, 0.7, 900))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            repair = XOrder(metric=metric, max_disparity=0.002).fit(score, label, sensitive_features=group)
+        missed += abs(repair.disparity_) > 0.002 + 1e-12
+    assert missed == 0
+
+
+@pytest.mark.parametrize("scale", [1.7e308, 1e-310, 5e-324 * 2**20])
+def test_scores_of_any_finite_range(scale):
+    score, label, group = sample()
+    spread = (score - 0.5) * 2 * scale if scale > 1 else np.round(score * 1000) * scale
+    repair = XOrder(max_disparity=0.0).fit(spread, label, sensitive_features=group)
+    adjusted = repair.transform(spread, sensitive_features=group)
+    assert np.isfinite(adjusted).all()
+    for member in np.unique(group):
+        rising = adjusted[group == member][np.argsort(spread[group == member], kind="stable")]
+        assert np.all(rising[1:] >= rising[:-1])
+
+
+def test_ranks_know_no_weights():
+    score, label, group = sample()
+    with pytest.raises(InputError, match="knows no weights"):
+        XOrder(transfer="rank").fit(score, label, sensitive_features=group, sample_weight=np.ones(score.size))
+
+
+def test_settings_of_numpy_types_can_be_saved(tmp_path):
+    score, label, group = sample()
+    repair = XOrder(tradeoff=np.float32(0.5)).fit(score, label, sensitive_features=group)
+    repair.save(tmp_path / "map.json")
+    assert xorder.load(tmp_path / "map.json").tradeoff == 0.5
+
+
+def test_what_is_said_to_be_best_is_about_what_was_achieved():
+    """The reference's scores of 1 leave no room above them; the gap is that of the scores, not that of the plan."""
+    group = np.repeat(["x", "y"], 20)
+    label = np.append(np.tile([1, 0], 10), np.repeat([0, 1], 10))
+    score = np.append(np.ones(20), np.linspace(0.2, 0.4, 20))
+    repair = XOrder(adjust="y", tradeoff=0.0)
+    with pytest.warns(XorderWarning, match="leave no room"):
+        repair.fit(score, label, sensitive_features=group)
+    assert repair.auc_ < repair.ordering_.auc
+    assert repair.gap_ == pytest.approx(repair.bound_ - repair.auc_)
+
+
+@pytest.mark.parametrize("tradeoff", [1e99, 1e200, np.inf])
+def test_huge_tradeoffs(tradeoff):
+    score, label, group = sample()
+    for solver in ("frontier", "dp"):
+        repair = XOrder(tradeoff=tradeoff, solver=solver)
+        if tradeoff < 1e100:
+            assert abs(repair.fit(score, label, sensitive_features=group).disparity_) < 0.01
+        else:
+            with pytest.raises(InputError, match="at most 1e100"):
+                repair.fit(score, label, sensitive_features=group)

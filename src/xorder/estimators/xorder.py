@@ -48,6 +48,9 @@ class XOrder(BaseEstimator):
         PRF, for parity the one less often ranked above the other. If there is no gap at all, the last group in
         sorted order.
 
+    Where many people of both groups share the same few scores, no ordering may be as fair as those ties. With the
+    frontier solver the scores are then left alone, with a warning.
+
     Attributes
     ----------
     maps_ : dict, group -> ScoreMap
@@ -92,6 +95,8 @@ class XOrder(BaseEstimator):
     def fit(self, y_score: Any, y_true: Any, *, sensitive_features: Any, sample_weight: Any = None) -> XOrder:
         """Learn the adjustment from scores, labels and groups."""
         self._check_params()
+        if self.transfer == "rank" and sample_weight is not None:
+            raise InputError("transfer='rank' knows no weights: a batch to transform has none. Use 'interpolate'.")
         tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
         check_two_tables(tables)
         first, second = tables
@@ -108,15 +113,24 @@ class XOrder(BaseEstimator):
             )
         learnt = spaced_map(reference.score, moved.score, found.b_above)
         adjusted = learnt.adjusted[np.searchsorted(learnt.raw, moved.score[-1]) :][: len(moved)][::-1]
-        self.ordering_, self.bound_, self.gap_ = found, found.bound, found.gap
+        self.ordering_, self.bound_ = found, found.bound
         self.auc_, self.disparity_ = found.auc, found.disparity
         if not realises(reference.score, adjusted, found.b_above):
             table = ScoreTable(adjusted, moved.positive, moved.negative)
             self.auc_, self.disparity_ = as_scored(reference, table, self.metric)
+            self._warn_of_lost_room()
         if self.transfer == "rank":
             learnt = ScoreMap(middle_ranks(moved.score[::-1], moved.mass[::-1]), adjusted[::-1])
+        if self._worse_than_before():
+            learnt = ScoreMap.identity()
+            self.auc_, self.disparity_ = self.auc_before_, self.disparity_before_
+        elif self.tradeoff is None and 0 < self.max_disparity < abs(self.disparity_) - 1e-9:
+            _warn(
+                f"max_disparity {self.max_disparity:g} was not met on this sample by solver {self.solver!r}; the gap "
+                f"is {self.disparity_:+.4g}."
+            )
+        self.gap_ = max(self.bound_ - (self.auc_ - found.tradeoff * abs(self.disparity_)), 0.0)
         self.maps_ = {group: learnt if group == self.moved_ else ScoreMap.identity() for group in tables}
-        self._check_achieved()
         return self
 
     def transform(self, y_score: Any, *, sensitive_features: Any) -> FloatArray:
@@ -143,7 +157,11 @@ class XOrder(BaseEstimator):
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
         """Write the fitted adjustment as JSON; :func:`xorder.load` reads it back."""
         check_is_fitted(self, "maps_")
-        write_maps(path, self.maps_, params=self.get_params(), summary=self.summary(), overwrite=overwrite)
+        settings, results = (
+            {name: value.item() if isinstance(value, np.generic) else value for name, value in record.items()}
+            for record in (self.get_params(), self.summary())
+        )
+        write_maps(path, self.maps_, params=settings, summary=results, overwrite=overwrite)
 
     def summary(self) -> dict[str, Any]:
         """Return what the adjustment did on the training sample, ready for JSON."""
@@ -157,9 +175,15 @@ class XOrder(BaseEstimator):
             f"Scores of group {self.moved_} are adjusted; those of group {self.reference_} stay as they are.\n"
             f"{self.metric} gap  {_signed(self.disparity_before_)} -> {_signed(self.disparity_)}   "
             f"({self.reference_} minus {self.moved_}, on the sample learnt from)\n"
-            f"AUC       {self.auc_before_:.4f} -> {self.auc_:.4f}   "
-            f"(within {_rounded_up(self.gap_)} AUC of the best possible at this gap, with the order kept in each group)"
+            f"AUC       {self.auc_before_:.4f} -> {self.auc_:.4f}   ({self._certificate()})"
         )
+
+    def _certificate(self) -> str:
+        if self.tradeoff is None:
+            what = f"within {_rounded_up(self.gap_)} AUC of the best possible at this gap"
+        else:
+            what = f"AUC less {self.tradeoff:g} times the gap: within {_rounded_up(self.gap_)} of the best possible"
+        return f"{what}, with the order kept in each group"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -170,7 +194,7 @@ class XOrder(BaseEstimator):
 
     def _check_params(self) -> None:
         for name, allowed in (("metric", DISPARITIES), ("solver", SOLVERS), ("transfer", TRANSFERS)):
-            if getattr(self, name) not in allowed:
+            if not isinstance(getattr(self, name), str) or getattr(self, name) not in allowed:
                 raise InputError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}.")
         if self.tradeoff is not None and self.max_disparity != 0.0:
             raise InputError("give tradeoff or max_disparity, not both.")
@@ -187,27 +211,32 @@ class XOrder(BaseEstimator):
             raise InputError(f"adjust must name one of the groups {[first, second]!r}; got {self.adjust!r}.")
         return self.adjust
 
-    def _check_achieved(self) -> None:
-        if self.tradeoff is None and 0 < self.max_disparity < abs(self.ordering_.disparity):
-            warnings.warn(
-                f"max_disparity {self.max_disparity:g} cannot be met on this sample by solver {self.solver!r}; the "
-                f"gap is {self.ordering_.disparity:+.4g}.",
-                XorderWarning,
-                stacklevel=3,
-            )
-        self._check_room()
+    def _worse_than_before(self) -> bool:
+        """Whether the scores as they are serve the purpose better than the ordering found; if so, say so.
 
-    def _check_room(self) -> None:
+        That can be where people of different groups share scores: no ordering keeps such ties.
+        """
+        before, after = (
+            max(abs(gap) - self.max_disparity, 0.0) if self.tradeoff is None else self.tradeoff * abs(gap) - auc
+            for auc, gap in ((self.auc_before_, self.disparity_before_), (self.auc_, self.disparity_))
+        )
+        if self.solver != "frontier" or after <= before + 1e-12:
+            return False
+        _warn(
+            f"no ordering was found that is fairer than the scores as they are (gap {self.disparity_before_:+.4g}, the "
+            f"best ordering {self.disparity_:+.4g}), which many people share across groups; they are left alone."
+        )
+        return True
+
+    def _warn_of_lost_room(self) -> None:
         """Say so where the scores cannot carry the ordering, e.g. no number fits above a reference score of 1."""
         wanted = self.ordering_
         if max(abs(wanted.auc - self.auc_), abs(wanted.disparity - self.disparity_)) > 1e-6:
-            warnings.warn(
+            _warn(
                 f"the scores of group {self.reference_!r} leave no room for the ordering that was found (scores "
                 "of exactly 0 or 1, or closer together than numbers can be): AUC is "
                 f"{self.auc_:.4f} instead of {wanted.auc:.4f}, the gap {self.disparity_:+.4f} instead of "
-                f"{wanted.disparity:+.4f}.",
-                XorderWarning,
-                stacklevel=4,
+                f"{wanted.disparity:+.4f}."
             )
 
 
@@ -225,6 +254,11 @@ _SUMMARY = {
 """What a saved map tells of its training sample, and the attribute that holds it."""
 
 
+def _warn(message: str) -> None:
+    """Warn whoever called fit."""
+    warnings.warn(message, XorderWarning, stacklevel=4)
+
+
 def load(path: str | os.PathLike[str]) -> XOrder:
     """Read an adjustment that :meth:`XOrder.save` wrote, checking it in full."""
     maps, params, summary = read_maps(path)
@@ -234,6 +268,11 @@ def load(path: str | os.PathLike[str]) -> XOrder:
     if [summary["reference"], summary["moved"]] not in (groups, groups[::-1]):
         raise MapFileError(f"cannot use the map file {path}: its groups do not fit its summary.")
     repair = XOrder(**params)
+    try:
+        repair._check_params()
+        float(sum(summary[name] for name in _SUMMARY if name not in ("reference", "moved", "metric")))
+    except (InputError, TypeError) as error:
+        raise MapFileError(f"cannot use the map file {path}: its settings make no sense ({error}).") from None
     repair.maps_ = maps
     for name, attribute in _SUMMARY.items():
         setattr(repair, attribute, summary[name])

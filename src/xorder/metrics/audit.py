@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -115,7 +116,7 @@ def audit(
     >>> gap.pair, round(gap.value, 3), gap.interval[0] > 0
     (('A', 'B'), 0.231, True)
     """
-    if not 0 < confidence < 1:
+    if not _is_share(confidence):
         raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}. For 95 % pass 0.95.")
     if weights_are not in ("counts", "sampling"):
         raise InputError(f"weights_are must be 'counts' or 'sampling'; got {weights_are!r}.")
@@ -179,6 +180,10 @@ def audit_tables(
         gaps=gaps,
         confidence=confidence,
     )
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, Real) and 0 < float(value) < 1
 
 
 def _cautions(groups: tuple[Hashable, ...], m: Moments) -> Iterator[str]:

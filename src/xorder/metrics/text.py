@@ -20,7 +20,7 @@ _MEANING = {
 
 def audit_text(audit: Audit) -> str:
     """Lay out counts, matrix and gaps, and say in one sentence what the widest xAUC gap means."""
-    names = [str(group) for group in audit.groups]
+    names = [" ".join(str(group).split()) for group in audit.groups]
     width = max([5, *map(len, names)])
     low, high = audit.auc_interval
     percent = f"{100 * audit.confidence:.4g} %"

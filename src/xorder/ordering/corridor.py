@@ -17,10 +17,10 @@ from xorder.ordering.disparity import remaining
 from xorder.ordering.hull import Crossing, Hull
 from xorder.ordering.inside import Value
 
-# The budget: lattice cells to look at, cells in the corridor, labels a cell.
+# The budget: lattice cells to look at, cells in the corridor, labels in all of them together.
 _LATTICE = 1_000_000
 _CELLS = 3_000
-_LABELS = 250
+_LABELS = 1_000_000
 
 
 def search_corridor(
@@ -38,9 +38,11 @@ def search_corridor(
     # Score i of a goes below j scores of b: the best path that does so, against the best of all.
     through = before + gain + after
     corridor = through >= through.max() - gap - 1e-12
-    if corridor.sum() > _CELLS:
+    cells = int(corridor.sum())
+    if cells > _CELLS:
         return None
-    labels = _walk(utility, disparity, corridor, after, crossing.price, float(through.max()) - gap - 1e-12)
+    least = float(through.max()) - gap - 1e-12
+    labels = _walk(utility, disparity, corridor, after, crossing.price, least, _LABELS // cells)
     ends = labels[-1]
     if not ends.size:
         return None
@@ -85,9 +87,18 @@ def _best_after(gain: FloatArray) -> FloatArray:
 
 
 def _walk(
-    utility: FloatArray, disparity: FloatArray, corridor: BoolArray, after: FloatArray, price: float, least: float
+    utility: FloatArray,
+    disparity: FloatArray,
+    corridor: BoolArray,
+    after: FloatArray,
+    price: float,
+    least: float,
+    most: int,
 ) -> list[_Labels]:
-    """Extend labels score by score of a, whose columns can only grow; leave out what cannot reach ``least``."""
+    """Extend labels score by score of a, whose columns can only grow; leave out what cannot reach ``least``.
+
+    At most about ``most`` labels go on from a cell.
+    """
     layers = [_Labels(np.zeros(1), np.zeros(1), np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))]
     for i in range(len(after)):
         last = layers[-1]
@@ -95,7 +106,7 @@ def _walk(
         parts, reach, seen = [], np.empty(0, dtype=np.int64), 0
         for j in np.flatnonzero(corridor[i]):
             # Labels of columns up to j may go on at j; a smaller column leaves no less room for what follows.
-            reach = _thinned(last, np.append(reach, np.arange(seen, starts[j + 1])), price)
+            reach = _thinned(last, np.append(reach, np.arange(seen, starts[j + 1])), price, most)
             seen = starts[j + 1]
             gaps, auc = last.disparity[reach] + disparity[i, j], last.utility[reach] + utility[i, j]
             alive = np.flatnonzero(auc - price * gaps + after[i, j] >= least)
@@ -104,12 +115,12 @@ def _walk(
     return layers
 
 
-def _thinned(labels: _Labels, places: IntArray, price: float) -> IntArray:
+def _thinned(labels: _Labels, places: IntArray, price: float, most: int) -> IntArray:
     """Of the labels at these places, the best of each disparity, or of each of many narrow ranges of it."""
     if not places.size:
         return places
     gaps = labels.disparity[places]
-    width = max(float(np.ptp(gaps)) / _LABELS if places.size > _LABELS else 0.0, 1e-13)
+    width = max(float(np.ptp(gaps)) / most if places.size > most else 0.0, 1e-13)
     bucket = np.floor(gaps / width)
     order = np.lexsort((price * gaps - labels.utility[places], bucket))
     return np.asarray(places[order[np.append(True, np.diff(bucket[order]) != 0)]])

@@ -41,10 +41,13 @@ class Disparity:
     name: str = "custom"
 
     def __post_init__(self) -> None:
-        matrix = np.array(self.matrix, dtype=np.float64)
-        if matrix.shape != (2, 2) or not np.isfinite(matrix).all() or not np.isfinite(self.offset):
+        try:
+            matrix, offset = np.array(self.matrix, dtype=np.float64), float(self.offset)
+            part = matrix / 2 if self.a_part is None else np.array(self.a_part, dtype=np.float64)
+        except (TypeError, ValueError):
+            matrix, offset, part = np.empty(0), np.nan, np.empty(0)
+        if matrix.shape != (2, 2) or part.shape != (2, 2) or not np.isfinite(matrix).all() or not np.isfinite(offset):
             raise InputError(f"a disparity needs a 2 x 2 matrix and an offset, all finite; got {self.matrix!r}.")
-        part = matrix / 2 if self.a_part is None else np.array(self.a_part, dtype=np.float64)
         for array in (matrix, part):
             array.flags.writeable = False
         object.__setattr__(self, "matrix", matrix)
@@ -145,6 +148,6 @@ def check_disparity(metric: str | Disparity, a: ScoreTable, b: ScoreTable) -> Di
     """Return the disparity a user named, or passed ready-made, for these two tables."""
     if isinstance(metric, Disparity):
         return metric
-    if metric not in DISPARITIES:
+    if not isinstance(metric, str) or metric not in DISPARITIES:
         raise InputError(f"metric must be one of {', '.join(DISPARITIES)}, or a Disparity; got {metric!r}.")
     return DISPARITIES[metric](a, b)

@@ -14,15 +14,18 @@ from xorder.exceptions import InputError
 from xorder.ordering.corridor import search_corridor
 from xorder.ordering.disparity import Disparity, check_disparity
 from xorder.ordering.dynamic import solve_dp
-from xorder.ordering.hull import Corner, Crossing, Hull, expand
+from xorder.ordering.hull import ROUNDING, Corner, Crossing, Hull, expand
 from xorder.ordering.inside import split_pair
 from xorder.ordering.result import Ordering
 
 # More pairs of blocks than this and the curve is listed at a fixed resolution.
 _PAIRS = 1_000_000
 
-# Up to so many cells the paper's dynamic programme is one more candidate where no corner is optimal.
+# Up to so many cells the paper's dynamic programme is one more candidate where no corner is optimal; up to more of
+# them where splitting one pair of blocks leaves a gap above the usual.
 _DP_CELLS = 1_000_000
+_DP_CELLS_AT_MOST = 60_000_000
+_LARGE_GAP = 1e-3
 
 # AUC given for a point of disparity beyond what is allowed, where it cannot be met.
 _STEEP = 100.0
@@ -72,6 +75,8 @@ def frontier(a: ScoreTable, b: ScoreTable, *, metric: str | Disparity = "xauc") 
     """
     hull = _hull(a, b, metric)
     auc, disparity, multiplier = hull.corners(_PAIRS)
+    for array in (auc, disparity, multiplier):
+        array.flags.writeable = False
     return Frontier(auc, disparity, multiplier, a, b, hull.disparity, hull)
 
 
@@ -106,8 +111,8 @@ def check_max_disparity(max_disparity: Any) -> float:
 
 
 def _check_number(value: Any, name: str) -> float:
-    if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-        raise InputError(f"{name} must be a finite number from 0 up; got {value!r}.")
+    if not isinstance(value, Real) or not 0 <= float(value) <= 1e100:
+        raise InputError(f"{name} must be a finite number from 0 up, at most 1e100; got {value!r}.")
     return float(value)
 
 
@@ -144,10 +149,10 @@ def _for_tradeoff(a: ScoreTable, b: ScoreTable, hull: Hull, tradeoff: float) -> 
     def value(auc: FloatArray, gap: FloatArray) -> FloatArray:
         return np.asarray(auc - tradeoff * np.abs(gap))
 
-    candidates = [_wrapped(a, b, hull, split_pair(a, b, hull, found, 0.0, value), tradeoff)]
-    if len(a) * len(b) <= _DP_CELLS:
-        candidates.append(solve_dp(a, b, hull.disparity, tradeoff))
-    best = max(candidates, key=lambda ordering: ordering.objective)
+    best = _wrapped(a, b, hull, split_pair(a, b, hull, found, 0.0, value), tradeoff)
+    cells = len(a) * len(b)
+    if cells <= _DP_CELLS or (cells <= _DP_CELLS_AT_MOST and bound - best.objective > _LARGE_GAP):
+        best = max(best, solve_dp(a, b, hull.disparity, tradeoff), key=lambda ordering: ordering.objective)
     path = search_corridor(a, b, hull, found, bound - best.objective, value)
     if path is not None:
         best = max(best, _wrapped(a, b, hull, path, tradeoff), key=lambda ordering: ordering.objective)
@@ -158,7 +163,7 @@ def _within(a: ScoreTable, b: ScoreTable, hull: Hull, allowed: float) -> Orderin
     """Best AUC with the disparity inside a band around 0; its tradeoff is the price of disparity there."""
     free = [hull.corner(0.0, tied_to_a=tied) for tied in (True, False)]
     closest = min(free, key=lambda corner: abs(corner.disparity))
-    if abs(closest.disparity) <= allowed:
+    if abs(closest.disparity) <= allowed + ROUNDING:
         best = _wrapped(a, b, hull, expand(hull.a, hull.b, closest.b_above), 0.0)
         return replace(best, bound=best.objective)
     one_side = free[0].disparity * free[1].disparity > 0
@@ -170,15 +175,22 @@ def _within(a: ScoreTable, b: ScoreTable, hull: Hull, allowed: float) -> Orderin
 
     def value(auc: FloatArray, gap: FloatArray) -> FloatArray:
         excess = np.abs(gap) - allowed
-        return np.where(excess <= 0, auc, auc - 1.0 - _STEEP * excess)
+        return np.where(excess <= ROUNDING, auc, auc - 1.0 - _STEEP * excess)
+
+    def worth(ordering: Ordering) -> float:
+        return float(value(np.array(ordering.auc), np.array(ordering.disparity)))
 
     price, bound = abs(found.price), found.lower.auc - found.price * found.lower.disparity
     best = _wrapped(a, b, hull, split_pair(a, b, hull, found, target, value), price)
-    loss = bound + price * allowed - best.auc + _STEEP * max(abs(best.disparity) - allowed, 0.0)
-    path = search_corridor(a, b, hull, found, loss, value)
-    if path is not None:
-        other = _wrapped(a, b, hull, path, price)
-        best = max(best, other, key=lambda one: float(value(np.array(one.auc), np.array(one.disparity))))
+    # What an ordering that meets the limit may lose: anything, as long as none is known, or else little.
+    for loss in (bound + price * allowed - worth(best), _LARGE_GAP):
+        path = search_corridor(a, b, hull, found, loss, value)
+        if path is not None:
+            best = max(best, _wrapped(a, b, hull, path, price), key=worth)
+            break
+    if abs(best.disparity) > allowed + ROUNDING and len(a) * len(b) <= _DP_CELLS:
+        others = (_for_tradeoff(a, b, hull, tradeoff) for tradeoff in (price + 1.0, price + 100.0))
+        best = max(best, *(replace(other, tradeoff=price) for other in others), key=worth)
     # What is left of the band is worth its price to an ordering that uses all of it.
     return replace(best, bound=bound + price * max(allowed - abs(best.disparity), 0.0))
 

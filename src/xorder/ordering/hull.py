@@ -103,7 +103,7 @@ class Hull:
                 flipped[block] = count + 1
                 after = self._measured(flipped)
                 if after.disparity <= target:
-                    if after.disparity == target:
+                    if after.disparity >= target - ROUNDING:
                         return after
                     return Crossing(upper, after, int(block), int(count), self._price(int(block), int(count)))
                 upper = after
@@ -152,6 +152,9 @@ class Hull:
         pairs = pairs_of_ordering(self.a, self.b, b_above)
         return Corner(b_above, self.utility.value(pairs), self.disparity.value(pairs))
 
+
+# Disparities that differ by less are equal.
+ROUNDING = 1e-13
 
 # Corners listed where there are too many pairs of blocks to list them all.
 RESOLUTION = 2048

@@ -7,6 +7,8 @@ import numpy as np
 from xorder._table import FloatArray, IntArray
 from xorder.transfer.score_map import ScoreMap
 
+_LARGEST = float(np.finfo(np.float64).max)
+
 
 def spaced_map(reference: FloatArray, moved: FloatArray, moved_above: IntArray) -> ScoreMap:
     """Build the map that carries the ordering over to scores.
@@ -26,15 +28,17 @@ def spaced_map(reference: FloatArray, moved: FloatArray, moved_above: IntArray) 
     first, size = np.repeat(starts, sizes), np.repeat(sizes, sizes)
     upper, lower = edges[above], edges[above + 1]
     share = (np.arange(moved.size) - first + 1) / (size + 1)
-    adjusted = upper - share * (upper - lower)
+    adjusted = upper * (1 - share) + lower * share
     if not unit:
         top, bottom = above == 0, above == reference.size
-        adjusted[top] = reference[0] + _distances(moved[::-1], int(top.sum()))[::-1]
-        adjusted[bottom] = reference[-1] - _distances(-moved, int(bottom.sum()))
+        with np.errstate(over="ignore"):
+            adjusted[top] = reference[0] + _distances(moved[::-1], int(top.sum()))[::-1]
+            adjusted[bottom] = reference[-1] - _distances(-moved, int(bottom.sum()))
+        adjusted = np.clip(adjusted, -_LARGEST, _LARGEST)
     raw, adjusted = moved[::-1], adjusted[::-1]
     if unit:
         raw, adjusted = _with_ends(raw, adjusted)
-    return ScoreMap(raw, _strictly_rising(adjusted, cap=1.0 if unit else np.inf))
+    return ScoreMap(raw, _strictly_rising(adjusted, cap=1.0 if unit else _LARGEST))
 
 
 def realises(reference: FloatArray, adjusted: FloatArray, moved_above: IntArray) -> bool:
@@ -74,15 +78,14 @@ def _strictly_rising(values: FloatArray, cap: float) -> FloatArray:
     A gap can hold fewer floating-point numbers than the scores to be spread in it. The order within the
     group then comes first: neighbours end up next to each other, over the edge of the gap if need be.
     """
-    if bool((np.diff(values) > 0).all()) and values[-1] <= cap:
+    if bool((values[1:] > values[:-1]).all()) and values[-1] <= cap:
         return values
     steps = np.arange(values.size)
     # As integers that order like the floats they stand for, neighbouring floats differ by 1.
     code = _ordered_code(values)
     code = np.maximum.accumulate(code - steps) + steps
-    if np.isfinite(cap):
-        highest = _ordered_code(np.array([cap]))[0]
-        code = np.minimum(code, highest - steps[::-1])
+    highest = _ordered_code(np.array([cap]))[0]
+    code = np.minimum(code, highest - steps[::-1])
     return _from_ordered_code(code)
 
 

@@ -27,7 +27,7 @@ def write_maps(
 ) -> None:
     """Write maps with the settings and results that explain them, atomically."""
     for group in maps:
-        if not isinstance(group, str | int | float | bool):
+        if not isinstance(group, str | int | float | bool) or group != group or group in (float("inf"), -float("inf")):
             raise InputError(
                 f"group {group!r} cannot be saved: labels must be text, numbers or booleans; "
                 f"got {type(group).__name__}. Use text labels."
@@ -85,6 +85,8 @@ def _parse(path: Path) -> Any:
                 _refuse(path, "it is not a map saved by xorder")
             file.seek(0)
             return json.loads(file.read().decode("utf-8"), parse_constant=_no_constant)
+    except MapFileError:
+        raise
     except FileNotFoundError:
         raise MapFileError(f"there is no map file {path}.") from None
     except OSError as error:
