@@ -43,67 +43,78 @@ class Demo:
 
 def run_demo(folder: str | os.PathLike[str], *, n_samples: int = 4000, seed: int = 0, overwrite: bool = False) -> Demo:
     """Simulate two samples of people, learn a repair on the first, apply it to the second; write all to ``folder``."""
-    out = Path(folder)
     if not 1 <= n_samples <= _MOST_PEOPLE or seed < 0:
         raise InputError(
             f"the demo takes from 1 to {_MOST_PEOPLE:,} people (--rows) and a seed from 0 up (--seed); "
             f"got {n_samples} and {seed}."
         )
-    if out.exists() and not out.is_dir():
-        raise InputError(f"{out} is a file; name a folder for the demo's files.")
-    if out.is_dir() and any(out.iterdir()) and not overwrite:
-        raise InputError(f"{out} exists and is not empty; choose another folder, or allow replacing (--force).")
+    out = Path(folder)
+    _check_folder(out, overwrite=overwrite)
     known = simulate_population(n_samples, random_state=seed)
     new = simulate_population(n_samples, random_state=seed + 1)
     # Before anything is written: a few people may be too few to learn from.
     repair = XOrder().fit(known.y_score, known.y_true, sensitive_features=known.group)
+    audits = _audits("learnt on", known, repair) | _audits("new people", new, repair)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot create the folder {out}: {error.strerror or error}.") from error
-    _write_people(out / "people.csv", known)
-    _write_people(out / "new_people.csv", new)
-    repair.save(out / "map.json")
+    files = _write_tables(out, known, new, repair)
+    display = TradeoffDisplay.from_estimator(repair)
+    _write_columns(out / "tradeoff.csv", {"disparity": display.disparity.tolist(), "auc": display.auc.tolist()})
+    files[out / "tradeoff.csv"] = "the whole trade-off: the best AUC for each xAUC gap"
+    try:
+        _write_picture(out / "tradeoff.png", display)
+    except MissingExtraError as error:
+        return Demo(audits, repair, files, [f"tradeoff.png was left out. {error}"])
+    files[out / "tradeoff.png"] = "the same as a picture"
+    return Demo(audits, repair, files, [])
+
+
+def _check_folder(out: Path, *, overwrite: bool) -> None:
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out} is a file; name a folder for the demo's files.")
+    if out.is_dir() and any(out.iterdir()) and not overwrite:
+        raise InputError(f"{out} exists and is not empty; choose another folder, or allow replacing (--force).")
+
+
+def _audits(name: str, people: Population, repair: XOrder) -> dict[str, Audit]:
+    adjusted = repair.transform(people.y_score, sensitive_features=people.group)
+    scores = {"score as it was": people.y_score, "score adjusted": adjusted}
+    return {
+        f"{name}, {which}": audit(people.y_true, score, sensitive_features=people.group)
+        for which, score in scores.items()
+    }
+
+
+def _write_tables(out: Path, known: Population, new: Population, repair: XOrder) -> dict[Path, str]:
+    """Write both samples, the map, and both samples adjusted; return what each file is."""
 
     def adjust(scores: Any, groups: Any) -> Any:
         return repair.transform(scores, sensitive_features=groups)
 
-    files = {
+    _write_people(out / "people.csv", known)
+    _write_people(out / "new_people.csv", new)
+    repair.save(out / "map.json")
+    for source, target in (("people.csv", "adjusted.csv"), ("new_people.csv", "new_adjusted.csv")):
+        columns = {"score": "score", "group": "group", "into": "adjusted"}
+        add_column(out / source, out / target, transform=adjust, overwrite=True, **columns)
+    return {
         out / "people.csv": "the people the repair was learnt on: id, group, outcome, score",
         out / "new_people.csv": "other people, for a fair test",
         out / "map.json": "the repair: which score of which group becomes which",
+        out / "adjusted.csv": "people.csv with one more column, the adjusted score",
+        out / "new_adjusted.csv": "new_people.csv with one more column, the adjusted score",
     }
-    for name, source in (("adjusted.csv", "people.csv"), ("new_adjusted.csv", "new_people.csv")):
-        add_column(
-            out / source,
-            out / name,
-            score="score",
-            group="group",
-            into="adjusted",
-            transform=adjust,
-            overwrite=True,
-        )
-        files[out / name] = f"{source} with one more column, the adjusted score"
-    audits = {}
-    for name, people in (("learnt on", known), ("new people", new)):
-        audits[f"{name}, score as it was"] = audit(people.y_true, people.y_score, sensitive_features=people.group)
-        adjusted = adjust(people.y_score, people.group)
-        audits[f"{name}, score adjusted"] = audit(people.y_true, adjusted, sensitive_features=people.group)
-    display = TradeoffDisplay.from_estimator(repair)
-    _write_columns(out / "tradeoff.csv", {"disparity": display.disparity.tolist(), "auc": display.auc.tolist()})
-    files[out / "tradeoff.csv"] = "the whole trade-off: the best AUC for each xAUC gap"
-    notes = []
-    try:
-        # Not through pyplot, which needs whatever screen MPLBACKEND names and keeps the figure open.
-        module = import_optional("matplotlib.figure", extra="plot", purpose="Drawing the trade-off")
-        figure = module.Figure(figsize=(6.4, 4.4), layout="constrained")
-        display.plot(figure.subplots())
-        with atomic_path(out / "tradeoff.png") as temporary:
-            figure.savefig(temporary, format="png", dpi=150)
-        files[out / "tradeoff.png"] = "the same as a picture"
-    except MissingExtraError as error:
-        notes.append(f"tradeoff.png was left out. {error}")
-    return Demo(audits, repair, files, notes)
+
+
+def _write_picture(path: Path, display: TradeoffDisplay) -> None:
+    # Not through pyplot, which needs whatever screen MPLBACKEND names and keeps the figure open.
+    module = import_optional("matplotlib.figure", extra="plot", purpose="Drawing the trade-off")
+    figure = module.Figure(figsize=(6.4, 4.4), layout="constrained")
+    display.plot(figure.subplots())
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=150)
 
 
 def _write_people(path: Path, people: Population) -> None:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from xorder._table import FloatArray, ScoreTable
 from xorder._validation import check_groups, check_scores, check_tables, check_two_tables
+from xorder.estimators.words import repair_text
 from xorder.exceptions import InputError, MapFileError, XorderWarning
 from xorder.ordering import DISPARITIES, SOLVERS, as_scored, order, order_within
 from xorder.transfer import ScoreMap, middle_ranks, read_maps, realises, spaced_map, write_maps
@@ -171,19 +172,7 @@ class XOrder(BaseEstimator):
     def report(self) -> str:
         """Say in words what the adjustment did on the training sample."""
         check_is_fitted(self, "maps_")
-        return (
-            f"Scores of group {self.moved_} are adjusted; those of group {self.reference_} stay as they are.\n"
-            f"{self.metric} gap  {_signed(self.disparity_before_)} -> {_signed(self.disparity_)}   "
-            f"({self.reference_} minus {self.moved_}, on the sample learnt from)\n"
-            f"AUC       {self.auc_before_:.4f} -> {self.auc_:.4f}   ({self._certificate()})"
-        )
-
-    def _certificate(self) -> str:
-        if self.tradeoff is None:
-            what = f"within {_rounded_up(self.gap_)} AUC of the best possible at this gap"
-        else:
-            what = f"AUC less {self.tradeoff:g} times the gap: within {_rounded_up(self.gap_)} of the best possible"
-        return f"{what}, with the order kept in each group"
+        return repair_text(self.summary(), self.tradeoff)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -277,16 +266,3 @@ def load(path: str | os.PathLike[str]) -> XOrder:
     for name, attribute in _SUMMARY.items():
         setattr(repair, attribute, summary[name])
     return repair
-
-
-def _rounded_up(gap: float) -> str:
-    """Two significant digits, never less than the gap itself; plain zero where it is zero."""
-    if gap == 0:
-        return "0"
-    digits = 1 - int(np.floor(np.log10(gap)))
-    return f"{np.ceil(gap * 10.0**digits) / 10.0**digits:.{max(digits, 0)}f}"
-
-
-def _signed(value: float) -> str:
-    """Four decimals with a sign, and no minus before nothing."""
-    return f"{round(value, 4) + 0.0:+.4f}"
