@@ -440,6 +440,7 @@ def test_scores_shared_by_both_groups_are_left_alone_where_no_ordering_is_as_fai
         repair.fit(score, label, sensitive_features=group)
     np.testing.assert_array_equal(repair.transform(score, sensitive_features=group), score)
     assert (repair.disparity_before_, repair.disparity_) == (0.0, 0.0)
+    assert "All scores are left as they are." in repair.report()
     assert repair.auc_ == 0.5
     assert repair.bound_ >= repair.auc_ - 1e-12
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 
-def repair_text(summary: dict[str, Any], tradeoff: float | None) -> str:
+def repair_text(summary: dict[str, Any], tradeoff: float | None, *, moves: bool) -> str:
     """Say what a repair did on the sample it was learnt from, and how close to the best possible that is."""
     reference, moved = summary["reference"], summary["moved"]
     gap = _rounded_up(summary["optimality_gap"])
@@ -14,8 +14,9 @@ def repair_text(summary: dict[str, Any], tradeoff: float | None) -> str:
         certificate = f"within {gap} AUC of the best possible at this gap"
     else:
         certificate = f"AUC less {tradeoff:g} times the gap: within {gap} of the best possible"
+    who = f"Scores of group {moved} are adjusted; those of group {reference} stay as they are."
     return (
-        f"Scores of group {moved} are adjusted; those of group {reference} stay as they are.\n"
+        f"{who if moves else 'All scores are left as they are.'}\n"
         f"{summary['metric']} gap  {_signed(summary['disparity_before'])} -> {_signed(summary['disparity_after'])}   "
         f"({reference} minus {moved}, on the sample learnt from)\n"
         f"AUC       {summary['auc_before']:.4f} -> {summary['auc_after']:.4f}   "

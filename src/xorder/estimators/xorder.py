@@ -172,7 +172,7 @@ class XOrder(BaseEstimator):
     def report(self) -> str:
         """Say in words what the adjustment did on the training sample."""
         check_is_fitted(self, "maps_")
-        return repair_text(self.summary(), self.tradeoff)
+        return repair_text(self.summary(), self.tradeoff, moves=self.maps_[self.moved_].raw.size > 0)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
