@@ -1,0 +1,58 @@
+"""What the base scorers share: a binary classifier whose ranking is its decision function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from xorder._table import BoolArray, FloatArray
+
+
+class BinaryScorer(ClassifierMixin, BaseEstimator):
+    """A binary classifier that ranks by its decision function; probabilities are the logistic function of that."""
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Score rows; the higher, the higher the rank."""
+        raise NotImplementedError
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities of the two classes, in the order of ``classes_``."""
+        positive = expit(self.decision_function(X))
+        return np.column_stack([1.0 - positive, positive])
+
+    def predict(self, X: Any) -> Any:
+        """Return the class on whose side of 0 the decision function lies."""
+        above = self.decision_function(X) > 0
+        return self.classes_[above.astype(int)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[FloatArray, BoolArray, FloatArray]:
+        """Inputs, whether each row is positive, and weights, of the rows that have any weight."""
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(y)
+        kind = type_of_target(y, input_name="y")
+        if kind != "binary":
+            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+        weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        self.classes_ = np.unique(y)
+        positive = y == self.classes_[-1]
+        if self.classes_.size < 2 or not (weight[positive].any() and weight[~positive].any()):
+            raise ValueError(
+                "Rows of two classes with weights above 0 are needed to rank one above the other; got one class."
+            )
+        kept = weight > 0
+        return (X, positive, weight) if kept.all() else (X[kept], positive[kept], weight[kept])
+
+    def _check_inputs(self, X: Any) -> FloatArray:
+        check_is_fitted(self)
+        checked: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
+        return checked
