@@ -14,6 +14,9 @@ from xorder.exceptions import InputError
 
 Tables = dict[Hashable, ScoreTable]
 
+# The group whose scores move, if none is named.
+DISADVANTAGED = "disadvantaged"
+
 # More groups than this and the "group" column is most likely an identifier.
 MAX_GROUPS = 100
 
@@ -47,6 +50,15 @@ def check_two_tables(tables: Tables) -> tuple[tuple[Hashable, ScoreTable], tuple
         check_both_classes(table, f"group {group!r}")
     first, second = tables.items()
     return first, second
+
+
+def check_adjust(adjust: Hashable, first: Hashable, second: Hashable, gap: float) -> Hashable:
+    """Return the group whose scores move: the one named, or the one on the losing side of a gap, first minus second."""
+    if isinstance(adjust, str) and adjust == DISADVANTAGED and adjust not in (first, second):
+        return second if gap >= 0 else first
+    if adjust not in (first, second):
+        raise InputError(f"adjust must name one of the groups {[first, second]!r}; got {adjust!r}.")
+    return adjust
 
 
 def check_both_classes(table: ScoreTable, name: str) -> None:

@@ -13,14 +13,20 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from xorder._table import FloatArray, ScoreTable
-from xorder._validation import check_groups, check_scores, check_tables, check_two_tables
+from xorder._validation import (
+    DISADVANTAGED,
+    check_adjust,
+    check_groups,
+    check_scores,
+    check_tables,
+    check_two_tables,
+)
 from xorder.estimators.words import repair_text
 from xorder.exceptions import InputError, MapFileError, XorderWarning
 from xorder.ordering import DISPARITIES, SOLVERS, as_scored, order, order_within
 from xorder.transfer import ScoreMap, middle_ranks, read_maps, realises, spaced_map, write_maps
 
 TRANSFERS = ("interpolate", "rank")
-DISADVANTAGED = "disadvantaged"
 
 
 class XOrder(BaseEstimator):
@@ -102,7 +108,7 @@ class XOrder(BaseEstimator):
         check_two_tables(tables)
         first, second = tables
         self.auc_before_, gap = as_scored(tables[first], tables[second], self.metric)
-        self.moved_ = self._moved(first, second, gap)
+        self.moved_ = check_adjust(self.adjust, first, second, gap)
         self.reference_ = first if self.moved_ == second else second
         self.disparity_before_ = gap if self.moved_ == second else -gap
         reference, moved = tables[self.reference_], tables[self.moved_]
@@ -191,14 +197,6 @@ class XOrder(BaseEstimator):
             raise InputError(f"tradeoff must be a finite number from 0 up; got {self.tradeoff!r}.")
         if not (isinstance(self.max_disparity, int | float | np.number) and 0 <= self.max_disparity <= 1):
             raise InputError(f"max_disparity must lie between 0 and 1; got {self.max_disparity!r}.")
-
-    def _moved(self, first: Hashable, second: Hashable, gap: float) -> Hashable:
-        """Return the group whose scores move."""
-        if isinstance(self.adjust, str) and self.adjust == DISADVANTAGED and self.adjust not in (first, second):
-            return second if gap >= 0 else first
-        if self.adjust not in (first, second):
-            raise InputError(f"adjust must name one of the groups {[first, second]!r}; got {self.adjust!r}.")
-        return self.adjust
 
     def _worse_than_before(self) -> bool:
         """Whether the scores as they are serve the purpose better than the ordering found; if so, say so.

@@ -1,6 +1,6 @@
 """How two groups interleave: disparities, solvers, and the ordering they find."""
 
-from xorder.ordering.disparity import DISPARITIES, Disparity, as_scored
+from xorder.ordering.disparity import DISPARITIES, Disparity, as_scored, auc_as_pairs
 from xorder.ordering.frontier import Frontier, frontier
 from xorder.ordering.order import SOLVERS, order
 from xorder.ordering.result import Ordering
@@ -13,6 +13,7 @@ __all__ = [
     "Frontier",
     "Ordering",
     "as_scored",
+    "auc_as_pairs",
     "frontier",
     "order",
     "order_within",

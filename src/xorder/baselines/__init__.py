@@ -1,0 +1,5 @@
+"""What the paper compares with."""
+
+from xorder.baselines.post_logit import PostLogit
+
+__all__ = ["PostLogit"]
