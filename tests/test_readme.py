@@ -30,11 +30,12 @@ def blocks(marker: str, *languages: str) -> list[str]:
 
 
 def test_each_marker_is_there_once() -> None:
-    assert re.findall(r"<!-- tested: (\w+) -->", README) == ["python", "console"]
+    assert re.findall(r"<!-- tested: (\w+) -->", README) == ["python", "curve", "console"]
 
 
-def test_the_python_block_prints_what_follows_it() -> None:
-    code, text = blocks("python", "python", "text")
+@pytest.mark.parametrize("marker", ["python", "curve"])
+def test_a_python_block_prints_what_follows_it(marker: str) -> None:
+    code, text = blocks(marker, "python", "text")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(code, "README.md", "exec"), {"__name__": "readme"})

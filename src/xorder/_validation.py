@@ -77,10 +77,10 @@ def check_scores(y_score: Any, name: str = "y_score") -> NDArray[Any]:
     """One-dimensional finite scores, as float32 or float64."""
     score = _column(y_score, name)
     if score.ndim == 2:
-        raise InputError(
-            f"{name} must be one-dimensional; got shape {score.shape}. "
-            f"From predict_proba take the column of the positive class: {name}[:, 1]."
-        )
+        hint = f"From predict_proba take the column of the positive class: {name}[:, 1]."
+        if score.shape[1] == 1:
+            hint = "Pass the column itself, not a table of one column."
+        raise InputError(f"{name} must be one-dimensional; got shape {score.shape}. {hint}")
     if score.dtype not in (np.float32, np.float64):
         if score.dtype.kind in "USMm":
             raise InputError(f"{name} must hold numbers; got values such as {score.ravel()[:1].tolist()}.")

@@ -29,7 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # A name that the terminal's encoding lacks is shown escaped, as it is on standard error.
         sys.stdout.reconfigure(errors="backslashreplace")
     with warnings.catch_warnings():
-        warnings.simplefilter("always", XorderWarning)
+        # Files are read in parts; what is true of many parts is said once.
+        warnings.simplefilter("once", XorderWarning)
         warnings.showwarning = _show_warning
         try:
             options.run(options)
@@ -75,10 +76,25 @@ def _fit(options: argparse.Namespace) -> None:
         max_disparity=options.max_disparity or 0.0,
         solver=options.solver,
         adjust=options.adjust,
+        bounds=options.bounds,
     )
     repair.fit(rows.y_score, rows.y_true, sensitive_features=rows.groups, sample_weight=rows.sample_weight)
     repair.save(options.output, overwrite=options.force)
-    _print(repair.summary() | {"map": options.output} if options.json else f"{repair.report()}\nWrote {options.output}")
+    before = audit(
+        rows.y_true,
+        rows.y_score,
+        sensitive_features=rows.groups,
+        sample_weight=rows.sample_weight,
+        weights_are="sampling",
+    ).gap(repair.metric, (repair.reference_, repair.moved_))
+    low, high = before.interval
+    if options.json:
+        interval = [end if np.isfinite(end) else None for end in before.interval]
+        _print(repair.summary() | {"disparity_before_interval": interval, "map": options.output})
+        return
+    sure = "its uncertainty cannot be estimated" if np.isnan(low) else f"95 % interval {low:+.4f} to {high:+.4f}"
+    chance = " It cannot be told from chance; repairing it may do more harm than good." if low <= 0 <= high else ""
+    _print(f"{repair.report()}\nThe gap before: {sure}.{chance}\nWrote {options.output}")
 
 
 def _apply(options: argparse.Namespace) -> None:
@@ -180,6 +196,10 @@ def _parser() -> argparse.ArgumentParser:
         help="group whose scores move (default: the disadvantaged)",
     )
 
+    command.add_argument(
+        "--bounds", type=float, nargs=2, metavar=("LOW", "HIGH"), help="adjusted scores stay between these, e.g. 0 100"
+    )
+
     command = _command(commands, "apply", _apply, "adjust the scores of a file with a saved map")
     _add_input(command, labelled=False)
     command.add_argument("--map", required=True, metavar="MAP", help="what 'xorder fit' wrote")
@@ -188,7 +208,11 @@ def _parser() -> argparse.ArgumentParser:
         "--into", default="adjusted", metavar="COLUMN", help="name of the new column (default adjusted)"
     )
 
-    command = commands.add_parser("demo", help="show it all on a simulated population", description=run_demo.__doc__)
+    command = commands.add_parser(
+        "demo",
+        help="show it all on a simulated population",
+        description="Simulate a biased score, audit it, repair it, and check the repair on new people.",
+    )
     command.set_defaults(run=_demo)
     command.add_argument("--out", default="xorder-demo", metavar="FOLDER", help="for the files (default xorder-demo)")
     command.add_argument("--rows", type=int, default=4000, help="people in each sample (default 4000)")
@@ -230,6 +254,9 @@ def _in_the_files_words(message: str, options: argparse.Namespace) -> str:
     for argument, option in columns.items():
         if getattr(options, option, None) is not None:
             message = message.replace(argument, f"{options.file}: column {getattr(options, option)!r}", 1)
+    for setting in ("max_disparity", "tradeoff", "adjust", "confidence", "bounds"):
+        if message.startswith(setting + " "):
+            message = "--" + setting.replace("_", "-") + message[len(setting) :]
     return message
 
 

@@ -508,3 +508,43 @@ def test_huge_tradeoffs(tradeoff):
         else:
             with pytest.raises(InputError, match="at most 1e100"):
                 repair.fit(score, label, sensitive_features=group)
+
+
+# Scales
+
+
+@pytest.mark.parametrize("transfer", ["interpolate", "rank"])
+def test_scores_stay_between_the_bounds(transfer):
+    score, label, group = sample(400)
+    percent = 100 * score
+    bounded = XOrder(bounds=(0, 100), transfer=transfer).fit(percent, label, sensitive_features=group)
+    adjusted = bounded.transform(percent, sensitive_features=group)
+    assert 0 <= adjusted.min() <= adjusted.max() <= 100
+    unit = XOrder(transfer=transfer).fit(score, label, sensitive_features=group)
+    np.testing.assert_allclose(adjusted, 100 * unit.transform(score, sensitive_features=group), atol=1e-9)
+
+
+@pytest.mark.parametrize("bounds", [(0, 1), (100, 0), (0, np.nan), "ab", 3, (1, 2, 3)])
+def test_bounds_must_hold_all_scores(bounds):
+    score, label, group = sample()
+    with pytest.raises(InputError, match="bounds must be two numbers with all scores"):
+        XOrder(bounds=bounds).fit(100 * score, label, sensitive_features=group)
+
+
+def test_bounds_survive_saving(tmp_path):
+    score, label, group = sample()
+    repair = XOrder(bounds=(0, 2)).fit(score, label, sensitive_features=group)
+    repair.save(tmp_path / "map.json")
+    again = xorder.load(tmp_path / "map.json")
+    assert list(again.bounds) == [0, 2]
+    np.testing.assert_array_equal(
+        again.transform(score, sensitive_features=group), repair.transform(score, sensitive_features=group)
+    )
+
+
+def test_scores_on_another_scale_are_told():
+    score, label, group = sample(400)
+    repair = XOrder().fit(score, label, sensitive_features=group)
+    with pytest.warns(XorderWarning, match=r"outside those seen in fit \(0 to 1\); is it the same score"):
+        repair.transform(100 * score, sensitive_features=group)
+    repair.transform(score, sensitive_features=group)

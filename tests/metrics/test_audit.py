@@ -443,3 +443,30 @@ def test_the_scale_of_sampling_weights_at_the_ends_of_the_range(scale):
     data = sample(["a", "b"])
     found = audit(**data, sample_weight=np.full(400, scale), weights_are="sampling")
     assert found.gap("xauc").stderr == pytest.approx(audit(**data).gap("xauc").stderr)
+
+
+def test_the_verdict_allows_for_the_number_of_pairs():
+    """Four groups, one pair with p just below 0.05: one of six such gaps is no surprise."""
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        score, label = rng.random(800), rng.random(800) < 0.5
+        group = rng.choice(list("abcd"), 800)
+        found = audit(label, score, sensitive_features=group)
+        if 0.05 / 6 < found.gap("xauc").pvalue < 0.05:
+            break
+    assert 0.05 / 6 < found.gap("xauc").pvalue < 0.05
+    assert "cannot be told from chance at 95 % confidence, allowing for the 6 pairs looked at" in str(found)
+    a, b = found.gap("xauc").pair
+    two = np.isin(group, [a, b])
+    alone = audit(label[two], score[two], sensitive_features=group[two])
+    assert "cannot be put down to chance at 95 % confidence." in str(alone)
+
+
+def test_groups_of_few_rows_are_named():
+    data = sample(["a", "b"])
+    few = np.flatnonzero(data["sensitive_features"] == "b")[:12]
+    kept = np.append(np.flatnonzero(data["sensitive_features"] == "a"), few)
+    small = {name: column[kept] for name, column in data.items()}
+    text = str(audit(**small))
+    assert "Fewer than 10 positives or negatives: b." in text
+    assert "Fewer than 10" not in str(audit(**data))

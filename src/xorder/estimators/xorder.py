@@ -54,6 +54,9 @@ class XOrder(BaseEstimator):
         for xAUC the group whose positives less often outrank the other's negatives, for PRF the one of lower
         PRF, for parity the one less often ranked above the other. If there is no gap at all, the last group in
         sorted order.
+    bounds : (low, high), optional
+        Scores stay between these, e.g. ``(0, 100)`` for percentages. Scores that all lie in [0, 1] stay there anyway;
+        others may leave the range they had by as much as it takes to stand above or below the reference's.
 
     Where many people of both groups share the same few scores, no ordering may be as fair as those ties. With the
     frontier solver the scores are then left alone, with a warning.
@@ -91,6 +94,7 @@ class XOrder(BaseEstimator):
         solver: str = "frontier",
         transfer: str = "interpolate",
         adjust: Hashable = DISADVANTAGED,
+        bounds: tuple[float, float] | None = None,
     ) -> None:
         self.metric = metric
         self.tradeoff = tradeoff
@@ -98,6 +102,7 @@ class XOrder(BaseEstimator):
         self.solver = solver
         self.transfer = transfer
         self.adjust = adjust
+        self.bounds = bounds
 
     def fit(self, y_score: Any, y_true: Any, *, sensitive_features: Any, sample_weight: Any = None) -> XOrder:
         """Learn the adjustment from scores, labels and groups."""
@@ -118,7 +123,7 @@ class XOrder(BaseEstimator):
             found = order_within(
                 reference, moved, metric=self.metric, max_disparity=self.max_disparity, solver=self.solver
             )
-        learnt = spaced_map(reference.score, moved.score, found.b_above)
+        learnt = spaced_map(reference.score, moved.score, found.b_above, self._checked_bounds(tables))
         adjusted = learnt.adjusted[np.searchsorted(learnt.raw, moved.score[-1]) :][: len(moved)][::-1]
         self.ordering_, self.bound_ = found, found.bound
         self.auc_, self.disparity_ = found.auc, found.disparity
@@ -149,9 +154,11 @@ class XOrder(BaseEstimator):
             if group not in self.maps_:
                 known = ", ".join(map(repr, self.maps_))
                 raise InputError(f"group {group!r} was not seen in fit; the known groups are {known}.")
-            if group == self.moved_:
-                by_rank = self.transfer == "rank"
-                adjusted[mask] = self.maps_[group].apply(middle_ranks(score[mask]) if by_rank else score[mask])
+            if group == self.moved_ and self.transfer == "rank":
+                adjusted[mask] = self.maps_[group].apply(middle_ranks(score[mask]))
+            elif group == self.moved_:
+                self._warn_of_other_scale(score[mask])
+                adjusted[mask] = self.maps_[group].apply(score[mask])
         return adjusted
 
     def fit_transform(
@@ -198,6 +205,29 @@ class XOrder(BaseEstimator):
         if not (isinstance(self.max_disparity, int | float | np.number) and 0 <= self.max_disparity <= 1):
             raise InputError(f"max_disparity must lie between 0 and 1; got {self.max_disparity!r}.")
 
+    def _checked_bounds(self, tables: dict[Hashable, ScoreTable]) -> tuple[float, float] | None:
+        if self.bounds is None:
+            return None
+        try:
+            low, high = (float(end) for end in self.bounds)
+        except (TypeError, ValueError):
+            low, high = np.nan, np.nan
+        lowest, highest = (end(table.score[place] for table in tables.values()) for end, place in ((min, -1), (max, 0)))
+        if not (np.isfinite([low, high]).all() and low <= lowest and highest <= high):
+            raise InputError(
+                f"bounds must be two numbers with all scores, {lowest:g} to {highest:g}, between; got {self.bounds!r}."
+            )
+        return low, high
+
+    def _warn_of_other_scale(self, score: FloatArray) -> None:
+        """Say so where many scores lie outside those learnt from: most likely they are others, or scaled otherwise."""
+        knots = self.maps_[self.moved_].raw
+        if knots.size and np.sum((score < knots[0]) | (score > knots[-1])) > max(20, 0.1 * score.size):
+            _warn(
+                f"more than a tenth of the scores of group {self.moved_!r} lie outside those seen in fit "
+                f"({knots[0]:g} to {knots[-1]:g}); is it the same score, on the same scale?"
+            )
+
     def _worse_than_before(self) -> bool:
         """Whether the scores as they are serve the purpose better than the ordering found; if so, say so.
 
@@ -210,8 +240,9 @@ class XOrder(BaseEstimator):
         if self.solver != "frontier" or after <= before + 1e-12:
             return False
         _warn(
-            f"no ordering was found that is fairer than the scores as they are (gap {self.disparity_before_:+.4g}, the "
-            f"best ordering {self.disparity_:+.4g}), which many people share across groups; they are left alone."
+            f"no ordering of the two groups was found that is fairer than the scores as they are (their gap is "
+            f"{self.disparity_before_:+.4g}, that of the best ordering {self.disparity_:+.4g}): people of both groups "
+            "share scores, and no ordering keeps such ties; the scores are left alone."
         )
         return True
 

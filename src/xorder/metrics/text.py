@@ -17,6 +17,9 @@ _MEANING = {
     "parity": "parity gap: members of the first outranking members of the second, minus the reverse",
 }
 
+# Below so many rows of a class the normal approximation is poor.
+_FEW = 10
+
 
 def audit_text(audit: Audit) -> str:
     """Lay out counts, matrix and gaps, and say in one sentence what the widest xAUC gap means."""
@@ -37,9 +40,19 @@ def audit_text(audit: Audit) -> str:
     wide = max([5, *map(len, pairs)])
     lines.append(f"{'gap':<7} {'pair':<{wide}}  {'value':>8}  {percent + ' interval':^20}  {'p (no gap)':>10}")
     for pair, gap in zip(pairs, audit.gaps, strict=True):
-        ends = f"[{gap.interval[0]:+.4f}, {gap.interval[1]:+.4f}]"
+        ends = f"[{gap.interval[0]:+.4f}, {gap.interval[1]:+.4f}]" if np.isfinite(gap.stderr) else "not known"
         lines.append(f"{gap.metric:<7} {pair:<{wide}}  {gap.value:>+8.4f}  {ends:^20}  {_pvalue(gap.pvalue):>10}")
     lines += [f"  {_MEANING[metric]}" for metric in _MEANING]
+    few = [
+        name
+        for name, group in zip(names, audit.groups, strict=True)
+        if 0 < min(audit.positives[group], audit.negatives[group]) < _FEW
+    ]
+    if few:
+        lines += [
+            "",
+            f"Fewer than {_FEW} positives or negatives: {', '.join(few)}. Intervals and p of these are rough.",
+        ]
     reading = _reading(audit)
     return "\n".join([*lines, "", reading] if reading else lines)
 
@@ -59,9 +72,13 @@ def _reading(audit: Audit) -> str:
 
 def _verdict(audit: Audit, gap: Gap, lower: Hashable) -> str:
     if not np.isfinite(gap.stderr):
-        return "The sample is too small, or too clear-cut, to say how certain this gap is."
+        return "Ranks vary too little in this sample to say how certain this gap is."
     sure = f"at {100 * audit.confidence:.4g} % confidence"
-    if gap.interval[0] <= 0 <= gap.interval[1]:
+    pairs = sum(other.metric == gap.metric for other in audit.gaps)
+    if pairs > 1:
+        sure += f", allowing for the {pairs} pairs looked at"
+    # The widest of many gaps is wide by chance more often than one; Bonferroni's rule allows for that.
+    if gap.pvalue * pairs > 1 - audit.confidence:
         return f"This gap cannot be told from chance {sure}."
     return f"The score under-ranks the positives of {lower}; the gap cannot be put down to chance {sure}."
 

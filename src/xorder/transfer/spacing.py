@@ -10,18 +10,23 @@ from xorder.transfer.score_map import ScoreMap
 _LARGEST = float(np.finfo(np.float64).max)
 
 
-def spaced_map(reference: FloatArray, moved: FloatArray, moved_above: IntArray) -> ScoreMap:
+def spaced_map(
+    reference: FloatArray, moved: FloatArray, moved_above: IntArray, bounds: tuple[float, float] | None = None
+) -> ScoreMap:
     """Build the map that carries the ordering over to scores.
 
     ``reference`` and ``moved`` are the distinct scores of the two groups, highest first, and
     ``moved_above[i]`` tells how many of ``moved`` the ordering puts above ``reference[i]``. The reference's
     scores stay. Scores put between two of them are spread evenly there. Scores put above the highest, or
-    below the lowest, are spread evenly up to 1, or down to 0, if all scores lie in [0, 1]; otherwise they
-    keep their distances. Scores in [0, 1] stay there.
+    below the lowest, are spread evenly up to, or down to, the bounds, and all stay inside them; without bounds
+    they keep their distances. Scores that all lie in [0, 1] have these as bounds, unless others are given.
     """
-    unit = min(reference[-1], moved[-1]) >= 0 and max(reference[0], moved[0]) <= 1
+    lowest, highest = min(reference[-1], moved[-1]), max(reference[0], moved[0])
+    if bounds is None and lowest >= 0 and highest <= 1:
+        bounds = 0.0, 1.0
+    low, high = (-_LARGEST, _LARGEST) if bounds is None else bounds
     above = _reference_above(moved.size, moved_above)
-    edges = np.concatenate([[1.0], reference, [0.0]])
+    edges = np.concatenate([[high], reference, [low]])
     # Scores in the same gap stand next to each other.
     starts = np.flatnonzero(np.append(True, above[1:] != above[:-1]))
     sizes = np.diff(np.append(starts, moved.size))
@@ -29,16 +34,16 @@ def spaced_map(reference: FloatArray, moved: FloatArray, moved_above: IntArray) 
     upper, lower = edges[above], edges[above + 1]
     share = (np.arange(moved.size) - first + 1) / (size + 1)
     adjusted = upper * (1 - share) + lower * share
-    if not unit:
+    if bounds is None:
         top, bottom = above == 0, above == reference.size
         with np.errstate(over="ignore"):
             adjusted[top] = reference[0] + _distances(moved[::-1], int(top.sum()))[::-1]
             adjusted[bottom] = reference[-1] - _distances(-moved, int(bottom.sum()))
-        adjusted = np.clip(adjusted, -_LARGEST, _LARGEST)
+        adjusted = np.clip(adjusted, low, high)
     raw, adjusted = moved[::-1], adjusted[::-1]
-    if unit:
-        raw, adjusted = _with_ends(raw, adjusted)
-    return ScoreMap(raw, _strictly_rising(adjusted, cap=1.0 if unit else _LARGEST))
+    if bounds is not None:
+        raw, adjusted = _with_ends(raw, adjusted, low, high)
+    return ScoreMap(raw, _strictly_rising(adjusted, cap=high))
 
 
 def realises(reference: FloatArray, adjusted: FloatArray, moved_above: IntArray) -> bool:
@@ -66,9 +71,9 @@ def _distances(rising: FloatArray, count: int) -> FloatArray:
     return np.asarray(rising - rising[0] + step)
 
 
-def _with_ends(raw: FloatArray, adjusted: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Tie the ends of the unit interval to themselves, so that scores beyond those seen stay inside it."""
-    below, above = np.zeros(int(raw[0] > 0)), np.ones(int(raw[-1] < 1))
+def _with_ends(raw: FloatArray, adjusted: FloatArray, low: float, high: float) -> tuple[FloatArray, FloatArray]:
+    """Tie the bounds to themselves, so that scores beyond those seen stay inside them."""
+    below, above = np.full(int(raw[0] > low), low), np.full(int(raw[-1] < high), high)
     return np.concatenate([below, raw, above]), np.concatenate([below, adjusted, above])
 
 
