@@ -202,6 +202,9 @@ class TestNumbers:
         out = tmp_path / "map.json"
         printed = json.loads(succeed("fit", file, *LABELLED, "-o", out, "--json", *options))
         repair = xorder.XOrder(**settings).fit(PEOPLE.y_score, PEOPLE.y_true, sensitive_features=PEOPLE.group)
+        before = xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group)
+        gap = before.gap(repair.metric, (repair.reference_, repair.moved_))
+        assert printed.pop("disparity_before_interval") == pytest.approx(list(gap.interval), rel=1e-12)
         assert printed == repair.summary() | {"map": str(out)}
         learnt = xorder.load(out)
         assert learnt.get_params() == repair.get_params()
@@ -223,7 +226,35 @@ class TestNumbers:
     def test_fit_says_what_it_did_and_wrote(self, succeed: Callable[..., str], file: Path, tmp_path: Path) -> None:
         repair = xorder.XOrder().fit(PEOPLE.y_score, PEOPLE.y_true, sensitive_features=PEOPLE.group)
         printed = succeed("fit", file, *LABELLED, "-o", tmp_path / "m.json")
-        assert printed == f"{repair.report()}\nWrote {tmp_path / 'm.json'}\n"
+        gap = xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group).gap("xauc", ("A", "B"))
+        low, high = gap.interval
+        sure = f"95 % interval {low:+.4f} to {high:+.4f}."
+        assert printed == f"{repair.report()}\nThe gap before: {sure}\nWrote {tmp_path / 'm.json'}\n"
+
+    def test_fit_says_when_a_gap_cannot_be_told_from_chance(self, succeed: Callable[..., str], tmp_path: Path) -> None:
+        rng = np.random.default_rng(0)
+        rows = zip(rng.random(200), rng.integers(0, 2, 200), rng.choice(["A", "B"], 200), strict=True)
+        file = tmp_path / "noise.csv"
+        file.write_text("s,y,g\n" + "".join(f"{s},{y},{g}\n" for s, y, g in rows), encoding="utf-8")
+        printed = succeed("fit", file, "--score", "s", "--label", "y", "--group", "g", "-o", tmp_path / "m.json")
+        assert "It cannot be told from chance; repairing it may do more harm than good." in printed
+
+    def test_apply_to_another_score_is_told(
+        self, run: Callable[..., Ran], saved: Path, people: Path, tmp_path: Path
+    ) -> None:
+        text = people.read_text(encoding="utf-8").splitlines()
+        other = tmp_path / "percent.csv"
+        place = text[0].split(",").index("score")
+        lines = [text[0]]
+        for line in text[1:]:
+            cells = line.split(",")
+            cells[place] = repr(100 * float(cells[place]))
+            lines.append(",".join(cells))
+        other.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        ran = run("apply", other, *COLUMNS, "--map", saved, "-o", tmp_path / "out.csv")
+        assert ran.code == 0
+        assert "is it the same score, on the same scale?" in ran.err
+        assert ran.err.count("\n") == 1
 
     def test_apply_adds_the_transformed_scores(
         self, succeed: Callable[..., str], saved: Path, file: Path, tmp_path: Path
@@ -763,7 +794,7 @@ OPTIONS = {
     "audit": READING | {"--label", "--positive", "--weight", "--confidence", "--weights-are"},
     "fit": READING
     | {"--label", "--positive", "--weight", "--output", "--force", "--metric", "--max-disparity", "--tradeoff"}
-    | {"--solver", "--adjust"},
+    | {"--solver", "--adjust", "--bounds"},
     "apply": READING | {"--map", "--output", "--force", "--into"},
     "demo": {"--out", "--rows", "--seed", "--force"},
 }

@@ -205,7 +205,7 @@ def test_full_separation_is_told_with_its_pair_whatever_else_there_is(extra):
     assert sum("placements do not vary between ('a', 'b')" in message for message in messages) == 1
     assert len(messages) == 1 + bool(extra)
     if not extra:
-        assert "too clear-cut, to say how certain this gap is" in str(found)
+        assert "vary too little in this sample to say how certain this gap is" in str(found)
 
 
 def test_weights_that_are_no_counts_are_questioned():
