@@ -432,10 +432,11 @@ def test_by_rank_only_the_order_in_the_batch_counts():
 # What no ordering can do
 
 
-def test_scores_shared_by_both_groups_are_left_alone_where_no_ordering_is_as_fair():
+@pytest.mark.parametrize("transfer", ["interpolate", "rank"])
+def test_scores_shared_by_both_groups_are_left_alone_where_no_ordering_is_as_fair(transfer):
     label, group = np.tile([1, 0], 10), np.repeat(["x", "y"], 10)
     score = np.full(20, 0.5)
-    repair = XOrder()
+    repair = XOrder(transfer=transfer)
     with pytest.warns(XorderWarning, match="left alone"):
         repair.fit(score, label, sensitive_features=group)
     np.testing.assert_array_equal(repair.transform(score, sensitive_features=group), score)
@@ -548,3 +549,12 @@ def test_scores_on_another_scale_are_told():
     with pytest.warns(XorderWarning, match=r"outside those seen in fit \(0 to 1\); is it the same score"):
         repair.transform(100 * score, sensitive_features=group)
     repair.transform(score, sensitive_features=group)
+
+
+def test_a_fit_that_failed_leaves_nothing_to_transform_with():
+    score, label, group = sample()
+    repair = XOrder(bounds=(0, 0.1))
+    with pytest.raises(InputError, match="bounds"):
+        repair.fit(score, label, sensitive_features=group)
+    with pytest.raises(NotFittedError):
+        repair.transform(score, sensitive_features=group)

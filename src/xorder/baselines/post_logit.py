@@ -7,21 +7,19 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import BaseEstimator
-from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import check_is_fitted
 
+from xorder._adjuster import ScoreAdjuster
 from xorder._table import FloatArray, ScoreTable
-from xorder._validation import DISADVANTAGED, check_adjust, check_groups, check_scores, check_tables, check_two_tables
+from xorder._validation import DISADVANTAGED
 from xorder.exceptions import InputError
-from xorder.ordering import DISPARITIES, Disparity, as_scored, auc_as_pairs
+from xorder.ordering import DISPARITIES, Disparity, auc_as_pairs
 
 # The paper's ranges, at a resolution of our choosing.
 ALPHAS = np.linspace(0.0, 10.0, 1001)
 BETAS = np.linspace(-3.0, -1.0, 41)
 
 
-class PostLogit(BaseEstimator):
+class PostLogit(ScoreAdjuster):
     """Put one group's scores x through ``1 / (1 + exp(-(alpha x + beta)))`` so that the gap on the sample is smallest.
 
     It looks at the gap alone, not at the AUC. Among parameters of equal gap the first is taken.
@@ -41,8 +39,7 @@ class PostLogit(BaseEstimator):
     auc_before_, disparity_before_, auc_, disparity_ : on the training sample; disparities are reference minus moved
     """
 
-    __metadata_request__fit = {"y_score": UNUSED, "y_true": UNUSED}  # noqa: RUF012
-    __metadata_request__transform = {"y_score": UNUSED}  # noqa: RUF012
+    _learnt = "auc_"
 
     def __init__(
         self, *, metric: str = "xauc", beta: float | Literal["search"] = -2.0, adjust: Hashable = DISADVANTAGED
@@ -55,14 +52,7 @@ class PostLogit(BaseEstimator):
         """Learn the parameters from scores, labels and groups."""
         if not isinstance(self.metric, str) or self.metric not in DISPARITIES:
             raise InputError(f"metric must be one of {', '.join(DISPARITIES)}; got {self.metric!r}.")
-        tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
-        check_two_tables(tables)
-        first, second = tables
-        self.auc_before_, gap = as_scored(tables[first], tables[second], self.metric)
-        self.moved_ = check_adjust(self.adjust, first, second, gap)
-        self.reference_ = first if self.moved_ == second else second
-        self.disparity_before_ = gap if self.moved_ == second else -gap
-        reference, moved = tables[self.reference_], tables[self.moved_]
+        reference, moved = self._set_roles(y_score, y_true, sensitive_features, sample_weight)
         disparity = DISPARITIES[self.metric](reference, moved)
         grid = [(alpha, beta) for beta in self._betas() for alpha in ALPHAS]
         gaps = [disparity.value(pairs) for pairs in _pairs_for_each(reference, moved, grid)]
@@ -72,25 +62,8 @@ class PostLogit(BaseEstimator):
         self.auc_ = self._auc(auc_as_pairs(reference, moved), reference, moved)
         return self
 
-    def transform(self, y_score: Any, *, sensitive_features: Any) -> FloatArray:
-        """Adjust scores; those of the reference group come back as they are."""
-        check_is_fitted(self, "alpha_")
-        score = check_scores(y_score)
-        adjusted = np.array(score, dtype=np.float64)
-        for group, mask in check_groups(sensitive_features, score.size):
-            if group == self.moved_:
-                adjusted[mask] = expit(self.alpha_ * adjusted[mask] + self.beta_)
-            elif group != self.reference_:
-                known = f"{self.reference_!r}, {self.moved_!r}"
-                raise InputError(f"group {group!r} was not seen in fit; the known groups are {known}.")
-        return adjusted
-
-    def fit_transform(
-        self, y_score: Any, y_true: Any, *, sensitive_features: Any, sample_weight: Any = None
-    ) -> FloatArray:
-        """Fit, then adjust the very same scores."""
-        self.fit(y_score, y_true, sensitive_features=sensitive_features, sample_weight=sample_weight)
-        return self.transform(y_score, sensitive_features=sensitive_features)
+    def _move(self, score: FloatArray) -> FloatArray:
+        return np.asarray(expit(self.alpha_ * score + self.beta_))
 
     def _betas(self) -> FloatArray:
         if isinstance(self.beta, str):

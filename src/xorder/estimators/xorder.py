@@ -8,19 +8,11 @@ from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
+from xorder._adjuster import ScoreAdjuster
 from xorder._table import FloatArray, ScoreTable
-from xorder._validation import (
-    DISADVANTAGED,
-    check_adjust,
-    check_groups,
-    check_scores,
-    check_tables,
-    check_two_tables,
-)
+from xorder._validation import DISADVANTAGED
 from xorder.estimators.words import repair_text
 from xorder.exceptions import InputError, MapFileError, XorderWarning
 from xorder.ordering import DISPARITIES, SOLVERS, as_scored, order, order_within
@@ -29,7 +21,7 @@ from xorder.transfer import ScoreMap, middle_ranks, read_maps, realises, spaced_
 TRANSFERS = ("interpolate", "rank")
 
 
-class XOrder(BaseEstimator):
+class XOrder(ScoreAdjuster):
     """Adjust one group's scores so that two groups are ranked on equal terms, keeping the AUC high.
 
     The scores of one group, the reference, stay as they are. Those of the other go through a strictly
@@ -81,9 +73,7 @@ class XOrder(BaseEstimator):
     array([0.2  , 0.353])
     """
 
-    # Scores and labels are the data, not metadata to be routed.
-    __metadata_request__fit = {"y_score": UNUSED, "y_true": UNUSED}  # noqa: RUF012
-    __metadata_request__transform = {"y_score": UNUSED}  # noqa: RUF012
+    _learnt = "maps_"
 
     def __init__(
         self,
@@ -109,21 +99,14 @@ class XOrder(BaseEstimator):
         self._check_params()
         if self.transfer == "rank" and sample_weight is not None:
             raise InputError("transfer='rank' knows no weights: a batch to transform has none. Use 'interpolate'.")
-        tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
-        check_two_tables(tables)
-        first, second = tables
-        self.auc_before_, gap = as_scored(tables[first], tables[second], self.metric)
-        self.moved_ = check_adjust(self.adjust, first, second, gap)
-        self.reference_ = first if self.moved_ == second else second
-        self.disparity_before_ = gap if self.moved_ == second else -gap
-        reference, moved = tables[self.reference_], tables[self.moved_]
+        reference, moved = self._set_roles(y_score, y_true, sensitive_features, sample_weight)
         if self.tradeoff is not None:
             found = order(reference, moved, metric=self.metric, tradeoff=self.tradeoff, solver=self.solver)
         else:
             found = order_within(
                 reference, moved, metric=self.metric, max_disparity=self.max_disparity, solver=self.solver
             )
-        learnt = spaced_map(reference.score, moved.score, found.b_above, self._checked_bounds(tables))
+        learnt = spaced_map(reference.score, moved.score, found.b_above, self._checked_bounds(reference, moved))
         adjusted = learnt.adjusted[np.searchsorted(learnt.raw, moved.score[-1]) :][: len(moved)][::-1]
         self.ordering_, self.bound_ = found, found.bound
         self.auc_, self.disparity_ = found.auc, found.disparity
@@ -142,31 +125,8 @@ class XOrder(BaseEstimator):
                 f"is {self.disparity_:+.4g}."
             )
         self.gap_ = max(self.bound_ - (self.auc_ - found.tradeoff * abs(self.disparity_)), 0.0)
-        self.maps_ = {group: learnt if group == self.moved_ else ScoreMap.identity() for group in tables}
+        self.maps_ = {self.reference_: ScoreMap.identity(), self.moved_: learnt}
         return self
-
-    def transform(self, y_score: Any, *, sensitive_features: Any) -> FloatArray:
-        """Adjust scores; those of the reference group come back as they are."""
-        check_is_fitted(self, "maps_")
-        score = check_scores(y_score)
-        adjusted = np.array(score, dtype=np.float64)
-        for group, mask in check_groups(sensitive_features, score.size):
-            if group not in self.maps_:
-                known = ", ".join(map(repr, self.maps_))
-                raise InputError(f"group {group!r} was not seen in fit; the known groups are {known}.")
-            if group == self.moved_ and self.transfer == "rank":
-                adjusted[mask] = self.maps_[group].apply(middle_ranks(score[mask]))
-            elif group == self.moved_:
-                self._warn_of_other_scale(score[mask])
-                adjusted[mask] = self.maps_[group].apply(score[mask])
-        return adjusted
-
-    def fit_transform(
-        self, y_score: Any, y_true: Any, *, sensitive_features: Any, sample_weight: Any = None
-    ) -> FloatArray:
-        """Fit, then adjust the very same scores."""
-        self.fit(y_score, y_true, sensitive_features=sensitive_features, sample_weight=sample_weight)
-        return self.transform(y_score, sensitive_features=sensitive_features)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
         """Write the fitted adjustment as JSON; :func:`xorder.load` reads it back."""
@@ -187,13 +147,6 @@ class XOrder(BaseEstimator):
         check_is_fitted(self, "maps_")
         return repair_text(self.summary(), self.tradeoff, moves=self.maps_[self.moved_].raw.size > 0)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.one_d_array = True
-        tags.input_tags.two_d_array = False
-        tags.target_tags.required = True
-        return tags
-
     def _check_params(self) -> None:
         for name, allowed in (("metric", DISPARITIES), ("solver", SOLVERS), ("transfer", TRANSFERS)):
             if not isinstance(getattr(self, name), str) or getattr(self, name) not in allowed:
@@ -205,14 +158,21 @@ class XOrder(BaseEstimator):
         if not (isinstance(self.max_disparity, int | float | np.number) and 0 <= self.max_disparity <= 1):
             raise InputError(f"max_disparity must lie between 0 and 1; got {self.max_disparity!r}.")
 
-    def _checked_bounds(self, tables: dict[Hashable, ScoreTable]) -> tuple[float, float] | None:
+    def _move(self, score: FloatArray) -> FloatArray:
+        learnt = self.maps_[self.moved_]
+        if self.transfer == "rank" and learnt.raw.size:
+            return learnt.apply(middle_ranks(score))
+        self._warn_of_other_scale(score)
+        return learnt.apply(score)
+
+    def _checked_bounds(self, *tables: ScoreTable) -> tuple[float, float] | None:
         if self.bounds is None:
             return None
         try:
             low, high = (float(end) for end in self.bounds)
         except (TypeError, ValueError):
             low, high = np.nan, np.nan
-        lowest, highest = (end(table.score[place] for table in tables.values()) for end, place in ((min, -1), (max, 0)))
+        lowest, highest = (end(table.score[place] for table in tables) for end, place in ((min, -1), (max, 0)))
         if not (np.isfinite([low, high]).all() and low <= lowest and highest <= high):
             raise InputError(
                 f"bounds must be two numbers with all scores, {lowest:g} to {highest:g}, between; got {self.bounds!r}."
