@@ -19,8 +19,8 @@ from xorder.ordering import as_scored
 class ScoreAdjuster(BaseEstimator):
     """An estimator that leaves the scores of one group, the reference, and moves those of the other.
 
-    A subclass has the parameters ``metric`` and ``adjust``, learns in ``fit``, which ends with setting the attribute that
-    ``_learnt`` names, and moves scores in ``_move``.
+    A subclass has the parameters ``metric`` and ``adjust``, learns in ``fit``, which ends by setting the attribute
+    that ``_learnt`` names, and moves scores in ``_move``.
     """
 
     _learnt: str
