@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from random_tables import random_table
+from tables import random_table
 from xorder import ScoreTable
 from xorder.ordering import blocks
 

@@ -3,25 +3,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from oracles import interleaving_value
-from xorder import Disparity, ScoreTable, order
+from tables import table, tied_tables
+from xorder import Disparity, order
 from xorder.ordering.disparity import pairs_of_ordering
-
-
-def table(labels: str) -> ScoreTable:
-    y = np.array([int(label) for label in labels])
-    return ScoreTable.from_arrays(y, np.arange(y.size, 0, -1.0))
-
-
-@st.composite
-def tied_tables(draw):
-    """Several rows of whole weight at a score, both classes present."""
-    masses = st.tuples(st.integers(0, 3), st.integers(0, 3)).filter(any)
-    entries = [(1, 0), (0, 1), *draw(st.lists(masses, max_size=5))]
-    positive, negative = np.array(draw(st.permutations(entries))).T
-    return ScoreTable(np.arange(len(entries), 0, -1.0), positive, negative)
 
 
 def exact(table):

@@ -10,16 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from real_data import data_file
+from tables import table, tied_tables
 from xorder import ScoreTable, order
 from xorder.ordering import DISPARITIES
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def table(labels: str) -> ScoreTable:
-    """Untied rows of equal weight from their labels, best-ranked first."""
-    y = np.array([int(label) for label in labels])
-    return ScoreTable.from_arrays(y, np.arange(y.size, 0, -1.0))
 
 
 def algorithm_one(a, b, metric: str, tradeoff: Fraction) -> list[int]:
@@ -96,17 +91,8 @@ def test_it_is_algorithm_one(metric, labels_a, labels_b, tradeoff):
     assert ordering.b_above.tolist() == algorithm_one(a, b, metric, tradeoff)
 
 
-@st.composite
-def tied_tables(draw):
-    """Several rows of whole weight at a score."""
-    masses = st.tuples(st.integers(0, 3), st.integers(0, 3)).filter(any)
-    entries = [(1, 0), (0, 1), *draw(st.lists(masses, max_size=4))]
-    positive, negative = np.array(draw(st.permutations(entries))).T
-    return ScoreTable(np.arange(len(entries), 0, -1.0), positive, negative)
-
-
 @pytest.mark.parametrize("metric", ["xauc", "prf"])
-@given(a=tied_tables(), b=tied_tables(), tradeoff=st.fractions(0, 5, max_denominator=64))
+@given(a=tied_tables(more=4), b=tied_tables(more=4), tradeoff=st.fractions(0, 5, max_denominator=64))
 @settings(max_examples=60, deadline=None)
 def test_tied_rows_are_algorithm_one_on_scores(metric, a, b, tradeoff):
     ordering = order(a, b, metric=metric, tradeoff=float(tradeoff), solver="dp")

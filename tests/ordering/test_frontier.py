@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from oracles import all_interleavings, reachable, upper_hull
-from random_tables import noisy_table, random_table
+from tables import noisy_table, random_table
 from xorder import Disparity, ScoreTable, frontier, order
 from xorder.exceptions import InputError
 from xorder.ordering import DISPARITIES, as_scored, hull

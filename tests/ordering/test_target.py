@@ -3,17 +3,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tables import table
 from xorder import Disparity, ScoreTable, order
 from xorder.ordering import order_within
 
 TRADEOFFS = [0.0, *(0.01 * 2.0**step for step in range(20))]
 
 labels = st.text("01", min_size=2, max_size=25).filter(lambda text: len(set(text)) == 2)
-
-
-def table(text: str) -> ScoreTable:
-    y = np.array([int(label) for label in text])
-    return ScoreTable.from_arrays(y, np.arange(y.size, 0, -1.0))
 
 
 @pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])

@@ -4,25 +4,19 @@ from fractions import Fraction
 from functools import cache
 from itertools import product
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oracles import all_interleavings
-from xorder import Disparity, ScoreTable, order
+from tables import table, tied_tables
+from xorder import Disparity, order
 from xorder.ordering import DISPARITIES, SOLVERS
 
 TOLERANCE = 1e-9
 
 
 @cache
-def table(labels: str) -> ScoreTable:
-    """Rows from their labels, highest-ranked first."""
-    y = np.array([int(label) for label in labels])
-    return ScoreTable.from_arrays(y, np.arange(y.size, 0, -1.0))
-
-
 def label_strings(longest):
     return [
         "".join(labels)
@@ -154,15 +148,7 @@ def test_theorem_one_is_proved_for_prf_counted_within_groups_first(labels_a, lab
     assert abs(found.disparity) <= theorem_one(labels_a, labels_b, "prf") + TOLERANCE
 
 
-@st.composite
-def tied_tables(draw):
-    masses = st.tuples(st.integers(0, 5), st.integers(0, 5)).filter(any)
-    entries = [(1, 0), (0, 1), *draw(st.lists(masses, max_size=10))]
-    positive, negative = np.array(draw(st.permutations(entries))).T
-    return ScoreTable(np.arange(len(entries), 0, -1.0), positive, negative)
-
-
-@given(a=tied_tables(), b=tied_tables())
+@given(a=tied_tables(most=5, more=10), b=tied_tables(most=5, more=10))
 @settings(max_examples=150, deadline=None)
 def test_theorem_one_for_tied_and_weighted_rows(a, b):
     """One step takes the place of one row: the largest share of a group's positives (rows) at one score."""

@@ -1,10 +1,26 @@
-"""Random score tables with ties, weights and shares of all kinds, each with both classes."""
+"""Score tables for tests: from a string of labels, drawn by hypothesis, or random; each drawn one has both classes."""
 
 from __future__ import annotations
 
 import numpy as np
+from hypothesis import strategies as st
 
 from xorder import ScoreTable
+
+
+def table(labels: str) -> ScoreTable:
+    """Untied rows of equal weight from their labels, highest-ranked first."""
+    y = np.array([int(label) for label in labels])
+    return ScoreTable.from_arrays(y, np.arange(y.size, 0, -1.0))
+
+
+@st.composite
+def tied_tables(draw, *, most: int = 3, more: int = 5) -> ScoreTable:
+    """Up to ``most`` rows of a class at a score, and up to ``more`` scores beside the two that bring both classes."""
+    masses = st.tuples(st.integers(0, most), st.integers(0, most)).filter(any)
+    entries = [(1, 0), (0, 1), *draw(st.lists(masses, max_size=more))]
+    positive, negative = np.array(draw(st.permutations(entries))).T
+    return ScoreTable(np.arange(len(entries), 0, -1.0), positive, negative)
 
 
 def random_table(rng: np.random.Generator, rows: int, *, distinct: int = 7) -> ScoreTable:
