@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
+from xorder.datasets import Problem, load_adult, load_compas, load_framingham, load_german
+
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
+
+LOADERS = {"compas": load_compas, "adult": load_adult, "framingham": load_framingham, "german": load_german}
 
 
 def data_file(name: str) -> Path:
@@ -20,31 +24,30 @@ def data_file(name: str) -> Path:
     return path
 
 
-# name -> file, label column and positive value, group column and value, other columns that are no inputs
-PROBLEMS: dict[str, tuple[str, tuple[str, int], tuple[str, int], list[str]]] = {
-    "compas": (
-        "compas/propublica-recidivism_numerical-binsensitive.csv.gz",
-        ("two_year_recid", 1),
-        ("race", 0),
-        ["sex-race", "race"],
-    ),
-    "adult": ("adult/adult_numerical-binsensitive.csv.gz", ("income-per-year", 1), ("race", 0), ["race"]),
-    "framingham": ("framingham/framingham.csv", ("chdfate", 1), ("sex", 1), ["id"]),
-    "german": ("german/german_numerical-binsensitive.csv", ("credit", 2), ("age", 0), ["sex-age", "age"]),
-}
+def data_home(name: str) -> Path:
+    """Return the folder of data that has the stored splits, and so the raw file, of an open set."""
+    return data_file(f"splits/{name}.npz").parents[1]
+
+
+@cache
+def stored_problem(name: str) -> Problem:
+    """Return an open set with the paper's ten splits."""
+    return LOADERS[name](data_home=data_home(name), splits="stored")
 
 
 def training_scores(name: str, split: int = 0) -> tuple[Any, Any, Any]:
     """Scores of a logistic regression on the training part of a stored split, with labels and groups."""
-    import pandas as pd
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    path, (label, positive), (group, value), left_out = PROBLEMS[name]
-    rows = pd.read_csv(data_file(path)).dropna().reset_index(drop=True)
-    train = np.load(data_file(f"splits/{name}.npz"))[f"train_{split}"]
-    inputs = rows.drop(columns=[label, *left_out]).to_numpy(dtype=float)[train]
-    y = (rows[label] == positive).to_numpy()[train]
+    problem = stored_problem(name)
+    train = problem.splits[split].train
+    inputs, y = problem.X.to_numpy()[train], problem.y[train] == 1
     model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=2000)).fit(inputs, y)
-    return model.predict_proba(inputs)[:, 1], y, (rows[group] == value).to_numpy()[train]
+    in_paper_group = problem.sensitive_features[train] == PAPER_GROUP[name]
+    return model.predict_proba(inputs)[:, 1], y, in_paper_group
+
+
+# The group that the paper calls a = 1.
+PAPER_GROUP = {"compas": "not Caucasian", "adult": "not White", "framingham": "male", "german": "under 25"}

@@ -1,0 +1,128 @@
+"""Where a raw file is found: ``data_home``, then ``XORDER_DATA``, then a per-user cache, then its public origin."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from xorder.datasets.byte_bar import byte_bar
+from xorder.datasets.content import Layout, RawTable, read_table
+from xorder.datasets.download import DownloadError, Patience, download, file_name
+from xorder.exceptions import InputError
+
+DataHome = str | os.PathLike[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class RawFile:
+    """A public file: the names it goes by, the addresses that have it, and what it must hold.
+
+    Attributes
+    ----------
+    folder : the folder it may lie in, below a folder of data; the name of the data set
+    names : names it may have there, with or without ``.gz``; those at ``urls`` count too
+    urls : addresses, the first to be tried first
+    layout : what it must hold
+    member : its name within a zip archive
+    """
+
+    folder: str
+    names: tuple[str, ...]
+    urls: tuple[str, ...]
+    layout: Layout
+    member: str | None = None
+
+    def find(self, folder: Path) -> Path | None:
+        """Return the file below a folder of data, or None."""
+        names = dict.fromkeys([*self.names, *map(file_name, self.urls)])
+        places = (
+            place / f"{name}{end}" for place in (folder / self.folder, folder) for name in names for end in ("", ".gz")
+        )
+        return next(filter(Path.is_file, places), None)
+
+    def save_as(self, folder: Path) -> Path:
+        """Return where to put the file by hand below a folder of data, under the name it is published by."""
+        return folder / self.folder / file_name(self.urls[0])
+
+    def read(self, path: Path, shown: str | None = None) -> RawTable:
+        """Read and verify it."""
+        return read_table(path, self.layout, member=self.member, shown=shown)
+
+
+def cache_folder(platform: str = sys.platform, environ: Mapping[str, str] = os.environ) -> Path:
+    """Where downloads are kept: ``XORDER_CACHE``, or the folder this system has for caches."""
+    if environ.get("XORDER_CACHE"):
+        return Path(environ["XORDER_CACHE"]).expanduser()
+    if platform == "win32" and environ.get("LOCALAPPDATA"):
+        return Path(environ["LOCALAPPDATA"], "xorder", "Cache")
+    # A relative path is to be ignored, says the XDG specification.
+    if platform not in ("win32", "darwin") and Path(environ.get("XDG_CACHE_HOME", "")).is_absolute():
+        return Path(environ["XDG_CACHE_HOME"], "xorder")
+    try:
+        home = Path.home()
+    except RuntimeError as error:
+        raise InputError(f"no folder for downloads: {error} Name one with XORDER_CACHE.") from error
+    usual = {"win32": home / "AppData" / "Local" / "xorder" / "Cache", "darwin": home / "Library" / "Caches" / "xorder"}
+    return usual.get(platform, home / ".cache" / "xorder")
+
+
+def data_folders(data_home: DataHome = None) -> tuple[Path, ...]:
+    """Folders to look in: ``data_home`` alone if given, else that of ``XORDER_DATA`` and the cache."""
+    if data_home is not None:
+        return (_existing(data_home, "data_home"),)
+    named = os.environ.get("XORDER_DATA")
+    return (*((_existing(named, "XORDER_DATA"),) if named else ()), cache_folder())
+
+
+def find_raw(raw: RawFile, data_home: DataHome = None) -> Path | None:
+    """Return the file if it is in one of the folders to look in."""
+    return next(filter(None, map(raw.find, data_folders(data_home))), None)
+
+
+def load_raw(raw: RawFile, data_home: DataHome = None, *, patience: Patience | None = None) -> RawTable:
+    """Read the raw table, after downloading it into the cache if it is nowhere and no ``data_home`` was given."""
+    path = find_raw(raw, data_home)
+    if path is None and data_home is not None:
+        home = Path(data_home).expanduser()
+        raise InputError(
+            f"{raw.names[0]} is not in {home}. Save {raw.urls[0]} as {raw.save_as(home)}, run "
+            f"'xorder data fetch {raw.folder} --data-home {home}', or leave data_home out to have it downloaded."
+        )
+    return raw.read(path or _download(raw, cache_folder(), patience, progress=True))
+
+
+def fetch_raw(
+    raw: RawFile, data_home: DataHome = None, *, progress: bool = True, patience: Patience | None = None
+) -> Path:
+    """Return a verified file: the one that is there, or one downloaded into ``data_home`` or the cache."""
+    if data_home is not None:
+        home = Path(data_home).expanduser()
+        path = raw.find(home)
+    else:
+        home = cache_folder()
+        path = find_raw(raw)
+    if path is not None:
+        raw.read(path)
+        return path
+    return _download(raw, home, patience, progress=progress)
+
+
+def _download(raw: RawFile, home: Path, patience: Patience | None, *, progress: bool) -> Path:
+    try:
+        with byte_bar(f"{raw.folder}: downloading", sys.stderr if progress else None) as show:
+            return download(raw.urls, home / raw.folder, raw.read, patience=patience, progress=show)
+    except DownloadError as error:
+        raise DownloadError(
+            f"cannot download the {raw.folder} table ({error}). Get {raw.urls[0]} by another way and save it as "
+            f"{raw.save_as(home)}, or in a folder that data_home or XORDER_DATA names."
+        ) from error
+
+
+def _existing(folder: str | os.PathLike[str], said_by: str) -> Path:
+    path = Path(folder).expanduser()
+    if not path.is_dir():
+        raise InputError(f"{said_by} names {path}, which is not a folder; correct it, or leave it out.")
+    return path
