@@ -2,11 +2,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What the demonstration needs, and what all checks need: the second holds torch, which is large.
+LIGHT := $(VENV)/.light
 READY := $(VENV)/.ready
 
 .PHONY: demo test setup lint types layers tests benchmark clean
 
-demo: setup
+demo: $(LIGHT)
 	$(BIN)/xorder demo --out xorder-demo --force
 
 test: setup lint types layers tests
@@ -14,10 +16,14 @@ test: setup lint types layers tests
 setup: $(READY)
 
 # Installed again whenever pyproject.toml changes; the source itself is linked, not copied.
-$(READY): pyproject.toml
+$(LIGHT): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "xorder needs Python 3.11 or newer; name one with: make PYTHON=python3.12")'
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --editable '.[plot,parquet]'
+	touch $@
+
+$(READY): $(LIGHT)
 	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
 	touch $@
 
@@ -31,8 +37,9 @@ types: setup
 layers: setup
 	$(BIN)/lint-imports
 
+# One worker a core; threads of numerical libraries on top of that only wait for each other.
 tests: setup
-	$(BIN)/pytest -n auto
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto
 
 benchmark: setup
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done

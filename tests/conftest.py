@@ -1,4 +1,4 @@
-"""What every test shares: the oracles on the import path, and draws that are the same in each run."""
+"""What every test shares: oracles and experiments on the import path, and draws that are the same in each run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
 
 # The default repeats its draws, so that a failure is there again on the next run and on every machine;
 # HYPOTHESIS_PROFILE=explore looks for new ones.

@@ -1,0 +1,256 @@
+"""Constrained training: the stand-ins and their slopes, what is counted, and that the limit is kept."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+
+import cooper
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import check_grad
+from sklearn.metrics import roc_auc_score
+from sklearn.preprocessing import StandardScaler
+from test_correlation import shifted
+
+from real_data import stored_problem
+from xorder.baselines import ConstrainedRanker, FairRankingProblem, PairBatch, pair_batches
+from xorder.baselines.constrained import Iterate, _best
+from xorder.baselines.constrained_problem import in_order, soft_order, squared_hinge
+from xorder.exceptions import InputError, XorderWarning
+from xorder.metrics import prf_difference, xauc_difference
+from xorder.models import PairwiseLinearScorer, pairwise_squared_hinge
+
+GAP_OF = {"xauc": xauc_difference, "prf": prf_difference}
+
+
+def whole(X, y, in_first):
+    """All rows as one batch, and how many rows each part has."""
+    parts = [torch.from_numpy(X[label & side]) for label in (y, ~y) for side in (in_first, ~in_first)]
+    counts = tuple(len(part) for part in parts)
+    return PairBatch((parts[0], parts[1]), (parts[2], parts[3])), (counts[:2], counts[2:])
+
+
+def linear(coefficients):
+    scorer = torch.nn.Linear(len(coefficients), 1, bias=False, dtype=torch.float64)
+    with torch.no_grad():
+        scorer.weight[:] = torch.tensor(coefficients, dtype=torch.float64)
+    return scorer
+
+
+@pytest.mark.parametrize("surrogate", [squared_hinge, soft_order])
+def test_slopes_of_the_stand_ins_are_those_of_finite_differences(surrogate):
+    margin = torch.linspace(-3.0, 3.0, 24, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(surrogate, (margin,), eps=1e-6, atol=1e-7)
+
+
+def test_the_stand_ins_bound_and_follow_what_is_counted():
+    margin = torch.linspace(-3.0, 3.0, 61, dtype=torch.float64)
+    assert (squared_hinge(margin) >= 1 - in_order(margin)).all()
+    assert (soft_order(20 * margin) - in_order(margin)).abs()[margin.abs() > 0.4].max() < 1e-3
+    assert in_order(torch.tensor([-2.0, 0.0, 1e-9])).tolist() == [0.0, 0.5, 1.0]
+
+
+@pytest.mark.parametrize("metric", ["xauc", "prf"])
+def test_slopes_of_loss_and_gap_in_the_coefficients(metric):
+    X, y, group = shifted(80)
+    batch, counts = whole(X, y, group)
+
+    def value_and_slope(what):
+        def run(coefficients):
+            scorer = linear(coefficients)
+            problem = FairRankingProblem(scorer, counts, metric=metric)
+            margins = batch.margins(scorer)
+            value = problem.loss(margins) if what == "loss" else problem.gap(margins, soft_order)
+            value.backward()
+            return float(value.detach()), scorer.weight.grad.numpy()[0].copy()
+
+        return (lambda w: run(w)[0]), (lambda w: run(w)[1])
+
+    start = np.array([0.3, -0.2, 0.5])
+    for what in ("loss", "gap"):
+        value, slope = value_and_slope(what)
+        assert check_grad(value, slope, start) < 1e-5
+        assert np.abs(slope(start)).max() > 1e-3
+
+
+@pytest.mark.parametrize("metric", ["xauc", "prf"])
+def test_over_all_pairs_the_figures_are_the_metrics_of_the_package(metric):
+    X, y, group = shifted(300)
+    batch, counts = whole(X, y, group)
+    scorer = linear([0.5, 0.2, -0.4])
+    problem = FairRankingProblem(scorer, counts, metric=metric)
+    margins = batch.margins(scorer)
+    score = X @ np.array([0.5, 0.2, -0.4])
+    assert float(problem.gap(margins)) == pytest.approx(GAP_OF[metric](y, score, sensitive_features=~group), abs=1e-12)
+    share = np.where(y, 1 / y.sum(), 1 / (~y).sum())
+    assert float(problem.loss(margins).detach()) == pytest.approx(pairwise_squared_hinge(score, y, share)[0], rel=1e-9)
+    wrong = 1 - sum(share * float(in_order(margins[cell]).mean()) for cell, share in problem.share_of_pairs.items())
+    assert 1 - wrong == pytest.approx(roc_auc_score(y, score), abs=1e-12)
+
+
+def test_the_scorer_follows_the_stand_in_and_the_multipliers_what_is_counted():
+    X, y, group = shifted(200)
+    batch, counts = whole(X, y, group)
+    problem = FairRankingProblem(linear([0.5, 0.2, -0.4]), counts, epsilon=0.05)
+    (state,) = problem.compute_cmp_state(batch).observed_constraints.values()
+    gap = float(problem.gap(batch.margins(problem.scorer)))
+    np.testing.assert_allclose(state.strict_violation, [gap - 0.05, -gap - 0.05])
+    assert state.violation.requires_grad
+    assert not state.strict_violation.requires_grad
+    (state,) = problem.compute_cmp_state(batch, strict_gap=0.4).observed_constraints.values()
+    np.testing.assert_allclose(state.strict_violation, [0.35, -0.45])
+
+
+def test_any_network_can_be_trained_with_it():
+    """A network in single precision, Cooper's own loop, minibatches of pairs: the gap goes down to the limit."""
+    X, y, group = shifted()
+    torch.manual_seed(0)
+    network = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
+    counts = whole(X, y, group)[1]
+    gaps = {}
+    for epsilon in (1.0, 0.02):
+        problem = FairRankingProblem(network, counts, epsilon=epsilon)
+        optimiser = cooper.optim.SimultaneousOptimizer(
+            cmp=problem,
+            primal_optimizers=torch.optim.Adam(network.parameters(), lr=0.01),
+            dual_optimizers=torch.optim.SGD(problem.dual_parameters(), lr=0.3, maximize=True),
+        )
+        batches = pair_batches(X.astype(np.float32), y, group, size=32, random_state=0)
+        for batch in itertools.islice(batches, 600):
+            optimiser.roll(compute_cmp_state_kwargs={"batch": batch})
+        score = network(torch.from_numpy(X).float()).detach().numpy()[:, 0]
+        gaps[epsilon] = abs(xauc_difference(y, score, sensitive_features=group))
+    assert gaps[1.0] > 0.15
+    assert gaps[0.02] < 0.06
+
+
+def test_batches_are_drawn_by_weight_and_repeat():
+    X = np.arange(40.0)[:, None]
+    y, group = np.arange(40) % 2 == 0, np.arange(40) < 20
+    weight = np.where(np.arange(40) % 4 < 2, 3.0, 1.0)
+    weight[:4] = 0.0
+    drawn = list(itertools.islice(pair_batches(X, y, group, size=50, random_state=3, sample_weight=weight), 200))
+    again = next(pair_batches(X, y, group, size=50, random_state=3, sample_weight=weight))
+    assert torch.equal(drawn[0].positives[0], again.positives[0])
+    rows = torch.cat([batch.positives[0] for batch in drawn]).numpy().ravel().astype(int)
+    assert set(rows) == {4, 6, 8, 10, 12, 14, 16, 18}
+    heavy = np.isin(rows, [4, 8, 12, 16]).mean()
+    assert heavy == pytest.approx(0.75, abs=0.02)
+    assert all(set(batch.negatives[1].numpy().ravel() % 2) == {1.0} for batch in drawn)
+
+
+@pytest.mark.parametrize("metric", ["xauc", "prf"])
+def test_a_tighter_limit_is_kept_and_costs_more(metric):
+    X, y, group = shifted()
+    aucs = []
+    for epsilon in (1.0, 0.1, 0.05, 0.01):
+        ranker = ConstrainedRanker(metric=metric, epsilon=epsilon, max_steps=300).fit(X, y, sensitive_features=group)
+        score = ranker.decision_function(X)
+        # Of True and False the first is False.
+        assert ranker.disparity_ == pytest.approx(GAP_OF[metric](y, score, sensitive_features=group), abs=1e-12)
+        assert ranker.auc_ == pytest.approx(roc_auc_score(y, score), abs=1e-12)
+        assert ranker.feasible_
+        assert abs(ranker.disparity_) <= epsilon
+        assert ranker.history_.shape == (61, 2)
+        aucs.append(ranker.auc_)
+    assert aucs[0] >= ranker.auc_before_ > aucs[-1] + 0.01
+    assert all(later <= earlier + 1e-3 for earlier, later in itertools.pairwise(aucs))
+
+
+def test_where_there_is_no_limit_it_starts_at_the_unconstrained_scorer():
+    X, y, group = shifted(500)
+    ranker = ConstrainedRanker(epsilon=1.0, max_steps=1).fit(X, y, sensitive_features=group)
+    score = PairwiseLinearScorer().fit(X, y).decision_function(X)
+    assert ranker.auc_before_ == pytest.approx(roc_auc_score(y, score), abs=1e-12)
+
+
+def test_it_says_when_no_step_kept_the_limit():
+    X, y, group = shifted(500)
+    with pytest.warns(
+        XorderWarning, match=r"no count in 3 steps found the gap within 0\.0001 .* the smallest, 0\.\d{4}, is kept"
+    ):
+        ranker = ConstrainedRanker(epsilon=0.0001, max_steps=3).fit(X, y, sensitive_features=group)
+    assert not ranker.feasible_
+    assert abs(ranker.disparity_) == np.abs(ranker.history_[:, 1]).min()
+
+
+def test_the_best_step_within_the_limit_is_kept():
+    steps = [Iterate(np.zeros(1), auc, gap) for auc, gap in [(0.9, 0.3), (0.8, -0.04), (0.85, 0.05), (0.7, 0.0)]]
+    assert _best(steps, 0.05) is steps[2]
+    assert _best(steps, 0.04) is steps[1]
+    assert _best(steps[:3], 0.01) is steps[1]
+
+
+def test_the_same_state_gives_the_same_ranker_and_another_another():
+    X, y, group = shifted(800)
+
+    def fit(random_state):
+        return ConstrainedRanker(max_steps=40, epsilon=0.5, random_state=random_state).fit(
+            X, y, sensitive_features=group
+        )
+
+    first, second, other = fit(0), fit(0), fit(1)
+    np.testing.assert_array_equal(first.coef_, second.coef_)
+    np.testing.assert_array_equal(first.history_, second.history_)
+    assert not np.array_equal(first.history_, other.history_)
+
+
+def test_weights_count_in_what_is_measured():
+    X, y, group = shifted(600)
+    weight = np.random.default_rng(1).integers(0, 3, 600).astype(float)
+    ranker = ConstrainedRanker(epsilon=0.05, max_steps=400).fit(X, y, sensitive_features=group, sample_weight=weight)
+    score = ranker.decision_function(X)
+    assert ranker.auc_ == pytest.approx(roc_auc_score(y, score, sample_weight=weight), abs=1e-12)
+    gap = xauc_difference(y, score, sensitive_features=group, sample_weight=weight)
+    assert ranker.disparity_ == pytest.approx(gap, abs=1e-12)
+    assert abs(gap) <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"epsilon": -0.1}, "epsilon must be between 0 and 1; got -0.1"),
+        ({"metric": "parity"}, "metric must be one of xauc, prf; got 'parity'"),
+        ({"max_steps": 0}, "max_steps must be at least 1; got 0"),
+        ({"count_every": 0}, "count_every must be at least 1; got 0"),
+    ],
+)
+def test_what_cannot_be_used_is_told(settings, words):
+    X, y, group = shifted(200)
+    with pytest.raises(InputError, match=words):
+        ConstrainedRanker(**settings).fit(X, y, sensitive_features=group)
+
+
+# The PRF gap on Adult is below .02 from the start; there is nothing for a limit to do.
+@pytest.mark.parametrize(("name", "metric"), [("compas", "xauc"), ("compas", "prf"), ("adult", "xauc")])
+@pytest.mark.parametrize("epsilon", [0.1, 0.05, 0.02])
+def test_the_limit_is_kept_on_the_training_parts_of_real_data(name, metric, epsilon):
+    problem = stored_problem(name)
+    train = problem.splits[0].train
+    X = StandardScaler().fit_transform(problem.X.to_numpy()[train])
+    y, member = problem.y[train], problem.sensitive_features[train]
+    ranker = ConstrainedRanker(metric=metric, epsilon=epsilon).fit(X, y, sensitive_features=member)
+    assert ranker.feasible_
+    gap = GAP_OF[metric](y, ranker.decision_function(X), sensitive_features=member)
+    assert abs(gap) <= epsilon + 0.01
+    assert 0 <= ranker.auc_before_ - ranker.auc_ < 0.05
+
+
+@pytest.mark.parametrize("missing", ["torch", "cooper"])
+def test_without_the_extra_one_line_says_what_to_install(missing):
+    code = (
+        "import sys\nclass Missing:\n    def find_spec(self, name, *_):\n"
+        f"        if name == {missing!r}: raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Missing())\n"
+        "import xorder.baselines as b; b.PostLogit\n"
+        "try:\n    from xorder.baselines import ConstrainedRanker\n"
+        "except ImportError as error:\n    print(type(error).__name__, error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == (
+        f"MissingExtraError ConstrainedRanker needs {missing}, which is not installed. "
+        "Install it with: pip install 'xorder[train]'\n"
+    )

@@ -1,0 +1,65 @@
+"""Unadjusted disparities on the paper's splits, for all three base models: its figures, or why not."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from experiments.unadjusted import MODELS, PAPER, Figures, disparities
+from real_data import stored_problem
+
+DATA = ("compas", "adult", "framingham")
+
+# The variant of each base model that shares the settings found, or found out, of the code behind the paper.
+AS_PUBLISHED = (
+    "LinearScorer(accumulate_gradients=True)",
+    "brief training on unscaled inputs",
+    "RankBoost(stump_weight='ratio')",
+)
+
+# Where a model as it should be differs from the paper by more than a deviation; all explained by those variants.
+ELSEWHERE = {
+    ("compas", "PairwiseLinearScorer()"),
+    ("adult", "RankBoost()"),
+    ("framingham", "LinearScorer()"),
+}
+
+
+@cache
+def measured(name: str, shown: str) -> tuple[Figures, Figures]:
+    column, model, scaled = MODELS[shown]
+    return disparities(stored_problem(name), model, scaled=scaled), PAPER[name, column]
+
+
+def within_a_deviation(found: Figures, paper: Figures) -> bool:
+    return abs(found.xauc - paper.xauc) <= paper.xauc_deviation and abs(found.prf - paper.prf) <= paper.prf_deviation
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("shown", AS_PUBLISHED)
+def test_trained_as_published_all_nine_are_within_a_deviation(name: str, shown: str) -> None:
+    assert within_a_deviation(*measured(name, shown))
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("shown", [shown for shown in MODELS if shown not in AS_PUBLISHED])
+def test_trained_well_six_of_nine_are(name: str, shown: str) -> None:
+    assert within_a_deviation(*measured(name, shown)) == ((name, shown) not in ELSEWHERE)
+
+
+# Figures with the slip, known to the digit.
+WITH_THE_SLIP = {"compas": (0.190, 0.116), "adult": (0.089, 0.040), "framingham": (0.268, 0.123)}
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_the_papers_linear_figures_come_from_the_slip(name: str) -> None:
+    found, _ = measured(name, "LinearScorer(accumulate_gradients=True)")
+    assert (found.xauc, found.prf) == pytest.approx(WITH_THE_SLIP[name], abs=0.0006)
+
+
+def test_brief_training_is_as_unsteady_on_framingham_as_in_the_paper() -> None:
+    brief, paper = measured("framingham", "brief training on unscaled inputs")
+    well, _ = measured("framingham", "PairwiseLinearScorer()")
+    assert paper.xauc_deviation == 0.089
+    assert brief.xauc_deviation > 0.05 > 0.035 > well.xauc_deviation
