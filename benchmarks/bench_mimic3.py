@@ -3,13 +3,17 @@
 The open demo is copied, each copy with patients, admissions and stays of its own, until CHARTEVENTS has at least 30
 million rows (a tenth of the full release). Building and scanning run in turns, each in a process of its own.
 
-    python benchmarks/bench_mimic3.py ../shared/data/mimic3_demo [--copies 40] [--gzip] [--memory 2GB]
+    python benchmarks/bench_mimic3.py [FOLDER] [--copies 40] [--gzip] [--memory 2GB]
+
+The demo is looked for in ``XORDER_DATA/mimic3_demo`` and in ``shared/data/mimic3_demo`` beside the checkout; where it
+is in neither, nothing is measured.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -20,7 +24,14 @@ from pathlib import Path
 from measure import peak_bytes, report
 
 SHIFTS = {"subject_id": 100_000, "hadm_id": 1_000_000, "icustay_id": 1_000_000}
+BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
 PATIENT_TABLES = ("PATIENTS", "ADMISSIONS", "ICUSTAYS", "DIAGNOSES_ICD", "CHARTEVENTS", "LABEVENTS")
+
+
+def places() -> list[Path]:
+    """Folders of data that may have the demo."""
+    named = os.environ.get("XORDER_DATA")
+    return [*([Path(named).expanduser()] if named else []), BESIDE]
 
 
 def replicate(demo: Path, folder: Path, copies: int, *, compress: bool) -> None:
@@ -74,7 +85,7 @@ def run_task(task: str, folder: Path, memory: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path, help="the open demo of MIMIC-III")
+    parser.add_argument("folder", type=Path, nargs="?", help="the open demo of MIMIC-III")
     parser.add_argument("--copies", type=int, default=40)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--memory", default="2GB")
@@ -84,6 +95,13 @@ def main() -> None:
     if options.task:
         run_task(options.task, options.folder, options.memory)
         return
+    if options.folder is None:
+        options.folder = next((home / "mimic3_demo" for home in places() if (home / "mimic3_demo").is_dir()), None)
+        if options.folder is None:
+            print(f"skipped: there is no folder mimic3_demo in {' or '.join(map(str, places()))}")
+            return
+    elif not options.folder.is_dir():
+        parser.error(f"{options.folder} is not a folder")
     with tempfile.TemporaryDirectory(prefix="xorder-bench-") as name:
         folder = Path(name)
         replicate(options.folder, folder, options.copies, compress=options.gzip)

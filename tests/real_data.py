@@ -17,9 +17,11 @@ LOADERS = {"compas": load_compas, "adult": load_adult, "framingham": load_framin
 
 
 def data_file(name: str) -> Path:
-    """Return the path of a data file, or skip the test and say what to set."""
+    """Return the path of a data file, or skip the test and say what to set; fail where the data must be there."""
     path = Path(os.environ.get("XORDER_DATA") or BESIDE) / name
     if not path.exists():
+        if os.environ.get("XORDER_REQUIRE_DATA"):
+            pytest.fail(f"{path} is not here, but XORDER_REQUIRE_DATA says that it must be")
         pytest.skip(f"{name} is not here; XORDER_DATA may name the folder that holds it")
     return path
 

@@ -565,16 +565,27 @@ class TestGroups:
         assert "only one: 'all'" in refuse("audit", people, *LABELLED)
         assert "two groups" in refuse("fit", people, *LABELLED, "-o", tmp_path / "map.json")
 
-    def test_three_groups_are_audited_but_not_repaired(
-        self, succeed: Callable[..., str], refuse: Callable[..., str], tmp_path: Path
-    ) -> None:
+    def test_three_groups_are_audited_and_repaired(self, succeed: Callable[..., str], tmp_path: Path) -> None:
         groups = ["ABC"[number % 3] for number in range(300)]
         people = write(tmp_path / "people.csv", table() | {"group": groups})
         found = json.loads(succeed("audit", people, *LABELLED, "--json"))
         assert found == xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=groups).to_dict()
-        error = refuse("fit", people, *LABELLED, "-o", tmp_path / "map.json")
-        assert "exactly two groups" in error
-        assert "'A', 'B', 'C'" in error
+        told = json.loads(succeed("fit", people, *LABELLED, "-o", tmp_path / "map.json", "--json"))
+        assert sorted([told["reference"], *told["moved"]]) == ["A", "B", "C"]
+        assert told["worst_gap"] < 0.02 < abs(told["disparity_before"])
+        assert "interval" in succeed("fit", people, *LABELLED, "-o", tmp_path / "map.json", "--force")
+        succeed(
+            "apply",
+            people,
+            "--score",
+            "score",
+            "--group",
+            "group",
+            "--map",
+            tmp_path / "map.json",
+            "-o",
+            tmp_path / "out.csv",
+        )
 
     def test_a_group_of_one_class_is_audited_with_a_warning(self, run: Callable[..., Ran], tmp_path: Path) -> None:
         columns = table()
@@ -759,7 +770,7 @@ class TestOptions:
 
     @pytest.mark.parametrize(
         ("values", "words"),
-        [("-1", "line 2:"), ("nan", "line 2:"), ("heavy", "line 2:"), ("0", "all weights are 0")],
+        [("-1", "line 2:"), ("nan", "line 2:"), ("heavy", "line 2:"), ("0", "all weights are zero")],
     )
     def test_bad_weights(self, refuse: Callable[..., str], tmp_path: Path, values: str, words: str) -> None:
         people = write(tmp_path / "people.csv", table() | {"weight": [values] * 300})
@@ -794,7 +805,8 @@ OPTIONS = {
     "audit": READING | {"--label", "--positive", "--weight", "--confidence", "--weights-are"},
     "fit": READING
     | {"--label", "--positive", "--weight", "--output", "--force", "--metric", "--max-disparity", "--tradeoff"}
-    | {"--solver", "--adjust", "--bounds"},
+    | {"--solver", "--adjust", "--bounds", "--reference", "--transfer", "--do-no-harm"}
+    | {"--min-group-size", "--small-groups"},
     "apply": READING | {"--map", "--output", "--force", "--into"},
     "demo": {"--out", "--rows", "--seed", "--force"},
 }

@@ -123,11 +123,16 @@ def test_labels_of_any_type(labels):
     assert check_tables(labels, S, G) == check_tables(np.array(Y), S, G)
 
 
+def test_several_attributes_become_the_groups_of_their_combinations():
+    attributes = [["x", "f"], ["x", "m"], ["y", "f"], ["y", "f"]]
+    assert list(check_tables(Y, S, attributes)) == ["x & f", "x & m", "y & f"]
+
+
 @pytest.mark.parametrize(
     ("groups", "words"),
     [
-        ([["x", "f"]] * 4, r"one column; got shape \(4, 2\).*Combine several attributes into one column"),
-        ([("x", 1), ("x", 2), ("y", 1), ("y", 2)], "Combine several attributes"),
+        (np.zeros((4, 2, 2)), r"one-dimensional; got shape \(4, 2, 2\)"),
+        ([["x", None], ["x", "f"], ["y", "f"], ["y", "f"]], "row 0 holds None"),
         ("x", r"one-dimensional; got shape \(\)"),
         (G[:3], "one value a row; got 3 for 4 scores"),
         ([], "empty"),
@@ -203,7 +208,7 @@ def test_labels_that_cannot_be_compared_are_sorted_by_type_and_text():
         ([1, 1, np.nan, 1], "finite and not negative; row 2 holds nan"),
         ([1, 1, 1, np.inf], "finite and not negative; row 3 holds inf"),
         (pl.Series([1.0, None, 1.0, 1.0]), "row 1 holds nan"),
-        ([0, 0, 0, 0], "above 0 for some row; all weights are 0"),
+        ([0, 0, 0, 0], "above 0 for some row; all weights are zero"),
         (["a", "b", "c", "d"], "hold numbers; got values that are not"),
         ([1, 1, 1], "one value a row; got 3 for 4 scores"),
         (2.0, r"one-dimensional; got shape \(\)"),

@@ -4,7 +4,7 @@ import sklearn  # noqa: F401  # loads a tenth of a second faster before other mo
 
 from xorder import datasets, exceptions, metrics
 from xorder._table import ScoreTable
-from xorder.estimators import XOrder, load
+from xorder.estimators import ExpectedDisparity, FairRanker, XOrder, expected_disparity, load
 from xorder.metrics import Audit, Gap, audit
 from xorder.ordering import Disparity, Frontier, Ordering, frontier, order
 from xorder.transfer import ScoreMap
@@ -14,6 +14,8 @@ __version__ = "0.1.0"
 __all__ = [
     "Audit",
     "Disparity",
+    "ExpectedDisparity",
+    "FairRanker",
     "Frontier",
     "Gap",
     "Ordering",
@@ -23,6 +25,7 @@ __all__ = [
     "audit",
     "datasets",
     "exceptions",
+    "expected_disparity",
     "frontier",
     "load",
     "metrics",

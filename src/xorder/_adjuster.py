@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -11,7 +11,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from xorder._table import FloatArray, ScoreTable
-from xorder._validation import check_adjust, check_groups, check_scores, check_tables, check_two_tables
+from xorder._validation import Tables, check_adjust, check_groups, check_scores, check_two_tables
 from xorder.exceptions import InputError
 from xorder.ordering import as_scored
 
@@ -42,10 +42,10 @@ class ScoreAdjuster(BaseEstimator):
         score = check_scores(y_score)
         adjusted = np.array(score, dtype=np.float64)
         for group, mask in check_groups(sensitive_features, score.size):
-            if group == self.moved_:
-                adjusted[mask] = self._move(adjusted[mask])
-            elif group != self.reference_:
-                known = f"{self.reference_!r}, {self.moved_!r}"
+            if group in self._moved_groups():
+                adjusted[mask] = self._move(adjusted[mask], group)
+            elif group not in self._known_groups():
+                known = ", ".join(map(repr, self._known_groups()))
                 raise InputError(f"group {group!r} was not seen in fit; the known groups are {known}.")
         return adjusted
 
@@ -63,18 +63,38 @@ class ScoreAdjuster(BaseEstimator):
         tags.target_tags.required = True
         return tags
 
-    def _move(self, score: FloatArray) -> FloatArray:
+    def _moved_groups(self) -> tuple[Hashable, ...]:
+        """Groups whose scores move."""
+        return (self.moved_,)
+
+    def _known_groups(self) -> tuple[Hashable, ...]:
+        """Groups seen in fit."""
+        return (self.reference_, self.moved_)
+
+    def _move(self, score: FloatArray, group: Hashable) -> FloatArray:
         raise NotImplementedError
 
-    def _set_roles(
-        self, y_score: Any, y_true: Any, sensitive_features: Any, sample_weight: Any
-    ) -> tuple[ScoreTable, ScoreTable]:
-        """Note who stays, who moves, and the sample as it is; return the tables of the two."""
-        tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
-        check_two_tables(tables)
-        first, second = tables
-        self.auc_before_, gap = as_scored(tables[first], tables[second], self.metric)
-        self.moved_ = check_adjust(self.adjust, first, second, gap)
-        self.reference_ = first if self.moved_ == second else second
-        self.disparity_before_ = gap if self.moved_ == second else -gap
-        return tables[self.reference_], tables[self.moved_]
+    def _set_roles(self, tables: Tables) -> tuple[ScoreTable, ScoreTable]:
+        """Note who of two groups stays, who moves, and the sample as it is; return the tables of the two."""
+        roles = roles_of_two(tables, self.metric, self.adjust)
+        self.reference_, self.moved_ = roles.reference, roles.moved
+        self.auc_before_, self.disparity_before_ = roles.auc, roles.gap
+        return tables[roles.reference], tables[roles.moved]
+
+
+class Roles(NamedTuple):
+    """Who stays and who moves, with the AUC and the gap, reference minus moved, as the scores stand."""
+
+    reference: Hashable
+    moved: Hashable
+    auc: float
+    gap: float
+
+
+def roles_of_two(tables: Tables, metric: str, adjust: Hashable) -> Roles:
+    """Find who of two groups moves: the one named, or the one on the losing side of the gap."""
+    (first, first_table), (second, second_table) = check_two_tables(tables)
+    auc, gap = as_scored(first_table, second_table, metric)
+    if check_adjust(adjust, first, second, gap) == second:
+        return Roles(first, second, auc, gap)
+    return Roles(second, first, auc, -gap)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from xorder._optional import import_optional
+from xorder.exceptions import InputError
+
+_AMOUNT = re.compile(r"\d+(\.\d+)?\s*[kmgt]i?b", re.IGNORECASE)
 
 
 @contextmanager
@@ -17,12 +21,31 @@ def duckdb_connection(
 ) -> Iterator[Any]:
     """Yield a DuckDB connection of its own, in memory, that spills into a folder of its own below ``spill``.
 
-    ``memory`` caps DuckDB's buffers; a little more is used outside of them.
+    ``memory`` caps DuckDB's buffers; a little more is used outside of them. An amount that is none, and a folder that
+    cannot be written to, are told as :class:`InputError`.
     """
     duckdb = import_optional("duckdb", extra=extra, purpose=purpose)
-    with tempfile.TemporaryDirectory(prefix="xorder-spill-", dir=spill) as folder:
-        connection = duckdb.connect(config={"memory_limit": memory, "temp_directory": folder})
+    wrong_amount = f"memory must be an amount such as '2GB' or '500MB'; got {memory!r}."
+    # DuckDB takes an amount below 0 for no limit at all.
+    if not (isinstance(memory, str) and _AMOUNT.fullmatch(memory)):
+        raise InputError(wrong_amount)
+    with _spill_folder(spill) as folder:
+        try:
+            connection = duckdb.connect(config={"memory_limit": memory, "temp_directory": folder})
+        except duckdb.ParserException as error:
+            raise InputError(wrong_amount) from error
         try:
             yield connection
         finally:
             connection.close()
+
+
+def _spill_folder(spill: str | os.PathLike[str] | None) -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="xorder-spill-", dir=spill)
+    except OSError as error:
+        where = "the system's folder for temporary files" if spill is None else os.fspath(spill)
+        raise InputError(
+            f"spill must be a folder that files can be written to, and {where} is not ({error.strerror or error}). "
+            "Name another."
+        ) from error

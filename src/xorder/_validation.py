@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xorder._group_columns import group_labels
 from xorder._table import BoolArray, FloatArray, ScoreTable
 from xorder.exceptions import InputError
 
@@ -16,6 +17,9 @@ Tables = dict[Hashable, ScoreTable]
 
 # The group whose scores move, if none is named.
 DISADVANTAGED = "disadvantaged"
+
+# The group of people whose group is unknown, where they are one.
+MISSING = "missing"
 
 # More groups than this and the "group" column is most likely an identifier.
 MAX_GROUPS = 100
@@ -111,10 +115,8 @@ def check_groups(sensitive_features: Any, rows: int) -> Iterator[tuple[Hashable,
         # Of a list of mixed values numpy makes text: of 1 '1', and of nan, which is no group, 'nan'.
         values = np.asarray(sensitive_features, dtype=object)
     if values.ndim == 2:
-        raise InputError(
-            f"{name} must be one column; got shape {values.shape}. "
-            "Combine several attributes into one column first, e.g. 'female/over 65'."
-        )
+        # Several attributes: their combinations are the groups.
+        values = np.asarray(group_labels(sensitive_features), dtype=object)
     _check_one_dimensional(values, name)
     _check_length(values, rows, name)
     masks: dict[Hashable, BoolArray] = {}
@@ -138,6 +140,15 @@ def check_groups(sensitive_features: Any, rows: int) -> Iterator[tuple[Hashable,
         unseen &= ~masks[label]
     for label in sorted_groups(masks):
         yield label, masks[label]
+
+
+def name_missing(sensitive_features: Any) -> NDArray[np.object_]:
+    """Return groups with :data:`MISSING` in place of None, NaN and the like."""
+    values = np.asarray(group_labels(sensitive_features), dtype=object)
+    named = [MISSING if _is_missing(label) else label for label in values.tolist()]
+    labels = np.empty(len(named), dtype=object)
+    labels[:] = named
+    return labels
 
 
 def sorted_groups(groups: Any) -> list[Any]:
@@ -180,7 +191,7 @@ def check_weights(sample_weight: Any, rows: int | None = None) -> FloatArray:
         row = int(bad.argmax())
         raise InputError(f"sample_weight must be finite and not negative; row {row} holds {weight[row]}.")
     if not weight.any():
-        raise InputError("sample_weight must be above 0 for some row; all weights are 0.")
+        raise InputError("sample_weight must be above 0 for some row; all weights are zero.")
     return weight
 
 

@@ -6,17 +6,21 @@ import argparse
 import io
 import json
 import os
+import signal
 import sys
+import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import numpy as np
 
 from xorder import __version__
+from xorder.cli_data import add_data_commands
 from xorder.demo import run_demo
 from xorder.engines import add_column, read_rows
-from xorder.estimators import XOrder, load
+from xorder.estimators import SMALL_GROUPS, TRANSFERS, XOrder, load
 from xorder.exceptions import InputError, XorderError, XorderWarning
 from xorder.metrics import audit
 from xorder.ordering import DISPARITIES, SOLVERS
@@ -28,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name that the terminal's encoding lacks is shown escaped, as it is on standard error.
         sys.stdout.reconfigure(errors="backslashreplace")
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), _sigterm_as_interrupt() as received:
         # Files are read in parts; what is true of many parts is said once.
         warnings.simplefilter("once", XorderWarning)
         warnings.showwarning = _show_warning
@@ -36,7 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             options.run(options)
             sys.stdout.flush()
         except XorderError as error:
-            return _complain(_in_the_files_words(str(error), options))
+            return _complain(_in_the_users_words(str(error), options))
+        except ExceptionGroup as failures:
+            for failure in failures.exceptions:
+                _complain(_in_the_users_words(str(failure), options))
+            return 2
         except BrokenPipeError:
             # Whoever reads our output has had enough; keep the interpreter from complaining at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -45,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except MemoryError:
             return _complain("out of memory: there are too many rows to be held here at once.")
         except KeyboardInterrupt:
-            return 130
+            return 128 + (received[0] if received else signal.SIGINT)
     return 0
 
 
@@ -77,6 +85,11 @@ def _fit(options: argparse.Namespace) -> None:
         solver=options.solver,
         adjust=options.adjust,
         bounds=options.bounds,
+        transfer=options.transfer,
+        reference=options.reference,
+        do_no_harm=options.do_no_harm,
+        min_group_size=options.min_group_size,
+        small_groups=options.small_groups,
     )
     repair.fit(rows.y_score, rows.y_true, sensitive_features=rows.groups, sample_weight=rows.sample_weight)
     repair.save(options.output, overwrite=options.force)
@@ -86,7 +99,7 @@ def _fit(options: argparse.Namespace) -> None:
         sensitive_features=rows.groups,
         sample_weight=rows.sample_weight,
         weights_are="sampling",
-    ).gap(repair.metric, (repair.reference_, repair.moved_))
+    ).gap(repair.metric, repair.pair_)
     low, high = before.interval
     if options.json:
         interval = [end if np.isfinite(end) else None for end in before.interval]
@@ -193,9 +206,25 @@ def _parser() -> argparse.ArgumentParser:
         "--adjust",
         metavar="GROUP",
         default=defaults["adjust"],
-        help="group whose scores move (default: the disadvantaged)",
+        help="group whose scores move (default: the disadvantaged of two)",
     )
-
+    command.add_argument(
+        "--reference", metavar="GROUP", help="group whose scores stay (default: of more than two, the largest)"
+    )
+    command.add_argument(
+        "--transfer",
+        choices=[name for name in TRANSFERS if name != "rank"],
+        default=defaults["transfer"],
+        help=f"how the repair is carried over to new scores (default {defaults['transfer']})",
+    )
+    command.add_argument("--do-no-harm", action="store_true", help="repair only as much as the evidence carries")
+    command.add_argument("--min-group-size", type=float, default=0, metavar="ROWS", help="groups below it are small")
+    command.add_argument(
+        "--small-groups",
+        choices=SMALL_GROUPS,
+        default=defaults["small_groups"],
+        help="refuse them, leave their scores, or count them with the reference (default error)",
+    )
     command.add_argument(
         "--bounds", type=float, nargs=2, metavar=("LOW", "HIGH"), help="adjusted scores stay between these, e.g. 0 100"
     )
@@ -218,6 +247,8 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--rows", type=int, default=4000, help="people in each sample (default 4000)")
     command.add_argument("--seed", type=int, default=0, help="of the simulation (default 0)")
     command.add_argument("--force", action="store_true", help="replace files of an earlier demo")
+
+    add_data_commands(commands, command=_command, add_output=_add_output, show=_print)
     return parser
 
 
@@ -248,16 +279,52 @@ def _print(what: str | dict[str, Any]) -> None:
     print(what if isinstance(what, str) else json.dumps(what, indent=2, allow_nan=False))
 
 
-def _in_the_files_words(message: str, options: argparse.Namespace) -> str:
-    """Name the columns of the file instead of the arguments that they were passed as."""
+# Arguments whose options are named alike.
+_SETTINGS = (
+    *("max_disparity", "tradeoff", "adjust", "reference", "transfer", "min_group_size", "bounds"),
+    *("confidence", "data_home", "memory", "spill"),
+)
+
+
+def _in_the_users_words(message: str, options: argparse.Namespace) -> str:
+    """Name the columns of the file and the options instead of the arguments that they were passed as."""
     columns = {"sensitive_features": "group", "y_true": "label", "y_score": "score", "sample_weight": "weight"}
     for argument, option in columns.items():
         if getattr(options, option, None) is not None:
             message = message.replace(argument, f"{options.file}: column {getattr(options, option)!r}", 1)
-    for setting in ("max_disparity", "tradeoff", "adjust", "confidence", "bounds"):
+    for setting in _SETTINGS:
         if message.startswith(setting + " "):
             message = "--" + setting.replace("_", "-") + message[len(setting) :]
+    for words, option in {
+        "data_home or XORDER_DATA": "--data-home or XORDER_DATA",
+        "memory='8GB'": "--memory 8GB",
+    }.items():
+        message = message.replace(words, option)
     return message
+
+
+@contextmanager
+def _sigterm_as_interrupt() -> Iterator[list[int]]:
+    """Let SIGTERM end the block as Ctrl-C does, so that what it keeps on disk is removed; yield the signals received.
+
+    A handler that someone has set already is left, and other threads than the main one cannot set any.
+    """
+    received: list[int] = []
+
+    def stop(number: int, frame: object) -> None:
+        # The second one must not end the clearing up that the first one began.
+        if not received:
+            received.append(number)
+            raise KeyboardInterrupt
+
+    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    if ours:
+        signal.signal(signal.SIGTERM, stop)
+    try:
+        yield received
+    finally:
+        if ours:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def _complain(message: str) -> int:

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 import torch
+from sklearn.exceptions import NotFittedError
 
 from xorder.baselines import CorrelationRegularized, pairwise_correlation
 from xorder.exceptions import InputError
@@ -52,13 +53,64 @@ def test_its_slope_is_that_of_finite_differences(metric):
     assert torch.autograd.gradcheck(penalty, (score,), eps=1e-6, atol=1e-7)
 
 
-def test_equal_scores_have_no_correlation_and_no_broken_slope():
-    _, positive, member, _ = (torch.from_numpy(part) for part in draw())
-    score = torch.zeros(60, dtype=torch.float64, requires_grad=True)
-    value = pairwise_correlation(score, positive, member)
+@pytest.mark.parametrize("metric", ["xauc", "prf"])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+@pytest.mark.parametrize("constant", [0.0, 0.1, 0.5, -7.3, 1234.5])
+def test_equal_scores_have_no_correlation_and_a_slope_with_a_bound(metric, dtype, constant):
+    _, positive, member, weight = (torch.from_numpy(part) for part in draw())
+    score = torch.full((60,), constant, dtype=dtype, requires_grad=True)
+    value = pairwise_correlation(score, positive, member, metric=metric, sample_weight=weight)
     value.backward()
-    assert float(value.detach()) == 0.0
-    assert torch.isfinite(score.grad).all()
+    assert abs(float(value.detach())) < 1e-6
+    # The four means have slopes of 1 in all; their difference is divided by twice the least spread.
+    bound = 4 / (2 * 1e-4 * abs(constant)) if constant else 2
+    assert float(score.grad.double().abs().sum()) <= 1.01 * bound
+
+
+def test_scores_that_differ_have_the_same_correlation_on_any_scale():
+    score, positive, member, weight = (torch.from_numpy(part) for part in draw())
+    plain = pairwise_correlation(score, positive, member, sample_weight=weight)
+    for factor, shift in ((1e-9, 0.0), (1e9, 0.0), (1.0, 1e3), (1e-3, 0.5)):
+        found = pairwise_correlation(factor * score + shift, positive, member, sample_weight=weight)
+        assert float(found) == pytest.approx(float(plain), abs=1e-9)
+
+
+def test_labels_and_members_may_be_numbers():
+    score, positive, member, _ = (torch.from_numpy(part) for part in draw())
+    expected = float(pairwise_correlation(score, positive, member))
+    for dtype in (torch.int64, torch.uint8, torch.float32):
+        assert float(pairwise_correlation(score, positive.to(dtype), member.to(dtype))) == expected
+    assert float(pairwise_correlation(score, positive.numpy(), member.numpy().astype(int))) == expected
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"metric": "xacu"}, "metric must be one of xauc, prf; got 'xacu'"),
+        ({"positive": torch.tensor([1, -1] * 30)}, "positive must hold only 0 and 1"),
+        ({"member": torch.full((60,), 0.5)}, "member must hold only 0 and 1"),
+        ({"score": torch.zeros(60, 1)}, r"shape of score, \(60, 1\); got \(60,\).*squeeze"),
+        ({"sample_weight": torch.ones(59)}, r"sample_weight must have one value a score; got shape \(59,\)"),
+    ],
+)
+def test_what_the_penalty_cannot_use_is_told(wrong, words):
+    score, positive, member, _ = (torch.from_numpy(part) for part in draw())
+    with pytest.raises(InputError, match=words):
+        pairwise_correlation(**{"score": score, "positive": positive, "member": member, **wrong})
+
+
+@pytest.mark.parametrize("metric", ["xauc", "prf"])
+def test_a_minibatch_without_some_kind_of_row_costs_nothing(metric):
+    score, positive, member, _ = (torch.from_numpy(part) for part in draw())
+    empty = [positive & member, positive & ~member, ~positive]
+    empty += [~positive & member, ~positive & ~member] if metric == "xauc" else []
+    for cell in empty:
+        leaf = score.clone().requires_grad_()
+        value = pairwise_correlation(leaf[~cell], positive[~cell], member[~cell], metric=metric)
+        value.abs().backward()
+        weighted = pairwise_correlation(score, positive, member, metric=metric, sample_weight=(~cell).double())
+        assert float(value.detach()) == float(weighted) == 0.0
+        assert not leaf.grad.any()
 
 
 def test_it_works_in_anybodys_loop():
@@ -139,14 +191,56 @@ def test_what_it_says_of_the_training_rows_is_true():
 @pytest.mark.parametrize(
     ("settings", "groups", "words"),
     [
-        ({"weight": -1}, None, "weight must be 0 or more; got -1"),
+        ({"weight": -1}, None, "weight must be 0 or more, and finite; got -1"),
+        ({"weight": "1"}, None, "weight must be 0 or more, and finite; got '1'"),
+        ({"weight": float("inf")}, None, "weight must be 0 or more, and finite; got inf"),
+        ({"alpha": None}, None, "alpha must be 0 or more, and finite; got None"),
+        ({"max_iter": 2.5}, None, r"max_iter must be a whole number; got 2\.5"),
         ({"metric": "parity"}, None, "metric must be one of xauc, prf; got 'parity'"),
-        ({}, ["a"] * 400, "exactly two groups"),
-        ({}, ["a"] * 399, "399"),
-        ({}, ["a", "b", "c", "d"] * 100, "got 4"),
+        ({}, ["a"] * 400, "exactly two groups to train with; got 1: 'a'"),
+        ({}, ["a"] * 399, "one value a row; got 399 for 400 rows"),
+        ({}, np.ones(401), "one value a row; got 401 for 400 rows"),
+        ({}, ["a", "b", "c", "d"] * 100, "got 4: 'a', 'b', 'c', 'd'"),
+        ({}, ["a"] * 399 + [None], "row 399 holds None"),
     ],
 )
 def test_what_cannot_be_used_is_told(settings, groups, words):
     X, y, group = shifted(400)
     with pytest.raises(InputError, match=words):
         CorrelationRegularized(**settings).fit(X, y, sensitive_features=group if groups is None else groups)
+
+
+def test_a_group_without_positives_is_named():
+    X, y, group = shifted(400)
+    with pytest.raises(InputError, match=r"group True has no positives \(positives 0, negatives \d+\)"):
+        CorrelationRegularized().fit(X, y & ~group, sensitive_features=group)
+
+
+def test_one_weight_for_all_is_none_and_labels_are_needed():
+    X, y, group = shifted(400)
+    plain = CorrelationRegularized(weight=0.1).fit(X, y, sensitive_features=group)
+    weighted = CorrelationRegularized(weight=0.1).fit(X, y, sensitive_features=group, sample_weight=2.0)
+    np.testing.assert_allclose(weighted.coef_, plain.coef_, rtol=1e-6)
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        CorrelationRegularized().fit(X, None, sensitive_features=group)
+
+
+def test_groups_whose_rows_have_no_weight_are_not_there():
+    X, y, group = shifted(400)
+    third = np.where(np.arange(400) < 50, "c", np.where(group, "a", "b"))
+    model = CorrelationRegularized().fit(X, y, sensitive_features=third, sample_weight=(third != "c").astype(float))
+    assert model.groups_ == ("a", "b")
+
+
+def test_a_failed_fit_leaves_no_trace():
+    X, y, group = shifted(400)
+    model = CorrelationRegularized(weight=0.1)
+    with pytest.raises(InputError, match="two groups"):
+        model.fit(X, y, sensitive_features=["a"] * 400)
+    with pytest.raises(NotFittedError):
+        model.decision_function(X)
+    before = model.fit(X, y, sensitive_features=group).decision_function(X)
+    with pytest.raises(InputError, match="two groups"):
+        model.fit(X[:, :2], y, sensitive_features=["a"] * 400)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+    assert model.groups_ == (False, True)

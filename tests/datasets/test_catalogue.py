@@ -11,7 +11,7 @@ import pytest
 
 from real_data import data_home
 from xorder.datasets import catalogue
-from xorder.exceptions import InputError
+from xorder.exceptions import InputError, XorderWarning
 
 
 @pytest.fixture(autouse=True)
@@ -42,6 +42,24 @@ def test_one_is_here(tmp_path: Path) -> None:
     assert entry.save_as == tmp_path / "german" / "statlog+german+credit+data.zip"
     assert entry.to_dict()["path"] == str(path)
     assert catalogue.describe("german").path is None
+
+
+def test_found_elsewhere_than_in_data_home(tmp_path: Path, cache: Path) -> None:
+    cache.mkdir()
+    (cache / "german.data").write_text("")
+    (tmp_path / "home").mkdir()
+    entry = catalogue.describe("german", data_home=tmp_path / "home")
+    assert entry.path == cache / "german.data"
+    assert entry.save_as == tmp_path / "home" / "german" / "statlog+german+credit+data.zip"
+
+
+def test_a_variable_that_names_no_folder(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache.mkdir()
+    (cache / "german.data").write_text("")
+    monkeypatch.setenv("XORDER_DATA", str(tmp_path / "lost"))
+    with pytest.warns(XorderWarning, match=r"XORDER_DATA names .*lost, which is not a folder"):
+        entries = catalogue.available()
+    assert [entry.name for entry in entries if entry.path] == ["german"]
 
 
 @pytest.mark.parametrize("name", list(catalogue.OPEN_SETS))

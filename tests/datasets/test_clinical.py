@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,7 @@ pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-from xorder.datasets.clinical import SourceTable, find_tables, open_database, run  # noqa: E402
+from xorder.datasets.clinical import SourceTable, check_key, find_tables, open_database, run  # noqa: E402
 from xorder.datasets.clinical_errors import plain_errors  # noqa: E402
 from xorder.datasets.cohort_file import check_output, read_cohort, write_cohort  # noqa: E402
 from xorder.exceptions import InputError  # noqa: E402
@@ -220,7 +221,7 @@ class TestDamage:
 class TestDatabase:
     def test_memory_that_is_no_amount(self) -> None:
         with (
-            pytest.raises(InputError, match="memory must be an amount such as '2GB'; got 'lots'"),
+            pytest.raises(InputError, match="memory must be an amount such as '2GB' or '500MB'; got 'lots'"),
             open_database(purpose="Testing", memory="lots", spill=None),
         ):
             pass
@@ -231,6 +232,47 @@ class TestDatabase:
             open_database(purpose="Testing", memory="1GB", spill=tmp_path / "gone"),
         ):
             pass
+
+    def test_spill_that_cannot_be_written_to(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(*_: object, **__: object) -> None:
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr(tempfile, "mkdtemp", refuse)
+        for spill, words in ((tmp_path, tmp_path), (None, "the system's folder for temporary files")):
+            with pytest.raises(InputError) as caught, open_database(purpose="Testing", memory="1GB", spill=spill):
+                pass
+            assert str(caught.value) == (
+                f"spill must be a folder that files can be written to, and {words} is not (Permission denied). "
+                "Name another."
+            )
+
+    @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc here")
+    def test_spill_into_the_kernel(self) -> None:
+        with (
+            pytest.raises(InputError, match="spill must be a folder that files can be written to, and /proc is not"),
+            open_database(purpose="Testing", memory="1GB", spill="/proc"),
+        ):
+            pass
+
+    def test_one_row_for_each_key(self, tmp_path: Path) -> None:
+        table = SourceTable("T", tmp_path / "T.csv", ("id",))
+        with open_database(purpose="Testing", memory="500MB", spill=tmp_path) as database:
+            for rows, words in (
+                ([0, 1, 2], None),
+                ([0, 1, 0, 0], "3 rows with id 0"),
+                ([1, 1, 2, 2, None], "2 rows with id 1"),
+                ([1, None, 2], "1 row with id empty"),
+            ):
+                values = ", ".join("(NULL)" if row is None else f"({row})" for row in rows)
+                run(database, f"CREATE OR REPLACE TABLE t AS SELECT * FROM (VALUES {values}) AS v(id)", step="reading")
+                if words is None:
+                    check_key(database, table, "id")
+                    continue
+                with pytest.raises(InputError) as caught:
+                    check_key(database, table, "id")
+                assert str(caught.value) == (
+                    f"{table.path} must have one row for each id, but has {words}. Copy the file again."
+                )
 
     def test_too_little_memory_spills_and_leaves_nothing(self, tmp_path: Path) -> None:
         with open_database(purpose="Testing", memory="40MB", spill=tmp_path) as database:

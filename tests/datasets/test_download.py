@@ -220,6 +220,33 @@ def test_an_interruption_leaves_nothing(tmp_path: Path) -> None:
     assert files(tmp_path) == []
 
 
+def test_a_failure_takes_away_only_folders_of_its_own_that_are_empty(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "below"
+    with serve(give(b"wrong")) as (address, _):
+        reason(folder, f"{address}/f")
+        assert list(tmp_path.iterdir()) == []
+
+        def verify(path: Path, url: str) -> None:
+            (folder / "of another").touch()
+            raise InputError("no")
+
+        with pytest.raises(DownloadError):
+            download([f"{address}/f"], folder, verify)
+        assert files(tmp_path) == ["new/below/of another"]
+        (folder / "of another").unlink()
+        reason(folder, f"{address}/f")
+        assert folder.is_dir()
+
+
+def test_a_folder_that_another_process_takes_away_between_two_attempts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "new"
+    monkeypatch.setattr(module.time, "sleep", lambda _: folder.rmdir())
+    with serve(give(b"", status=503), give(BODY)) as (address, _):
+        assert download([f"{address}/f"], folder, accept, patience=HASTY).read_bytes() == BODY
+
+
 def test_a_full_disk_is_not_blamed_on_the_network(tmp_path: Path) -> None:
     def full(done: int, total: int | None) -> None:
         raise OSError(28, "No space left on device")

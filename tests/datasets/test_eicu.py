@@ -256,7 +256,7 @@ class TestRefusals:
     @pytest.mark.parametrize("name", FULL[:3])
     def test_stay_twice(self, folder: Path, name: str) -> None:
         repeat(folder / f"{name}.csv")
-        assert f"{name}.csv must have one row for each stay, but has 2 rows" in self.refusal(folder)
+        assert f"{name}.csv must have one row for each patientunitstayid, but has 2 rows with" in self.refusal(folder)
 
     def test_age_that_is_none(self, folder: Path) -> None:
         change("> 89", "ninety")(folder / "patient.csv")
@@ -320,6 +320,24 @@ class TestLoading:
 
     def test_unmeasured_values_stay_so(self, cohort_file: Path) -> None:
         assert load_eicu(cohort_file).X.isna().to_numpy().any()
+
+    def test_imputing(self, cohort_file: Path) -> None:
+        problem = load_eicu(cohort_file, splits=1)
+        train = problem.splits[0].train
+        filled = load_eicu(cohort_file, impute=train)
+        pd.testing.assert_frame_equal(filled.X, problem.X.fillna(problem.X.iloc[train].mean()).fillna(0.0))
+        assert not filled.X.isna().to_numpy().any()
+        assert f"means over {len(train):,} rows" in filled.warnings[-1]
+        everything = load_eicu(cohort_file, impute="mean")
+        pd.testing.assert_frame_equal(everything.X, problem.X.fillna(problem.X.mean()).fillna(0.0))
+        assert "means over all rows" in everything.warnings[-1]
+        # Rows that are left out have no number: the last of the file is none of X.
+        n_file = len(pd.read_parquet(cohort_file))
+        assert n_file > len(problem.y)
+        with pytest.raises(InputError, match=f"each from 0 to {len(problem.y) - 1:,}; got "):
+            load_eicu(cohort_file, impute=[0, n_file - 1])
+        with pytest.raises(InputError, match="impute must be None, 'mean' for"):
+            load_eicu(cohort_file, impute=True)  # type: ignore[arg-type]
 
     def test_splits(self, cohort_file: Path) -> None:
         problem = load_eicu(cohort_file, splits=3)

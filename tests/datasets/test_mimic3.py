@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import json
 import os
 import signal
 import subprocess
@@ -27,12 +28,14 @@ import mimic3_oracle as oracle  # noqa: E402
 from mimic3_tables import HEADERS, ITEMS, Tables, make_tables, write_tables  # noqa: E402
 
 from real_data import data_file  # noqa: E402
-from xorder.datasets.mimic3 import build, build_mimic3, impute_mean, load_mimic3  # noqa: E402
+from xorder.datasets import impute_mean  # noqa: E402
+from xorder.datasets.mimic3 import build, build_mimic3, load_mimic3  # noqa: E402
 from xorder.datasets.mimic3.features import FEATURES, STATISTICS, WINDOWS, window_features  # noqa: E402
 from xorder.datasets.mimic3.variables import VARIABLES  # noqa: E402
 from xorder.exceptions import InputError  # noqa: E402
 
 FIRST_FEATURE = 9
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 def check_against_oracle(cohort: Any, expected: dict[int, tuple[oracle.Row, list[float]]]) -> None:
@@ -485,9 +488,20 @@ class TestLoading:
         problem = load_mimic3(generated / "cohort.parquet", splits=1)
         train = problem.splits[0].train
         imputer = SimpleImputer(keep_empty_features=True).fit(problem.X.iloc[train])
-        filled = impute_mean(problem.X, train)
+        loaded = load_mimic3(generated / "cohort.parquet", impute=train)
         assert problem.X.isna().any(axis=None)
-        np.testing.assert_allclose(filled, imputer.transform(problem.X), rtol=1e-12)
+        for filled in (impute_mean(problem.X, train), loaded.X):
+            np.testing.assert_allclose(filled, imputer.transform(problem.X), rtol=1e-12)
+        assert loaded.warnings == (
+            *problem.warnings,
+            f"Values that were not measured are filled with means over {len(train):,} rows.",
+        )
+
+    def test_imputing_over_all_rows_is_told(self, generated: Path) -> None:
+        problem, filled = (load_mimic3(generated / "cohort.parquet", impute=rule) for rule in (None, "mean"))
+        pd.testing.assert_frame_equal(filled.X, problem.X.fillna(problem.X.mean()).fillna(0.0))
+        assert "means over all rows" in filled.warnings[-1]
+        assert not any("means over" in warning for warning in problem.warnings)
 
     def test_wrong_arguments(self, generated: Path) -> None:
         cohort: Any = generated / "cohort.parquet"
@@ -496,6 +510,8 @@ class TestLoading:
             ({"group": "age"}, "group must be 'gender' or 'ethnicity'"),
             ({"splits": 0}, "splits must be"),
             ({"splits": "stored"}, "no splits are stored for clinical data"),
+            ({"impute": "median"}, "impute must be None, 'mean' for means over all rows, or the numbers"),
+            ({"impute": [100_000]}, "impute must be None, 'mean' or numbers of training rows, at least one, each from"),
         ):
             with pytest.raises(InputError, match=words):
                 load_mimic3(cohort, **options)  # type: ignore[arg-type]
@@ -611,3 +627,34 @@ class TestDemo:
         model = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler(), LogisticRegression(C=0.001))
         scores = cross_val_predict(model, problem.X, problem.y, cv=5, method="predict_proba")[:, 1]
         assert roc_auc_score(problem.y, scores) > 0.55
+
+
+class TestBenchmark:
+    """The script that ``make benchmark`` runs without arguments."""
+
+    def run(self, script: Path, *options: str, **environ: str) -> tuple[int, str]:
+        command = [sys.executable, str(script), *options]
+        done = subprocess.run(command, env=os.environ | environ, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def test_without_the_demo_it_says_so_and_goes_on(self, tmp_path: Path) -> None:
+        folder = tmp_path / "checkout" / "benchmarks"
+        folder.mkdir(parents=True)
+        for name in ("bench_mimic3.py", "measure.py"):
+            (folder / name).write_bytes((BENCHMARKS / name).read_bytes())
+        for home in ("", str(tmp_path)):
+            code, said = self.run(folder / "bench_mimic3.py", XORDER_DATA=home)
+            assert code == 0
+            assert said.count("\n") == 1
+            assert said.startswith("skipped: there is no folder mimic3_demo in ")
+            assert str(tmp_path / "shared" / "data") in said
+        code, said = self.run(folder / "bench_mimic3.py", str(tmp_path / "gone"))
+        assert code == 2
+        assert "is not a folder" in said
+
+    def test_it_finds_the_demo(self) -> None:
+        home = str(data_file("mimic3_demo").parent)
+        code, said = self.run(BENCHMARKS / "bench_mimic3.py", "--copies", "1", "--rounds", "1", XORDER_DATA=home)
+        assert code == 0, said
+        found = json.loads(said)
+        assert (found["stays"], found["left_behind"]) == (57, [])

@@ -78,6 +78,7 @@ class TestRealData:
 
     def test_stored_splits(self, name: str, data_home: Path) -> None:
         problem = LOADERS[name](data_home=data_home, splits="stored")
+        assert problem.splits[0].train.max() < len(problem.y)
         archive = np.load(data_file(f"splits/{name}.npz"))
         assert len(problem.splits) == 10
         for number, split in enumerate(problem.splits):
@@ -135,9 +136,31 @@ class TestGeneratedFiles:
         assert set(problem.y.tolist()) == {0, 1}
         assert len(problem.splits) == 2
         assert (problem.name, problem.source, problem.licence) == (name, small.source, small.licence)
-        assert problem.warnings == small.warnings
+        assert problem.warnings == small.warnings_without()
         fewer = load_open_set(small, data_home=tmp_path, sensitive_inputs=False)
         assert fewer.X.columns.tolist() == [column for column in problem.X if column not in WITHOUT[name]]
+
+    def test_only_inputs_that_are_there_are_warned_of(self, name: str, tmp_path: Path) -> None:
+        rows = draw_rows(name, 200)
+        small = small_set(name, rows)
+        (tmp_path / small.file.names[0]).write_bytes(public_text(name, rows).encode())
+        problem, fewer = (load_open_set(small, data_home=tmp_path, sensitive_inputs=kept) for kept in (True, False))
+        dropped = [warning for warning in problem.warnings if warning not in fewer.warnings]
+        assert [warning.partition(",")[0] for warning in dropped] == WITHOUT[name]
+        assert len(problem.warnings) == len(fewer.warnings) + len(dropped)
+        assert not any("sensitive_inputs=False drops it" in warning for warning in fewer.warnings)
+        assert all("sensitive_inputs=False drops it" in warning for warning in dropped)
+
+    def test_labels_and_groups_cannot_be_changed(self, name: str, tmp_path: Path) -> None:
+        rows = draw_rows(name, 200)
+        small = small_set(name, rows)
+        (tmp_path / small.file.names[0]).write_bytes(public_text(name, rows).encode())
+        problem = load_open_set(small, data_home=tmp_path)
+        with pytest.raises(ValueError, match="read-only"):
+            problem.y[0] = 1 - problem.y[0]
+        with pytest.raises(ValueError, match="read-only"):
+            problem.sensitive_features[0] = "other"
+        problem.X.iloc[0, 0] = 7.0
 
     def test_without_pandas(self, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "pandas", None)
@@ -147,7 +170,7 @@ class TestGeneratedFiles:
     def test_words_about_it(self, name: str) -> None:
         one = OPEN_SETS[name]
         assert (one.rows, one.inputs) == SHAPES[name]
-        texts = (one.description, one.source, one.licence, *one.warnings)
+        texts = (one.description, one.source, one.licence, *one.warnings_without())
         assert all(text.strip() == text and "\n" not in text and "  " not in text for text in texts)
         assert len(one.warnings) >= 3
         assert all(url.startswith("https://") for url in one.file.urls)

@@ -12,7 +12,7 @@ from raw_tables import draw_rows, give, header_of, public_text, serve, small_set
 
 from xorder.datasets.catalogue import OPEN_SETS
 from xorder.datasets.origin import RawFile, cache_folder, data_folders, fetch_raw, find_raw, load_raw
-from xorder.exceptions import InputError
+from xorder.exceptions import InputError, XorderWarning
 
 NAMES = list(OPEN_SETS)
 ROWS = {name: draw_rows(name) for name in NAMES}
@@ -46,17 +46,19 @@ class TestFolders:
     def test_order(self, places: tuple[Path, Path, Path]) -> None:
         home, named, cache = places
         raw = raw_file("german")
-        assert data_folders() == (named, cache)
-        assert data_folders(home) == (home,)
-        assert find_raw(raw) is None
+        assert list(data_folders()) == [named, cache]
+        assert list(data_folders(home)) == [home, named, cache]
+        for one in (None, home):
+            assert find_raw(raw, one) is None
         in_cache = put(cache / "german" / "german_raw.csv", "german")
-        assert find_raw(raw) == in_cache
+        assert find_raw(raw) == find_raw(raw, home) == in_cache
         in_named = put(named / "german.data", "german")
-        assert find_raw(raw) == in_named
-        assert find_raw(raw, home) is None
+        assert find_raw(raw) == find_raw(raw, home) == in_named
         in_home = put(home / "german" / "german.csv.gz", "german")
+        assert find_raw(raw) == in_named
         assert find_raw(raw, home) == find_raw(raw, str(home)) == in_home
-        assert len(load_raw(raw)["age"]) == 40
+        for one in (None, home):
+            assert len(load_raw(raw, one)["age"]) == 40
 
     def test_no_folder_is_named(self, places: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
         for value in ("", None):
@@ -64,19 +66,48 @@ class TestFolders:
                 monkeypatch.delenv("XORDER_DATA")
             else:
                 monkeypatch.setenv("XORDER_DATA", value)
-            assert data_folders() == (places[2],)
+            assert list(data_folders()) == [places[2]]
 
-    def test_a_named_folder_that_is_none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_home_that_is_no_folder(self, tmp_path: Path, places: tuple[Path, Path, Path]) -> None:
+        put(places[2] / "german.data", "german")
         with pytest.raises(InputError, match=r"data_home names .*gone, which is not a folder"):
-            data_folders(tmp_path / "gone")
+            load_raw(raw_file("german"), tmp_path / "gone")
+
+    def test_a_variable_that_names_no_folder(
+        self, places: tuple[Path, Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        home, _, cache = places
         monkeypatch.setenv("XORDER_DATA", str(tmp_path / "lost"))
-        with pytest.raises(InputError, match=r"XORDER_DATA names .*lost, which is not a folder"):
+        words = r"XORDER_DATA names .*lost, which is not a folder, so nothing is looked for there"
+        with pytest.warns(XorderWarning, match=words), pytest.raises(InputError, match="cannot download"):
             load_raw(raw_file("german"))
+        in_cache = put(cache / "german.data", "german")
+        with pytest.warns(XorderWarning, match=words):
+            assert find_raw(raw_file("german"), home) == in_cache
+        with pytest.warns(XorderWarning, match=words):
+            assert len(load_raw(raw_file("german"))["age"]) == 40
+        # What is found before has no need of it, and warnings are errors here.
+        in_home = put(home / "german.data", "german")
+        assert find_raw(raw_file("german"), home) == in_home
+
+    def test_no_folder_for_a_cache(self, places: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+        def fail() -> Path:
+            raise RuntimeError("Could not determine home directory.")
+
+        for name in ("XORDER_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setattr(Path, "home", fail)
+        assert find_raw(raw_file("german")) is None
+        with pytest.raises(InputError, match="Name one with XORDER_CACHE"):
+            load_raw(raw_file("german"))
+        put(places[1] / "german.data", "german")
+        assert len(load_raw(raw_file("german"), places[0])["age"]) == 40
 
     def test_a_tilde_is_the_home_folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HOME", str(tmp_path))
         monkeypatch.setenv("USERPROFILE", str(tmp_path))
-        assert data_folders("~/home") == (tmp_path / "home",)
+        monkeypatch.setenv("XORDER_DATA", "~/named")
+        assert list(data_folders("~/home"))[:2] == [tmp_path / "home", tmp_path / "named"]
 
 
 class TestCacheFolder:
@@ -134,15 +165,11 @@ class TestNames:
             raw = replace(raw_file(name), urls=(url,))
             assert len(load_raw(raw, places[0])["age"]) == 40
 
-    def test_not_in_data_home(self, name: str, places: tuple[Path, Path, Path]) -> None:
-        home, _, cache = places
-        put(cache / name / OPEN_SETS[name].file.names[0], name)
+    def test_nowhere(self, name: str, places: tuple[Path, Path, Path]) -> None:
+        home = places[0]
         with pytest.raises(InputError) as caught:
             load_raw(raw_file(name), home)
-        message = str(caught.value)
-        assert f"{raw_file(name).names[0]} is not in {home}. Save http://127.0.0.1:9/none.csv as" in message
-        assert str(home / name / "none.csv") in message
-        assert f"xorder data fetch {name} --data-home {home}" in message
+        assert str(home / name / "none.csv") in str(caught.value)
         assert list(home.iterdir()) == []
 
 
@@ -197,7 +224,30 @@ class TestFetch:
         assert message.startswith("cannot download the german table (http://127.0.0.1:9/none.csv: no connection (")
         assert f"Get http://127.0.0.1:9/none.csv by another way and save it as {places[2]}" in message
         assert message.endswith("none.csv, or in a folder that data_home or XORDER_DATA names.")
-        assert [each for each in places[2].rglob("*") if each.is_file()] == []
+        assert not places[2].exists()
+
+    def test_loading_downloads_into_data_home(self, places: tuple[Path, Path, Path]) -> None:
+        home, _, cache = places
+        with serve(give(public_text("compas", ROWS["compas"]).encode())) as (address, asked):
+            raw = raw_file("compas", f"{address}/c.csv")
+            for _ in range(2):
+                assert len(load_raw(raw, home)["age"]) == 40
+        assert asked == ["/c.csv"]
+        assert (home / "compas" / "c.csv").is_file()
+        assert not cache.exists()
+
+    def test_into_a_folder_though_it_is_elsewhere(self, places: tuple[Path, Path, Path]) -> None:
+        put(places[2] / "german.data", "german")
+        with serve(give(public_text("german", ROWS["german"]).encode())) as (address, _):
+            path = fetch_raw(raw_file("german", f"{address}/german.data"), places[0], progress=False)
+        assert path == places[0] / "german" / "german.data"
+
+    def test_a_failure_leaves_no_new_folder(self, places: tuple[Path, Path, Path]) -> None:
+        (places[0] / "old").mkdir()
+        for folder in (places[0] / "old", places[0] / "old" / "a" / "b"):
+            with pytest.raises(InputError, match="cannot download"):
+                fetch_raw(raw_file("german"), folder, progress=False)
+            assert list(places[0].rglob("*")) == [places[0] / "old"]
 
     def test_a_folder_that_cannot_be_written(self, places: tuple[Path, Path, Path]) -> None:
         (places[0] / "file").write_text("")

@@ -160,7 +160,7 @@ def test_a_group_that_is_not_there_cannot_move():
         ({"tradeoff": 1.0, "max_disparity": 0.1}, "tradeoff or max_disparity, not both"),
         ({"metric": "auc"}, "metric must be one of xauc, prf, parity; got 'auc'"),
         ({"solver": "best"}, "solver must be one of .*; got 'best'"),
-        ({"transfer": "copy"}, "transfer must be one of interpolate, rank; got 'copy'"),
+        ({"transfer": "copy"}, "transfer must be one of interpolate, rank, .*; got 'copy'"),
         ({"max_disparity": -0.1}, "max_disparity must lie between 0 and 1; got -0.1"),
         ({"max_disparity": 2}, "max_disparity must lie between 0 and 1"),
         ({"max_disparity": float("nan")}, "max_disparity must lie between 0 and 1"),
@@ -314,7 +314,12 @@ def test_weight_two_is_the_row_twice(metric):
     np.testing.assert_array_equal(
         weighted.transform(score, sensitive_features=group), often.transform(score, sensitive_features=group)
     )
-    assert weighted.summary() == pytest.approx(often.summary(), abs=1e-12)
+    numbers, words = (
+        {name: value for name, value in weighted.summary().items() if isinstance(value, kind)}
+        for kind in (float, str | list)
+    )
+    assert numbers == pytest.approx({name: often.summary()[name] for name in numbers}, abs=1e-12)
+    assert words == {name: often.summary()[name] for name in words}
 
 
 # Errors in the data
@@ -350,12 +355,12 @@ def test_zero_weights_can_empty_a_class():
         XOrder(solver="dp").fit(score, label, sensitive_features=group, sample_weight=weight)
 
 
-def test_one_or_three_groups_cannot_be_repaired():
+def test_one_group_cannot_be_repaired_nor_three_by_the_solvers_of_two():
     score, label, group = sample()
     three = np.where(np.arange(group.size) % 3 == 0, "C", group)
-    with pytest.raises(InputError, match="exactly two groups to repair; got 3: 'A', 'B', 'C'"):
+    with pytest.raises(InputError, match="solver='dp' and transfer='interpolate' are for two groups; got 3"):
         XOrder(solver="dp").fit(score, label, sensitive_features=three)
-    with pytest.raises(InputError, match="exactly two groups to repair; got 1"):
+    with pytest.raises(InputError, match="at least two groups to repair; got 'A' alone"):
         XOrder(solver="dp").fit(score, label, sensitive_features=np.full(score.size, "A"))
 
 

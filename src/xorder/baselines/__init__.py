@@ -1,6 +1,9 @@
 """What the paper compares with."""
 
-from xorder._lazy import lazy_names
+from functools import partial
+
+from xorder._lazy import drop_missing, lazy_names
+from xorder._optional import import_optional
 from xorder.baselines.post_logit import PostLogit
 
 __all__ = [
@@ -13,15 +16,25 @@ __all__ = [
     "pairwise_correlation",
 ]
 
-# These need torch.
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "ConstrainedRanker": "constrained",
-        "CorrelationRegularized": "correlation",
-        "FairRankingProblem": "constrained_problem",
-        "PairBatch": "pairs",
-        "pair_batches": "pairs",
-        "pairwise_correlation": "correlation",
-    },
-)
+_MODULES = {
+    "ConstrainedRanker": "constrained",
+    "CorrelationRegularized": "correlation",
+    "FairRankingProblem": "constrained_problem",
+    "PairBatch": "pairs",
+    "pair_batches": "pairs",
+    "pairwise_correlation": "correlation",
+}
+
+_NEEDS = {
+    "constrained": ("torch", "cooper"),
+    "constrained_problem": ("torch", "cooper"),
+    "correlation": ("torch",),
+    "pairs": ("torch",),
+}
+
+__getattr__ = lazy_names(__name__, _MODULES, needs=_NEEDS, require=partial(import_optional, extra="train"))
+drop_missing(__all__, _MODULES, _NEEDS)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

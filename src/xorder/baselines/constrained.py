@@ -15,9 +15,11 @@ from xorder._table import FloatArray
 from xorder.baselines.constrained_problem import FairRankingProblem
 from xorder.baselines.grouped import GroupedLinearModel, GroupedRows
 from xorder.baselines.pairs import CELLS, pair_batches
-from xorder.exceptions import InputError, XorderWarning
+from xorder.exceptions import XorderWarning
 from xorder.metrics import xauc_matrix
+from xorder.models.base import all_or_nothing
 from xorder.models.linear import PairwiseLinearScorer
+from xorder.models.parameters import check_not_negative, check_positive, check_share, check_whole
 
 torch = import_optional("torch", extra="train", purpose="ConstrainedRanker")
 cooper = import_optional("cooper", extra="train", purpose="ConstrainedRanker")
@@ -82,11 +84,15 @@ class ConstrainedRanker(GroupedLinearModel):
         self.alpha = alpha
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None) -> ConstrainedRanker:
         """Fit to rows, labels and groups; a pair weighs the product of its rows' weights."""
         for name in ("max_steps", "count_every", "batch_size"):
-            if not getattr(self, name) >= 1:
-                raise InputError(f"{name} must be at least 1; got {getattr(self, name)!r}.")
+            check_whole(name, getattr(self, name))
+        check_share("epsilon", self.epsilon)
+        check_positive("learning_rate", self.learning_rate)
+        check_positive("dual_rate", self.dual_rate)
+        check_not_negative("alpha", self.alpha)
         rows = self._check_grouped_rows(X, y, sensitive_features, sample_weight)
         start = PairwiseLinearScorer(alpha=self.alpha).fit(rows.X, rows.positive, sample_weight=rows.weight)
         scorer = torch.nn.Linear(rows.X.shape[1], 1, bias=False, dtype=torch.float64)
@@ -101,7 +107,8 @@ class ConstrainedRanker(GroupedLinearModel):
                 f"no count in {self.max_steps:,} steps found the gap within {self.epsilon:g} on the training rows; the "
                 f"smallest, {abs(best.gap):.4f}, is kept. More steps or a higher dual_rate may get there.",
                 XorderWarning,
-                stacklevel=2,
+                # Past the wrapper of fit.
+                stacklevel=3,
             )
         self.history_ = np.array([(step.auc, step.gap) for step in path])
         self.auc_before_, self.disparity_before_ = path[0].auc, path[0].gap

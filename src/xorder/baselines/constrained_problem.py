@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from xorder._optional import import_optional
-from xorder.baselines.pairs import CELLS, PairBatch
-from xorder.exceptions import InputError
+import numpy as np
 
-torch = import_optional("torch", extra="train", purpose="ConstrainedRanker")
-cooper = import_optional("cooper", extra="train", purpose="ConstrainedRanker")
+from xorder._optional import import_optional
+from xorder.baselines.grouped import GAP_OF
+from xorder.baselines.pairs import CELLS, PairBatch, check_none_empty
+from xorder.exceptions import InputError
+from xorder.models.parameters import check_share, check_word
+
+torch = import_optional("torch", extra="train", purpose="FairRankingProblem")
+cooper = import_optional("cooper", extra="train", purpose="FairRankingProblem")
 
 Cells = Mapping[tuple[int, int], Any]
 
@@ -34,6 +38,21 @@ def soft_order(margin: Any) -> Any:
 def in_order(margin: Any) -> Any:
     """1 for a pair in order, 1/2 for a tie, 0 otherwise: what is counted, with no slope to follow."""
     return 0.5 * (torch.sign(margin.detach()) + 1.0)
+
+
+def _check_counts(counts: Any) -> tuple[tuple[float, float], tuple[float, float]]:
+    try:
+        masses = np.array(counts, dtype=float)
+    except (TypeError, ValueError):
+        masses = np.empty(0)
+    if masses.shape != (2, 2) or not np.isfinite(masses).all() or (masses < 0).any():
+        raise InputError(
+            "counts must be ((positives of first, of second), (negatives of first, of second)), finite and not "
+            f"negative; got {counts!r}."
+        )
+    check_none_empty(masses.ravel().tolist())
+    (a, b), (c, d) = masses.tolist()
+    return (a, b), (c, d)
 
 
 class FairRankingProblem(_CooperProblem):
@@ -60,13 +79,10 @@ class FairRankingProblem(_CooperProblem):
         epsilon: float = 0.05,
     ) -> None:
         super().__init__()
-        if metric not in ("xauc", "prf"):
-            raise InputError(f"metric must be one of xauc, prf; got {metric!r}.")
-        if not 0 <= epsilon <= 1:
-            raise InputError(f"epsilon must be between 0 and 1; got {epsilon!r}.")
+        check_word("metric", metric, GAP_OF)
         self.scorer = scorer
-        self.epsilon = epsilon
-        positives, negatives = counts
+        self.epsilon = check_share("epsilon", epsilon)
+        positives, negatives = _check_counts(counts)
         self.share_of_pairs = {(g, h): positives[g] * negatives[h] / sum(positives) / sum(negatives) for g, h in CELLS}
         if metric == "xauc":
             self.weight_in_gap = {(0, 1): 1.0, (1, 0): -1.0}

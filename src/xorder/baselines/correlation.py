@@ -7,13 +7,19 @@ from typing import Any
 import numpy as np
 
 from xorder._optional import import_optional
-from xorder.baselines.grouped import GroupedLinearModel
+from xorder.baselines.grouped import GAP_OF, GroupedLinearModel
 from xorder.exceptions import InputError
+from xorder.models.base import all_or_nothing
+from xorder.models.parameters import check_not_negative, check_whole, check_word
 
 torch = import_optional("torch", extra="train", purpose="CorrelationRegularized")
 
 # Within this distance of 0 the absolute value is rounded off, so that there is a slope to follow.
 _ROUNDED = 1e-3
+
+# A spread of margins below this part of the largest score counts as this much: of scores that hardly differ a
+# correlation is mostly rounding, and its slope has no bound.
+_LEAST_SPREAD = 1e-4
 
 
 def pairwise_correlation(
@@ -25,10 +31,14 @@ def pairwise_correlation(
     training loss. With ``metric="prf"`` it runs over all pairs, with ``"xauc"`` over those of one group each. No pairs
     are formed: the two ends of a margin are independent draws, so the moments of each class suffice.
 
+    Where there is nothing to correlate, as in a minibatch without positives of one group, it is 0, with slope 0. Where
+    margins spread by less than a ten-thousandth of the largest absolute score, it fades to 0 as scores become equal.
+
     Parameters
     ----------
     score : tensor of n scores
-    positive, member : boolean tensors: the label, and membership in one of the two groups
+    positive, member : tensors of the same shape, boolean or of 0 and 1: the label, and membership in one of two groups
+    metric : {"xauc", "prf"}
     sample_weight : tensor of n weights, if any; a pair weighs the product of its rows' weights
 
     >>> score = torch.tensor([3.0, 1.0, 0.0, 2.0, 0.0, 1.0])
@@ -37,12 +47,21 @@ def pairwise_correlation(
     >>> round(float(pairwise_correlation(score, positive, member)), 4)
     -0.1961
     """
-    weight = torch.ones_like(score) if sample_weight is None else sample_weight
+    check_word("metric", metric, GAP_OF)
+    # In half precision sums of many rows, and squares of small scores, would be lost.
+    score = score.to(torch.promote_types(score.dtype, torch.float32))
+    positive, member = _mask(positive, "positive", score), _mask(member, "member", score)
+    weight = torch.ones_like(score) if sample_weight is None else torch.as_tensor(sample_weight).to(score)
+    if weight.shape != score.shape:
+        raise InputError(f"sample_weight must have one value a score; got shape {tuple(weight.shape)}.")
+    centred = score - score.detach().mean()
     masses, means, spreads = [], [], []
     for own in (member, ~member):
         rivals = ~positive if metric == "prf" else ~positive & ~own
-        mass_i, mean_i, spread_i = _moments(score, weight * (positive & own))
-        mass_j, mean_j, spread_j = _moments(score, weight * rivals)
+        parts = weight * (positive & own), weight * rivals
+        if not all(bool(part.any()) for part in parts):
+            return score.sum() * 0.0
+        (mass_i, mean_i, spread_i), (mass_j, mean_j, spread_j) = (_moments(centred, part) for part in parts)
         masses.append(mass_i * mass_j)
         means.append(mean_i - mean_j)
         spreads.append(spread_i + spread_j)
@@ -50,7 +69,23 @@ def pairwise_correlation(
     spread_of_membership = share * (1 - share)
     difference = means[0] - means[1]
     spread = share * spreads[0] + (1 - share) * spreads[1] + spread_of_membership * difference**2
-    return torch.sqrt(spread_of_membership / spread.clamp_min(torch.finfo(score.dtype).tiny)) * difference
+    largest = score.detach().abs().max()
+    least = torch.where(largest > 0, _LEAST_SPREAD * largest, torch.ones_like(largest)).square()
+    return torch.sqrt(spread_of_membership / torch.maximum(spread, least)) * difference
+
+
+def _mask(values: Any, name: str, score: Any) -> Any:
+    """One truth a score, of booleans or of 0 and 1."""
+    values = torch.as_tensor(values, device=score.device)
+    if values.shape != score.shape:
+        raise InputError(
+            f"{name} must have the shape of score, {tuple(score.shape)}; got {tuple(values.shape)}. "
+            "A network's column of scores becomes one with squeeze(1)."
+        )
+    mask = values.bool()
+    if values.dtype != torch.bool and not bool((values == mask).all()):
+        raise InputError(f"{name} must hold only 0 and 1, or booleans; got other values.")
+    return mask
 
 
 class CorrelationRegularized(GroupedLinearModel):
@@ -80,10 +115,12 @@ class CorrelationRegularized(GroupedLinearModel):
         self.alpha = alpha
         self.max_iter = max_iter
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None) -> CorrelationRegularized:
         """Fit to rows, labels and groups; weights multiply the loss of their rows."""
-        if not self.weight >= 0:
-            raise InputError(f"weight must be 0 or more; got {self.weight!r}.")
+        check_not_negative("weight", self.weight)
+        check_not_negative("alpha", self.alpha)
+        check_whole("max_iter", self.max_iter)
         rows = self._check_grouped_rows(X, y, sensitive_features, sample_weight)
         inputs, positive, member = map(torch.from_numpy, (rows.X, rows.positive, rows.in_first))
         share = torch.from_numpy(rows.weight / rows.weight.sum())

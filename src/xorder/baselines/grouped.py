@@ -7,11 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
-from xorder._table import BoolArray, FloatArray
-from xorder._validation import check_groups, check_tables, check_two_tables
+from xorder._table import BoolArray, FloatArray, ScoreTable
+from xorder._validation import check_both_classes, check_groups
 from xorder.exceptions import InputError
 from xorder.metrics import prf_difference, xauc_difference
 from xorder.models.linear import LinearModel
+from xorder.models.parameters import check_word
 
 GAP_OF = {"xauc": xauc_difference, "prf": prf_difference}
 
@@ -31,18 +32,26 @@ class GroupedLinearModel(LinearModel):
     metric: str
 
     def _check_grouped_rows(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> GroupedRows:
-        if not isinstance(self.metric, str) or self.metric not in GAP_OF:
-            raise InputError(f"metric must be one of {', '.join(GAP_OF)}; got {self.metric!r}.")
-        everything = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-        X, positive, weight = self._check_rows(X, y, sample_weight)
-        masks = dict(check_groups(sensitive_features, len(everything)))
-        kept = {group: mask[everything > 0] for group, mask in masks.items()}
-        groups = np.empty(len(X), dtype=object)
-        for group, mask in kept.items():
-            groups[mask] = [group] * int(mask.sum())
-        (first, _), (second, _) = check_two_tables(check_tables(positive, np.zeros(len(X)), groups, weight))
+        """Check rows and groups, note the two groups, and return the rows that have any weight."""
+        check_word("metric", self.metric, GAP_OF)
+        X, positive, weight = self._check_all_rows(X, y, sample_weight)
+        given = _length(sensitive_features)
+        if given is not None and given != len(X):
+            raise InputError(f"sensitive_features must have one value a row; got {given:,} for {len(X):,} rows.")
+        kept = weight > 0
+        masks = {group: mask for group, mask in check_groups(sensitive_features, len(X)) if mask[kept].any()}
+        if len(masks) != 2:
+            raise InputError(
+                f"sensitive_features must name exactly two groups to train with; got {len(masks)}: "
+                f"{', '.join(map(repr, list(masks)[:10]))}. Leave out the rows of others, or join groups."
+            )
+        for group, mask in masks.items():
+            check_both_classes(
+                ScoreTable.from_arrays(positive[mask], np.zeros(mask.sum()), weight[mask]), f"group {group!r}"
+            )
+        first, second = masks
         self.groups_ = (first, second)
-        return GroupedRows(X, positive, weight, kept[first])
+        return GroupedRows(X[kept], positive[kept], weight[kept], masks[first][kept])
 
     def _set_training_figures(self, rows: GroupedRows) -> None:
         """Set ``auc_`` and ``disparity_`` (first group minus second) on the training rows, by counting pairs."""
@@ -51,3 +60,11 @@ class GroupedLinearModel(LinearModel):
         self.disparity_ = -GAP_OF[self.metric](
             rows.positive, score, sensitive_features=rows.in_first, sample_weight=rows.weight
         )
+
+
+def _length(values: Any) -> int | None:
+    """Rows of an array, a frame or a list; None for what is none of these and will be told so."""
+    if isinstance(values, list | tuple):
+        return len(values)
+    shape = getattr(values, "shape", ())
+    return int(shape[0]) if shape else None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+import warnings
+from bisect import bisect_left, bisect_right
+from collections.abc import Hashable
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
@@ -10,19 +13,24 @@ from scipy.special import expit
 
 from xorder._adjuster import ScoreAdjuster
 from xorder._table import FloatArray, ScoreTable
-from xorder._validation import DISADVANTAGED
-from xorder.exceptions import InputError
+from xorder._validation import DISADVANTAGED, check_tables
+from xorder.exceptions import XorderWarning
+from xorder.models.parameters import check_finite, check_word
 from xorder.ordering import DISPARITIES, Disparity, auc_as_pairs
 
 # The paper's ranges, at a resolution of our choosing.
 ALPHAS = np.linspace(0.0, 10.0, 1001)
 BETAS = np.linspace(-3.0, -1.0, 41)
 
+# Gaps that differ by less may be equal but for the order in which weights were added up.
+_ROUNDING = 1e-12
+
 
 class PostLogit(ScoreAdjuster):
     """Put one group's scores x through ``1 / (1 + exp(-(alpha x + beta)))`` so that the gap on the sample is smallest.
 
-    It looks at the gap alone, not at the AUC. Among parameters of equal gap the first is taken.
+    It looks at the gap alone, not at the AUC. Among parameters of equal gap the first is taken. Scores are to be
+    between 0 and 1, as what comes out is; with others it warns.
 
     Parameters
     ----------
@@ -50,55 +58,101 @@ class PostLogit(ScoreAdjuster):
 
     def fit(self, y_score: Any, y_true: Any, *, sensitive_features: Any, sample_weight: Any = None) -> PostLogit:
         """Learn the parameters from scores, labels and groups."""
-        if not isinstance(self.metric, str) or self.metric not in DISPARITIES:
-            raise InputError(f"metric must be one of {', '.join(DISPARITIES)}; got {self.metric!r}.")
-        reference, moved = self._set_roles(y_score, y_true, sensitive_features, sample_weight)
-        disparity = DISPARITIES[self.metric](reference, moved)
-        grid = [(alpha, beta) for beta in self._betas() for alpha in ALPHAS]
-        gaps = [disparity.value(pairs) for pairs in _pairs_for_each(reference, moved, grid)]
-        best = int(np.argmin(np.abs(gaps)))
-        self.alpha_, self.beta_ = (float(value) for value in grid[best])
+        check_word("metric", self.metric, DISPARITIES)
+        betas = self._betas()
+        tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
+        reference, moved = self._set_roles(tables)
+        if not all(0 <= table.score[-1] <= table.score[0] <= 1 for table in (reference, moved)):
+            warnings.warn(
+                "post-logit moves one group's scores into the range from 0 to 1 and leaves the other's; here scores "
+                "lie outside that range. Pass probabilities, such as the second column of predict_proba.",
+                XorderWarning,
+                stacklevel=2,
+            )
+        sample = _Sample(reference, moved, DISPARITIES[self.metric](reference, moved))
+        found = [(sample.best_alpha(beta), beta) for beta in betas]
+        gaps = [sample.value(*parameters) for parameters in found]
+        best = _first_smallest(gaps)
+        self.alpha_, self.beta_ = found[best]
         self.disparity_ = gaps[best]
-        self.auc_ = self._auc(auc_as_pairs(reference, moved), reference, moved)
+        self.auc_ = _Sample(reference, moved, auc_as_pairs(reference, moved)).value(self.alpha_, self.beta_)
         return self
 
-    def _move(self, score: FloatArray) -> FloatArray:
-        return np.asarray(expit(self.alpha_ * score + self.beta_))
+    def _move(self, score: FloatArray, group: Hashable) -> FloatArray:
+        return _logistic(score, self.alpha_, self.beta_)
 
-    def _betas(self) -> FloatArray:
-        if isinstance(self.beta, str):
-            if self.beta != "search":
-                raise InputError(f"beta must be a number or 'search'; got {self.beta!r}.")
-            return BETAS
-        return np.array([float(self.beta)])
+    def _betas(self) -> list[float]:
+        if isinstance(self.beta, str) and self.beta == "search":
+            return [float(beta) for beta in BETAS]
+        return [check_finite("beta", self.beta, otherwise="'search'")]
 
-    def _auc(self, utility: Disparity, reference: ScoreTable, moved: ScoreTable) -> float:
-        # With alpha 0 all of the group share one score, and its own pairs tie as well.
-        (pairs,) = _pairs_for_each(reference, moved, [(self.alpha_, self.beta_)])
-        value = utility.value(pairs)
-        if self.alpha_ == 0:
-            lost = float(moved.concordant.sum()) - 0.5 * moved.n1 * moved.n0
-            value -= lost * float(utility.matrix[0, 1])
+
+def _logistic(score: FloatArray, alpha: float, beta: float) -> FloatArray:
+    return np.asarray(expit(alpha * score + beta))
+
+
+def _first_smallest(gaps: list[float]) -> int:
+    size = np.abs(gaps)
+    return int(np.argmax(size <= size.min() + _ROUNDING))
+
+
+class _Sample:
+    """Two groups, and a metric of both with the scores of one put through the function."""
+
+    def __init__(self, reference: ScoreTable, moved: ScoreTable, metric: Disparity) -> None:
+        self.moved = moved
+        self.metric = metric
+        self.rising = reference.score[::-1]
+        self.masses = [np.append(np.cumsum(mass), 0.0) for mass in (reference.positive, reference.negative)]
+
+    def value(self, alpha: float, beta: float) -> float:
+        """Return the metric, with a tie, of whichever groups, counted one half."""
+        value, adjusted = self.value_without_ties(alpha, beta), _logistic(self.moved.score, alpha, beta)
+        if self.metric.own[1] and (adjusted[1:] == adjusted[:-1]).any():
+            # All of the group tie with alpha 0, and some where the function is flat to the last digit.
+            tied = ScoreTable._from_masses(adjusted, self.moved.positive, self.moved.negative)
+            value += self.metric.own[1] * float(tied.concordant.sum() - self.moved.concordant.sum())
         return value
 
+    def value_without_ties(self, alpha: float, beta: float) -> float:
+        """Return the metric, had the function not made any two scores of the group equal.
 
-def _pairs_for_each(
-    reference: ScoreTable, moved: ScoreTable, grid: Iterable[tuple[float, float]]
-) -> Iterable[FloatArray]:
-    """Mass of pairs with the reference's member above, by class, for each alpha and beta.
-
-    The order within both groups stays, so nothing is sorted again: each moved score is looked up among the reference's.
-    """
-    rising = reference.score[::-1]
-    masses = [np.append(np.cumsum(mass), 0.0) for mass in (reference.positive, reference.negative)]
-    for alpha, beta in grid:
-        adjusted = expit(alpha * moved.score + beta)
+        Nothing is sorted again: each adjusted score is looked up among the reference's.
+        """
+        adjusted, size = _logistic(self.moved.score, alpha, beta), self.rising.size
         # Scores of the reference strictly above, and at or above, each adjusted score.
-        over = len(reference) - np.searchsorted(rising, adjusted, side="right")
-        past = len(reference) - np.searchsorted(rising, adjusted, side="left")
-        yield np.array(
-            [
-                [float(other @ (0.5 * (mass[over - 1] + mass[past - 1]))) for other in (moved.positive, moved.negative)]
-                for mass in masses
-            ]
-        )
+        over = size - np.searchsorted(self.rising, adjusted, side="right")
+        past = size - np.searchsorted(self.rising, adjusted, side="left")
+        above = [0.5 * (mass[over - 1] + mass[past - 1]) for mass in self.masses]
+        own = (self.moved.positive, self.moved.negative)
+        return self.metric.value(np.array([[float(mass @ other) for other in own] for mass in above]))
+
+    def best_alpha(self, beta: float) -> float:
+        """Return the first alpha whose gap is the smallest.
+
+        A larger alpha lifts every score above 0, so the gap, reference minus moved, falls as alpha rises but for what
+        ties within the group change. Bisection leaves those that may be smallest, often two or three, to be measured.
+        """
+        gap = cache(lambda place: self.value(float(ALPHAS[place]), beta))
+        falling = cache(lambda place: -self.value_without_ties(float(ALPHAS[place]), beta))
+        # With alpha 0 all of the group tie; it is measured whatever comes.
+        places = range(1, ALPHAS.size)
+        if self.moved.score[-1] >= 0:
+            past = bisect_right(places, 0.0, key=falling)
+            near = places[max(past - 1, 0) : past + 1]
+            reach = min(abs(gap(place)) for place in (0, *near)) + self._change_by_ties(beta) + _ROUNDING
+            places = places[bisect_left(places, -reach, key=falling) : bisect_right(places, reach, key=falling)]
+        return float(ALPHAS[[0, *places][_first_smallest([gap(place) for place in (0, *places)])]])
+
+    def _change_by_ties(self, beta: float) -> float:
+        """Bound what ties within the group change, for any alpha but 0: pairs so close that rounding can join them."""
+        score, positive, negative = self.moved.score, self.moved.positive, self.moved.negative
+        # The logarithm of the function rises by at least 1 / (1 + exp(z)) a step of z, and is right to some epsilons
+        # as long as exp(-z) is finite.
+        highest = ALPHAS[-1] * score[0]
+        with np.errstate(over="ignore"):
+            digits = 1 + np.exp(highest + abs(beta)) + highest + abs(beta)
+        apart = score[:-1] - score[1:] > 10 * np.finfo(float).eps * digits / ALPHAS[1]
+        starts = np.flatnonzero(np.append(True, apart))
+        pairs = np.add.reduceat(positive, starts) @ np.add.reduceat(negative, starts) - positive @ negative
+        return abs(self.metric.own[1]) * 0.5 * float(pairs)

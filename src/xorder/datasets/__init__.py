@@ -26,7 +26,7 @@ __getattr__ = lazy_names(
         "Split": "problem",
         "build_eicu": "eicu",
         "build_mimic3": "mimic3",
-        "impute_mean": "mimic3",
+        "impute_mean": "imputing",
         "load_adult": "adult",
         "load_compas": "compas",
         "load_eicu": "eicu",

@@ -21,7 +21,8 @@ def load_adult(*, data_home: DataHome = None, sensitive_inputs: bool = True, spl
 
     Parameters
     ----------
-    data_home : folder with the raw file; by default the one ``XORDER_DATA`` names, a per-user cache, or a download
+    data_home : folder to look in for the raw file, before the one ``XORDER_DATA`` names and a per-user cache; if it is
+        in none of them, it is downloaded into this folder, or else into the cache
     sensitive_inputs : False drops ``race-sex``, 1 for white men, which states the race of every man; 97 inputs are left
     splits : None; ``"stored"`` for the paper's ten; or how many random 70/30 splits to draw
     """
@@ -79,8 +80,6 @@ ADULT = OpenSet(
     source="UCI Machine Learning Repository, Adult, adult.data (1996)",
     licence="CC BY 4.0",
     warnings=(
-        "race-sex, 1 for white men, is among the inputs, though the paper speaks of non-sensitive inputs only: for a "
-        "man it states the race. sensitive_inputs=False drops it.",
         "The label is a threshold of 50,000 dollars in 1994, passed by one in four people, and by one in six of those "
         "who are not White; findings depend on where it lies.",
         "The survey weight fnlwgt is left out, so shares are those of the sample and not of the population.",
@@ -101,5 +100,10 @@ ADULT = OpenSet(
         member="adult.data",
     ),
     prepare=prepare_adult,
-    revealing=("race-sex",),
+    revealing={
+        "race-sex": (
+            "race-sex, 1 for white men, is among the inputs, though the paper speaks of non-sensitive inputs only: for "
+            "a man it states the race. sensitive_inputs=False drops it."
+        )
+    },
 )

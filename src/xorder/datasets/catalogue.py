@@ -11,7 +11,7 @@ from xorder.datasets.compas import COMPAS
 from xorder.datasets.framingham import FRAMINGHAM
 from xorder.datasets.german import GERMAN
 from xorder.datasets.open_set import OpenSet
-from xorder.datasets.origin import DataHome, cache_folder, data_folders, fetch_raw
+from xorder.datasets.origin import DataHome, fetch_raw, find_raw, saving_folder
 from xorder.exceptions import InputError
 
 OPEN_SETS: dict[str, OpenSet] = {one.name: one for one in (COMPAS, ADULT, FRAMINGHAM, GERMAN)}
@@ -64,7 +64,6 @@ def available(*, data_home: DataHome = None) -> list[Entry]:
 def describe(name: str, *, data_home: DataHome = None) -> Entry:
     """Describe one open set."""
     one = _named(name)
-    folders = data_folders(data_home)
     return Entry(
         name=one.name,
         rows=one.rows,
@@ -72,10 +71,10 @@ def describe(name: str, *, data_home: DataHome = None) -> Entry:
         description=one.description,
         source=one.source,
         licence=one.licence,
-        warnings=one.warnings,
+        warnings=one.warnings_without(),
         urls=one.file.urls,
-        path=next(filter(None, map(one.file.find, folders)), None),
-        save_as=one.file.save_as(folders[0] if data_home is not None else cache_folder()),
+        path=find_raw(one.file, data_home),
+        save_as=one.file.save_as(saving_folder(data_home)),
     )
 
 

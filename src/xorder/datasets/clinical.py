@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from xorder._duckdb import duckdb_connection
-from xorder._optional import import_optional
 from xorder.datasets.clinical_errors import COPY_AGAIN, first_line, plain_errors
 from xorder.exceptions import InputError
 
@@ -86,14 +85,8 @@ def find_tables(
 @contextmanager
 def open_database(*, purpose: str, memory: str, spill: str | os.PathLike[str] | None) -> Iterator[Any]:
     """Yield a DuckDB connection in memory that spills into a folder of its own below ``spill``, removed at the end."""
-    duckdb = import_optional("duckdb", extra="data", purpose=purpose)
     if spill is not None and not Path(spill).is_dir():
         raise InputError(f"spill must be a folder to keep intermediate results in; {spill} is none. Create it first.")
-    try:
-        check = duckdb.connect(config={"memory_limit": memory})
-    except duckdb.Error as error:
-        raise InputError(f"memory must be an amount such as '2GB'; got {memory!r}.") from error
-    check.close()
     with duckdb_connection(extra="data", purpose=purpose, memory=memory, spill=spill) as database:
         # Keeping the order of rows would make DuckDB hold back much of a large file.
         database.execute("SET preserve_insertion_order = false")
@@ -122,6 +115,18 @@ def run(
     if trouble:
         raise trouble[0]
     return rows
+
+
+def check_key(database: Any, table: SourceTable, key: str) -> None:
+    """Raise unless the table, which was read under its own name, has one row for each ``key``, and none without.
+
+    A row that is there twice would count twice, or take its patient out of the cohort without a word.
+    """
+    sql = f"SELECT {key}, count(*) FROM {table.name} GROUP BY 1 HAVING count(*) > 1 OR {key} IS NULL ORDER BY 1 LIMIT 1"
+    if found := run(database, sql, step=f"reading {table.path.name}"):
+        value, count = found[0]
+        what = f"{count:,} row{'s' * (count > 1)} with {key} {'empty' if value is None else value}"
+        raise InputError(f"{table.path} must have one row for each {key}, but has {what}. Copy the file again.")
 
 
 def _gzipped(path: Path) -> bool:

@@ -6,7 +6,8 @@ import http.client
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -54,17 +55,30 @@ def download(
 
     The file keeps the name it has at its address. It is written under a temporary name of its own, checked by
     ``verify(path, url)``, which raises :class:`InputError`, and moved into place in one step: two processes may
-    fetch it at once, and a failure leaves nothing behind. Proxies are taken from the environment.
+    fetch it at once, and a failure leaves nothing behind, no new folder either. Proxies are taken from the environment.
     """
-    patience = patience or Patience()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot create the folder {folder}: {error.strerror or error}.") from error
+    with _no_empty_folder(folder):
+        return _first_good(urls, folder, verify, patience or Patience(), progress)
+
+
+def file_name(url: str) -> str:
+    """Name of the file at an address.
+
+    >>> file_name("https://example.org/data/adult.data?raw=1")
+    'adult.data'
+    """
+    return unquote(urlsplit(url).path).rpartition("/")[2]
+
+
+def _first_good(
+    urls: Sequence[str], folder: Path, verify: Callable[[Path, str], object], patience: Patience, progress: Progress
+) -> Path:
     reasons = []
     for url in urls:
         target = folder / file_name(url)
         for attempt in range(1, patience.attempts + 1):
+            # For each attempt anew: another process that failed may have removed it.
+            _create(folder)
             try:
                 with atomic_path(target) as temporary:
                     _stream(url, temporary, patience, progress)
@@ -79,13 +93,24 @@ def download(
     raise DownloadError("; ".join(reasons))
 
 
-def file_name(url: str) -> str:
-    """Name of the file at an address.
+@contextmanager
+def _no_empty_folder(folder: Path) -> Iterator[None]:
+    """If the block fails, remove the folder, and those above it, unless they were there before or hold anything."""
+    new = [each for each in (folder, *folder.parents) if not each.exists()]
+    try:
+        yield
+    except BaseException:
+        for each in new:
+            with suppress(OSError):
+                each.rmdir()
+        raise
 
-    >>> file_name("https://example.org/data/adult.data?raw=1")
-    'adult.data'
-    """
-    return unquote(urlsplit(url).path).rpartition("/")[2]
+
+def _create(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot create the folder {folder}: {error.strerror or error}.") from error
 
 
 def _check(verify: Callable[[Path, str], object], path: Path, url: str) -> None:

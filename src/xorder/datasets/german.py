@@ -61,7 +61,8 @@ def load_german(*, data_home: DataHome = None, sensitive_inputs: bool = True, sp
 
     Parameters
     ----------
-    data_home : folder with the raw file; by default the one ``XORDER_DATA`` names, a per-user cache, or a download
+    data_home : folder to look in for the raw file, before the one ``XORDER_DATA`` names and a per-user cache; if it is
+        in none of them, it is downloaded into this folder, or else into the cache
     sensitive_inputs : no input is made from the age, so False leaves all 57; ``sex`` is not the group here and stays
     splits : None; ``"stored"`` for the paper's ten; or how many random 70/30 splits to draw
     """

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -32,11 +32,12 @@ class OpenSet:
 
     Attributes
     ----------
-    name, description, source, licence, warnings : as in :class:`Problem`
+    name, description, source, licence : as in :class:`Problem`
+    warnings : what to know about it, whichever inputs are used
     rows, inputs : how many the problem has
     file : the raw file
     prepare : from the raw table to inputs, labels and groups
-    revealing : inputs that state the group, wholly or in part
+    revealing : inputs that state the group, wholly or in part, with the warning that each is there
     """
 
     name: str
@@ -48,7 +49,12 @@ class OpenSet:
     inputs: int
     file: RawFile
     prepare: Callable[[RawTable], Parts]
-    revealing: tuple[str, ...] = ()
+    revealing: Mapping[str, str] = field(default_factory=dict)
+
+    def warnings_without(self, hidden: Collection[str] = ()) -> tuple[str, ...]:
+        """What to know about the set when the ``hidden`` inputs are left out."""
+        present = (warning for column, warning in self.revealing.items() if column not in hidden)
+        return (*present, *self.warnings)
 
 
 def load_open_set(
@@ -63,7 +69,7 @@ def load_open_set(
     pandas = import_optional("pandas", extra="data", purpose="loading a data set")
     check_splits(splits)
     parts = open_set.prepare(load_raw(open_set.file, data_home, patience=patience))
-    hidden = () if sensitive_inputs else open_set.revealing
+    hidden = () if sensitive_inputs else tuple(open_set.revealing)
     inputs = {name: values for name, values in parts.inputs.items() if name not in hidden}
     return Problem(
         name=open_set.name,
@@ -73,6 +79,6 @@ def load_open_set(
         description=open_set.description,
         source=open_set.source,
         licence=open_set.licence,
-        warnings=open_set.warnings,
-        splits=make_splits(splits, len(parts.y), name=open_set.name, data_home=data_home),
+        warnings=open_set.warnings_without(hidden),
+        splits=make_splits(splits, len(parts.y), name=open_set.name),
     )

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from xorder.datasets.byte_bar import byte_bar
 from xorder.datasets.content import Layout, RawTable, read_table
 from xorder.datasets.download import DownloadError, Patience, download, file_name
-from xorder.exceptions import InputError
+from xorder.exceptions import InputError, XorderWarning
 
 DataHome = str | os.PathLike[str] | None
 
@@ -69,45 +71,57 @@ def cache_folder(platform: str = sys.platform, environ: Mapping[str, str] = os.e
     return usual.get(platform, home / ".cache" / "xorder")
 
 
-def data_folders(data_home: DataHome = None) -> tuple[Path, ...]:
-    """Folders to look in: ``data_home`` alone if given, else that of ``XORDER_DATA`` and the cache."""
+def data_folders(data_home: DataHome = None) -> Iterator[Path]:
+    """Yield the folders to look in: ``data_home`` if given, then that of ``XORDER_DATA``, then the cache.
+
+    A ``data_home`` that is no folder is an error. ``XORDER_DATA`` may be set for other work: that it names no folder is
+    a warning, when its turn comes.
+    """
     if data_home is not None:
-        return (_existing(data_home, "data_home"),)
-    named = os.environ.get("XORDER_DATA")
-    return (*((_existing(named, "XORDER_DATA"),) if named else ()), cache_folder())
+        yield _existing(data_home)
+    if named := os.environ.get("XORDER_DATA"):
+        folder = Path(named).expanduser()
+        if folder.is_dir():
+            yield folder
+        else:
+            message = f"XORDER_DATA names {folder}, which is not a folder, so nothing is looked for there; correct it."
+            warnings.warn(message, XorderWarning, stacklevel=2)
+    cache = None
+    # Without any folder for a cache nothing is in it; that matters only to a download.
+    with suppress(InputError):
+        cache = cache_folder()
+    if cache is not None:
+        yield cache
 
 
 def find_raw(raw: RawFile, data_home: DataHome = None) -> Path | None:
-    """Return the file if it is in one of the folders to look in."""
+    """Return the file if it is in one of the folders to look in, the first that has it."""
     return next(filter(None, map(raw.find, data_folders(data_home))), None)
 
 
+def saving_folder(data_home: DataHome = None) -> Path:
+    """Where a download goes: ``data_home`` if given, else the cache."""
+    return cache_folder() if data_home is None else Path(data_home).expanduser()
+
+
 def load_raw(raw: RawFile, data_home: DataHome = None, *, patience: Patience | None = None) -> RawTable:
-    """Read the raw table, after downloading it into the cache if it is nowhere and no ``data_home`` was given."""
+    """Read the raw table; if it is nowhere, after downloading it into ``data_home``, or else into the cache."""
     path = find_raw(raw, data_home)
-    if path is None and data_home is not None:
-        home = Path(data_home).expanduser()
-        raise InputError(
-            f"{raw.names[0]} is not in {home}. Save {raw.urls[0]} as {raw.save_as(home)}, run "
-            f"'xorder data fetch {raw.folder} --data-home {home}', or leave data_home out to have it downloaded."
-        )
-    return raw.read(path or _download(raw, cache_folder(), patience, progress=True))
+    return raw.read(path or _download(raw, saving_folder(data_home), patience, progress=True))
 
 
 def fetch_raw(
     raw: RawFile, data_home: DataHome = None, *, progress: bool = True, patience: Patience | None = None
 ) -> Path:
-    """Return a verified file: the one that is there, or one downloaded into ``data_home`` or the cache."""
-    if data_home is not None:
-        home = Path(data_home).expanduser()
-        path = raw.find(home)
-    else:
-        home = cache_folder()
-        path = find_raw(raw)
+    """Return a verified file: the one that is there, or one downloaded into ``data_home`` or the cache.
+
+    If ``data_home`` is given, the file shall be there: a copy elsewhere does not count, and the folder is created.
+    """
+    path = find_raw(raw) if data_home is None else raw.find(Path(data_home).expanduser())
     if path is not None:
         raw.read(path)
         return path
-    return _download(raw, home, patience, progress=progress)
+    return _download(raw, saving_folder(data_home), patience, progress=progress)
 
 
 def _download(raw: RawFile, home: Path, patience: Patience | None, *, progress: bool) -> Path:
@@ -121,8 +135,8 @@ def _download(raw: RawFile, home: Path, patience: Patience | None, *, progress: 
         ) from error
 
 
-def _existing(folder: str | os.PathLike[str], said_by: str) -> Path:
-    path = Path(folder).expanduser()
+def _existing(data_home: str | os.PathLike[str]) -> Path:
+    path = Path(data_home).expanduser()
     if not path.is_dir():
-        raise InputError(f"{said_by} names {path}, which is not a folder; correct it, or leave it out.")
+        raise InputError(f"data_home names {path}, which is not a folder; correct it, or leave it out.")
     return path

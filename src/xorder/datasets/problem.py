@@ -33,6 +33,8 @@ class Problem:
     licence : under what terms
     warnings : what to know before drawing conclusions from it
     splits : training and test parts, if any were asked for
+
+    ``y`` and ``sensitive_features`` cannot be written to; ``X`` can, as any frame.
     """
 
     name: str
@@ -44,6 +46,13 @@ class Problem:
     licence: str
     warnings: tuple[str, ...] = ()
     splits: tuple[Split, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("y", "sensitive_features"):
+            # A view, so that the array of whoever made the problem stays as it is.
+            fixed = getattr(self, name).view()
+            fixed.setflags(write=False)
+            object.__setattr__(self, name, fixed)
 
     def __repr__(self) -> str:
         groups, counts = np.unique(self.sensitive_features.astype(str), return_counts=True)

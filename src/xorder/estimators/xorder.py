@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from xorder._adjuster import ScoreAdjuster
-from xorder._table import FloatArray, ScoreTable
-from xorder._validation import DISADVANTAGED
+from xorder._table import FloatArray
+from xorder._validation import DISADVANTAGED, Tables, check_both_classes, check_tables, name_missing
+from xorder.estimators import interleaved
+from xorder.estimators.evidence import shrink, trust_in_gaps
+from xorder.estimators.interleaved import interleave
+from xorder.estimators.multiplied import multiply_odds
+from xorder.estimators.record import SUMMARY, plain
+from xorder.estimators.repair import Repair, Wanted
+from xorder.estimators.settle import MISSING_GROUPS, SMALL_GROUPS, Settled, settle_groups
 from xorder.estimators.words import repair_text
-from xorder.exceptions import InputError, MapFileError, XorderWarning
-from xorder.ordering import DISPARITIES, SOLVERS, as_scored, order, order_within
-from xorder.transfer import ScoreMap, middle_ranks, read_maps, realises, spaced_map, write_maps
+from xorder.exceptions import InputError, XorderWarning
+from xorder.ordering import CALIBRATIONS, DISPARITIES, SOLVERS
+from xorder.transfer import ScoreMap, middle_ranks, write_maps
 
-TRANSFERS = ("interpolate", "rank")
+TRANSFERS = (*interleaved.TRANSFERS, *CALIBRATIONS)
 
 
 class XOrder(ScoreAdjuster):
-    """Adjust one group's scores so that two groups are ranked on equal terms, keeping the AUC high.
+    """Adjust scores so that groups are ranked on equal terms, keeping the AUC high.
 
-    The scores of one group, the reference, stay as they are. Those of the other go through a strictly
+    The scores of one group, the reference, stay as they are. Those of each other group go through a strictly
     increasing map, so the order within each group never changes.
 
     Parameters
@@ -34,21 +41,40 @@ class XOrder(ScoreAdjuster):
     tradeoff : float, optional
         Points of AUC worth giving for one point of the gap (the paper's lambda). Instead of ``max_disparity``.
     max_disparity : float
-        Largest gap wanted on the training sample, met at the smallest cost in AUC that the solver finds.
+        Largest gap wanted on the training sample, between any two groups, met at the smallest cost in AUC that the
+        solver finds.
     solver : {"frontier", "dp", "greedy", "insertion"}
-        How the groups are interleaved; see :func:`xorder.order`.
-    transfer : {"interpolate", "rank"}
-        How new scores are adjusted: by straight lines between the training scores, or, as the original code
-        does and only for comparison with it, by their rank in the batch given to :meth:`transform`. With
-        ``"rank"`` the result for one person depends on who else is in the batch.
+        How two groups are interleaved; see :func:`xorder.order`.
+    transfer : {"interpolate", "logistic", "blocks", "bent", "rank"}
+        ``"interpolate"`` carries the interleaving over to new scores by straight lines between the training scores.
+        ``"logistic"``, ``"blocks"`` and ``"bent"`` are smooth: each group's scores are calibrated, by a logistic fit,
+        by pooled blocks joined by lines, or by something between, and put on the reference's scale with the odds
+        multiplied by one number, chosen for the gap wanted. More than two groups always have one multiplier each (of
+        blocks, if ``"interpolate"``).
+        ``"rank"`` is what the original code does, for comparison only: by rank in the batch given to
+        :meth:`transform`, so that the result for one person depends on who else is in it.
     adjust : group label or "disadvantaged"
         The group whose scores move. By default the one on the losing side of the gap in the training sample:
         for xAUC the group whose positives less often outrank the other's negatives, for PRF the one of lower
         PRF, for parity the one less often ranked above the other. If there is no gap at all, the last group in
-        sorted order.
+        sorted order. For two groups only.
+    reference : group label, optional
+        The group whose scores stay. By default, of two groups the one that ``adjust`` does not move; of more, the
+        largest.
     bounds : (low, high), optional
         Scores stay between these, e.g. ``(0, 100)`` for percentages. Scores that all lie in [0, 1] stay there anyway;
         others may leave the range they had by as much as it takes to stand above or below the reference's.
+
+    do_no_harm : bool
+        Keep only the share of each correction that the evidence for its gap carries, 1 - (1.5 / z)^2 for a gap of z
+        standard errors and nothing below 1.5, so that noise is not repaired. The method of the paper has no such care.
+    min_group_size : float
+        Groups of fewer rows, or less weight, are small; so are those without positives or without negatives.
+    small_groups : {"error", "leave", "merge"}
+        What to do with small groups: refuse, leave their scores alone, or do that and count them with the reference.
+    missing_group : {"error", "leave", "group"}
+        What to do with people whose group is missing (None, NaN): refuse, leave their scores alone, or take them as a
+        group of their own, ``"missing"``.
 
     Where many people of both groups share the same few scores, no ordering may be as fair as those ties. With the
     frontier solver the scores are then left alone, with a warning.
@@ -56,11 +82,17 @@ class XOrder(ScoreAdjuster):
     Attributes
     ----------
     maps_ : dict, group -> ScoreMap
-    reference_, moved_ : labels of the two groups
-    ordering_ : Ordering of the training scores, reference first
-    auc_before_, disparity_before_ : of the training sample as it was; disparities are reference minus moved
+    reference_, moved_ : labels of the two groups; of more than two, ``moved_`` is the tuple of all that move
+    pair_ : the two groups that the disparities are about, first minus second: the reference and the moved one, or, of
+        more than two, those of the widest gap before
+    auc_before_, disparity_before_ : of the training sample as it was
     auc_, disparity_ : of the training sample after adjustment
-    bound_, gap_ : what no ordering's objective exceeds, and how far below it this one is at most, in AUC
+    worst_gap_ : largest absolute gap left between any two groups
+    trust_ : dict, group -> share of its correction that was kept
+    left_, merged_ : small or missing groups whose scores were left alone, and those counted with the reference
+    ordering_ : Ordering of the training scores of two groups, reference first, where there is one
+    bound_, gap_ : what no ordering's objective exceeds, and how far below it this one is at most, in AUC; ``nan`` where
+        no bound is known
 
     Examples
     --------
@@ -84,7 +116,12 @@ class XOrder(ScoreAdjuster):
         solver: str = "frontier",
         transfer: str = "interpolate",
         adjust: Hashable = DISADVANTAGED,
+        reference: Hashable | None = None,
         bounds: tuple[float, float] | None = None,
+        do_no_harm: bool = False,
+        min_group_size: float = 0,
+        small_groups: str = "error",
+        missing_group: str = "error",
     ) -> None:
         self.metric = metric
         self.tradeoff = tradeoff
@@ -92,41 +129,73 @@ class XOrder(ScoreAdjuster):
         self.solver = solver
         self.transfer = transfer
         self.adjust = adjust
+        self.reference = reference
         self.bounds = bounds
+        self.do_no_harm = do_no_harm
+        self.min_group_size = min_group_size
+        self.small_groups = small_groups
+        self.missing_group = missing_group
 
     def fit(self, y_score: Any, y_true: Any, *, sensitive_features: Any, sample_weight: Any = None) -> XOrder:
         """Learn the adjustment from scores, labels and groups."""
         self._check_params()
         if self.transfer == "rank" and sample_weight is not None:
             raise InputError("transfer='rank' knows no weights: a batch to transform has none. Use 'interpolate'.")
-        reference, moved = self._set_roles(y_score, y_true, sensitive_features, sample_weight)
-        if self.tradeoff is not None:
-            found = order(reference, moved, metric=self.metric, tradeoff=self.tradeoff, solver=self.solver)
-        else:
-            found = order_within(
-                reference, moved, metric=self.metric, max_disparity=self.max_disparity, solver=self.solver
-            )
-        learnt = spaced_map(reference.score, moved.score, found.b_above, self._checked_bounds(reference, moved))
-        adjusted = learnt.adjusted[np.searchsorted(learnt.raw, moved.score[-1]) :][: len(moved)][::-1]
-        self.ordering_, self.bound_ = found, found.bound
-        self.auc_, self.disparity_ = found.auc, found.disparity
-        if not realises(reference.score, adjusted, found.b_above):
-            table = ScoreTable(adjusted, moved.positive, moved.negative)
-            self.auc_, self.disparity_ = as_scored(reference, table, self.metric)
-            self._warn_of_lost_room()
-        if self.transfer == "rank":
-            learnt = ScoreMap(middle_ranks(moved.score[::-1], moved.mass[::-1]), adjusted[::-1])
-        if self._worse_than_before():
-            learnt = ScoreMap.identity()
-            self.auc_, self.disparity_ = self.auc_before_, self.disparity_before_
-        elif self.tradeoff is None and 0 < self.max_disparity < abs(self.disparity_) - 1e-9:
-            _warn(
-                f"max_disparity {self.max_disparity:g} was not met on this sample by solver {self.solver!r}; the gap "
-                f"is {self.disparity_:+.4g}."
-            )
-        self.gap_ = max(self.bound_ - (self.auc_ - found.tradeoff * abs(self.disparity_)), 0.0)
-        self.maps_ = {self.reference_: ScoreMap.identity(), self.moved_: learnt}
+        groups = sensitive_features if self.missing_group == "error" else name_missing(sensitive_features)
+        settled = self._settle(check_tables(y_true, y_score, groups, sample_weight))
+        tables = settled.tables
+        found = self._learn(tables)
+        self.trust_ = dict.fromkeys(found.maps, 1.0)
+        if self.do_no_harm:
+            self.trust_ = trust_in_gaps(tables, found.reference, self.metric)
+            found = shrink(found, tables, self.trust_, self.metric)
+        self.left_, self.merged_ = settled.left, settled.merged
+        for note in (*settled.notes(), *found.notes):
+            warnings.warn(note, XorderWarning, stacklevel=2)
+        self.reference_, self.pair_ = found.reference, found.pair
+        moved = tuple(found.maps)
+        self.moved_ = moved[0] if len(moved) == 1 else moved
+        self.auc_before_, self.disparity_before_ = found.before.auc, found.before.gap(found.pair)
+        self.auc_, self.disparity_ = found.after.auc, found.after.gap(found.pair)
+        self.worst_gap_ = found.after.worst
+        self.bound_, self.gap_ = found.bound, found.gap
+        if found.ordering is not None:
+            self.ordering_ = found.ordering
+        everyone = (*tables, *settled.left, *settled.merged)
+        self.maps_ = {group: found.maps.get(group, ScoreMap.identity()) for group in everyone}
         return self
+
+    def _settle(self, tables: Tables) -> Settled:
+        settled = settle_groups(
+            tables,
+            reference=self.reference,
+            min_group_size=self.min_group_size,
+            small_groups=self.small_groups,
+            missing_group=self.missing_group,
+        )
+        if len(settled.tables) < 2:
+            only = ", ".join(map(repr, settled.tables))
+            raise InputError(f"sensitive_features must name at least two groups to repair; got {only} alone.")
+        for group, table in settled.tables.items():
+            check_both_classes(table, f"group {group!r}")
+        if self.reference is not None and self.reference not in settled.tables:
+            raise InputError(f"reference must name one of the groups {list(settled.tables)!r}; got {self.reference!r}.")
+        return settled
+
+    def _learn(self, tables: Tables) -> Repair:
+        adjust = self.adjust
+        if self.reference is not None and len(tables) == 2:
+            adjust = next(group for group in tables if group != self.reference)
+        wanted = Wanted(self.metric, self.tradeoff, self.max_disparity, adjust, self.bounds)
+        if len(tables) == 2 and self.transfer in interleaved.TRANSFERS:
+            return interleave(tables, wanted, solver=self.solver, transfer=self.transfer)
+        if self.solver != "frontier" or self.transfer == "rank":
+            raise InputError(
+                f"solver={self.solver!r} and transfer={self.transfer!r} are for two groups; got {len(tables)}. "
+                "Leave both out."
+            )
+        calibration = "blocks" if self.transfer == "interpolate" else self.transfer
+        return multiply_odds(tables, wanted, calibration=calibration, reference=self.reference)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
         """Write the fitted adjustment as JSON; :func:`xorder.load` reads it back."""
@@ -140,17 +209,24 @@ class XOrder(ScoreAdjuster):
     def summary(self) -> dict[str, Any]:
         """Return what the adjustment did on the training sample, ready for JSON."""
         check_is_fitted(self, "maps_")
-        return {name: getattr(self, attribute) for name, attribute in _SUMMARY.items()}
+        return {name: plain(getattr(self, attribute)) for name, attribute in SUMMARY.items()}
 
     def report(self) -> str:
         """Say in words what the adjustment did on the training sample."""
         check_is_fitted(self, "maps_")
-        return repair_text(self.summary(), self.tradeoff, moves=self.maps_[self.moved_].raw.size > 0)
+        moves = any(self.maps_[group].raw.size for group in self._moved_groups())
+        return repair_text(self.summary(), self.tradeoff, moves=moves)
 
     def _check_params(self) -> None:
-        for name, allowed in (("metric", DISPARITIES), ("solver", SOLVERS), ("transfer", TRANSFERS)):
+        for name, allowed in _CHOICES.items():
             if not isinstance(getattr(self, name), str) or getattr(self, name) not in allowed:
                 raise InputError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}.")
+        if self.transfer in CALIBRATIONS and self.solver != "frontier":
+            raise InputError(f"transfer={self.transfer!r} has no use for solver={self.solver!r}; leave the solver out.")
+        if self.transfer == "rank" and self.do_no_harm:
+            raise InputError("transfer='rank' cannot go part of the way, which do_no_harm needs; use another transfer.")
+        if not (isinstance(self.min_group_size, int | float | np.number) and self.min_group_size >= 0):
+            raise InputError(f"min_group_size must be a number of rows from 0 up; got {self.min_group_size!r}.")
         if self.tradeoff is not None and self.max_disparity != 0.0:
             raise InputError("give tradeoff or max_disparity, not both.")
         if self.tradeoff is not None and not isinstance(self.tradeoff, int | float | np.number):
@@ -158,100 +234,40 @@ class XOrder(ScoreAdjuster):
         if not (isinstance(self.max_disparity, int | float | np.number) and 0 <= self.max_disparity <= 1):
             raise InputError(f"max_disparity must lie between 0 and 1; got {self.max_disparity!r}.")
 
-    def _move(self, score: FloatArray) -> FloatArray:
-        learnt = self.maps_[self.moved_]
+    def transform(self, y_score: Any, *, sensitive_features: Any) -> FloatArray:
+        """Adjust scores; those of the reference group, and of groups left alone, come back as they are."""
+        groups = sensitive_features if self.missing_group == "error" else name_missing(sensitive_features)
+        return super().transform(y_score, sensitive_features=groups)
+
+    def _moved_groups(self) -> tuple[Hashable, ...]:
+        return tuple(group for group in self.maps_ if group != self.reference_)
+
+    def _known_groups(self) -> tuple[Hashable, ...]:
+        return tuple(self.maps_)
+
+    def _move(self, score: FloatArray, group: Hashable) -> FloatArray:
+        learnt = self.maps_[group]
         if self.transfer == "rank" and learnt.raw.size:
             return learnt.apply(middle_ranks(score))
-        self._warn_of_other_scale(score)
+        self._warn_of_other_scale(score, group)
         return learnt.apply(score)
 
-    def _checked_bounds(self, *tables: ScoreTable) -> tuple[float, float] | None:
-        if self.bounds is None:
-            return None
-        try:
-            low, high = (float(end) for end in self.bounds)
-        except (TypeError, ValueError):
-            low, high = np.nan, np.nan
-        lowest, highest = (end(table.score[place] for table in tables) for end, place in ((min, -1), (max, 0)))
-        if not (np.isfinite([low, high]).all() and low <= lowest and highest <= high):
-            raise InputError(
-                f"bounds must be two numbers with all scores, {lowest:g} to {highest:g}, between; got {self.bounds!r}."
-            )
-        return low, high
-
-    def _warn_of_other_scale(self, score: FloatArray) -> None:
+    def _warn_of_other_scale(self, score: FloatArray, group: Hashable) -> None:
         """Say so where many scores lie outside those learnt from: most likely they are others, or scaled otherwise."""
-        knots = self.maps_[self.moved_].raw
+        knots = self.maps_[group].raw
         if knots.size and np.sum((score < knots[0]) | (score > knots[-1])) > max(20, 0.1 * score.size):
-            _warn(
-                f"more than a tenth of the scores of group {self.moved_!r} lie outside those seen in fit "
-                f"({knots[0]:g} to {knots[-1]:g}); is it the same score, on the same scale?"
-            )
-
-    def _worse_than_before(self) -> bool:
-        """Whether the scores as they are serve the purpose better than the ordering found; if so, say so.
-
-        That can be where people of different groups share scores: no ordering keeps such ties.
-        """
-        before, after = (
-            max(abs(gap) - self.max_disparity, 0.0) if self.tradeoff is None else self.tradeoff * abs(gap) - auc
-            for auc, gap in ((self.auc_before_, self.disparity_before_), (self.auc_, self.disparity_))
-        )
-        if self.solver != "frontier" or after <= before + 1e-12:
-            return False
-        _warn(
-            f"no ordering of the two groups was found that is fairer than the scores as they are (their gap is "
-            f"{self.disparity_before_:+.4g}, that of the best ordering {self.disparity_:+.4g}): people of both groups "
-            "share scores, and no ordering keeps such ties; the scores are left alone."
-        )
-        return True
-
-    def _warn_of_lost_room(self) -> None:
-        """Say so where the scores cannot carry the ordering, e.g. no number fits above a reference score of 1."""
-        wanted = self.ordering_
-        if max(abs(wanted.auc - self.auc_), abs(wanted.disparity - self.disparity_)) > 1e-6:
-            _warn(
-                f"the scores of group {self.reference_!r} leave no room for the ordering that was found (scores "
-                "of exactly 0 or 1, or closer together than numbers can be): AUC is "
-                f"{self.auc_:.4f} instead of {wanted.auc:.4f}, the gap {self.disparity_:+.4f} instead of "
-                f"{wanted.disparity:+.4f}."
+            warnings.warn(
+                f"more than a tenth of the scores of group {group!r} lie outside those seen in fit "
+                f"({knots[0]:g} to {knots[-1]:g}); is it the same score, on the same scale?",
+                XorderWarning,
+                stacklevel=5,
             )
 
 
-_SUMMARY = {
-    "reference": "reference_",
-    "moved": "moved_",
-    "metric": "metric",
-    "auc_before": "auc_before_",
-    "auc_after": "auc_",
-    "disparity_before": "disparity_before_",
-    "disparity_after": "disparity_",
-    "bound": "bound_",
-    "optimality_gap": "gap_",
+_CHOICES: dict[str, Collection[str]] = {
+    "metric": DISPARITIES,
+    "solver": SOLVERS,
+    "transfer": TRANSFERS,
+    "small_groups": SMALL_GROUPS,
+    "missing_group": MISSING_GROUPS,
 }
-"""What a saved map tells of its training sample, and the attribute that holds it."""
-
-
-def _warn(message: str) -> None:
-    """Warn whoever called fit."""
-    warnings.warn(message, XorderWarning, stacklevel=4)
-
-
-def load(path: str | os.PathLike[str]) -> XOrder:
-    """Read an adjustment that :meth:`XOrder.save` wrote, checking it in full."""
-    maps, params, summary = read_maps(path)
-    if params.keys() != XOrder().get_params().keys() or summary.keys() != _SUMMARY.keys():
-        raise MapFileError(f"cannot use the map file {path}: its settings are not those of an XOrder.")
-    groups = list(maps)
-    if [summary["reference"], summary["moved"]] not in (groups, groups[::-1]):
-        raise MapFileError(f"cannot use the map file {path}: its groups do not fit its summary.")
-    repair = XOrder(**params)
-    try:
-        repair._check_params()
-        float(sum(summary[name] for name in _SUMMARY if name not in ("reference", "moved", "metric")))
-    except (InputError, TypeError) as error:
-        raise MapFileError(f"cannot use the map file {path}: its settings make no sense ({error}).") from None
-    repair.maps_ = maps
-    for name, attribute in _SUMMARY.items():
-        setattr(repair, attribute, summary[name])
-    return repair

@@ -3,6 +3,15 @@
 from xorder.metrics.audit import Audit, audit, audit_tables
 from xorder.metrics.gaps import Gap
 from xorder.metrics.matrix import GroupMatrix
+from xorder.metrics.scorers import (
+    GapScorer,
+    auc_minus_prf_difference,
+    auc_minus_xauc_difference,
+    make_gap_scorer,
+    neg_parity_difference,
+    neg_prf_difference,
+    neg_xauc_difference,
+)
 from xorder.metrics.values import (
     parity_difference,
     prf_by_group,
@@ -14,9 +23,16 @@ from xorder.metrics.values import (
 __all__ = [
     "Audit",
     "Gap",
+    "GapScorer",
     "GroupMatrix",
+    "auc_minus_prf_difference",
+    "auc_minus_xauc_difference",
     "audit",
     "audit_tables",
+    "make_gap_scorer",
+    "neg_parity_difference",
+    "neg_prf_difference",
+    "neg_xauc_difference",
     "parity_difference",
     "prf_by_group",
     "prf_difference",

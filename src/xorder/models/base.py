@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from scipy.special import expit
@@ -12,9 +14,30 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from xorder._table import BoolArray, FloatArray
 
+Fit = TypeVar("Fit", bound=Callable[..., Any])
+
+
+def all_or_nothing(fit: Fit) -> Fit:
+    """Make a ``fit`` that fails leave the estimator as it was: unfitted, or fitted to what it was fitted to before."""
+
+    @wraps(fit)
+    def whole(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(self))
+        try:
+            return fit(self, *args, **kwargs)
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return cast(Fit, whole)
+
 
 class BinaryScorer(ClassifierMixin, BaseEstimator):
-    """A binary classifier that ranks by its decision function; probabilities are the logistic function of that."""
+    """A binary classifier that ranks by its decision function; probabilities are the logistic function of that.
+
+    A subclass learns in ``fit``, which is :func:`all_or_nothing` and sets ``intercept_`` among others.
+    """
 
     def decision_function(self, X: Any) -> FloatArray:
         """Score rows; the higher, the higher the rank."""
@@ -37,6 +60,12 @@ class BinaryScorer(ClassifierMixin, BaseEstimator):
 
     def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[FloatArray, BoolArray, FloatArray]:
         """Inputs, whether each row is positive, and weights, of the rows that have any weight."""
+        X, positive, weight = self._check_all_rows(X, y, sample_weight)
+        kept = weight > 0
+        return (X, positive, weight) if kept.all() else (X[kept], positive[kept], weight[kept])
+
+    def _check_all_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[FloatArray, BoolArray, FloatArray]:
+        """Return the same for every row given, those of no weight too."""
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y")
@@ -49,10 +78,9 @@ class BinaryScorer(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 "Rows of two classes with weights above 0 are needed to rank one above the other; got one class."
             )
-        kept = weight > 0
-        return (X, positive, weight) if kept.all() else (X[kept], positive[kept], weight[kept])
+        return X, positive, weight
 
     def _check_inputs(self, X: Any) -> FloatArray:
-        check_is_fitted(self)
+        check_is_fitted(self, "intercept_")
         checked: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
         return checked

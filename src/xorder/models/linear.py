@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
 from xorder._table import BoolArray, FloatArray
-from xorder.models.base import BinaryScorer
+from xorder.exceptions import XorderWarning
+from xorder.models.base import BinaryScorer, all_or_nothing
+from xorder.models.parameters import check_not_negative, check_positive, check_whole
 
 
 class LinearModel(BinaryScorer):
@@ -25,13 +28,15 @@ class LinearModel(BinaryScorer):
 class LinearScorer(LinearModel):
     """Logistic scorer by full-batch gradient descent on cross-entropy, on the paper's schedule.
 
-    Scale the inputs first: the step is the same for all of them. The coefficients of the lowest training loss are kept.
+    Scale the inputs first: the step is the same for all of them. The coefficients of the lowest training loss are kept;
+    where no step beats the start, all zeros, a warning says so.
 
     Parameters
     ----------
     learning_rate : size of a step along the mean gradient.
-    max_epochs : steps at most.
-    patience : steps without progress of the training loss after which to stop.
+    max_epochs : how often the training loss is measured at most, the first time before any step; so there are at most
+        ``max_epochs - 1`` steps.
+    patience : losses in a row without progress after which to stop.
     accumulate_gradients : add each gradient to all before it, instead of stepping along it alone. This is the slip of
         the original code, whose published "linear" figures come from
         ``LinearScorer(learning_rate=0.1, max_epochs=99, accumulate_gradients=True)``.
@@ -39,8 +44,8 @@ class LinearScorer(LinearModel):
     Attributes
     ----------
     coef_, intercept_ : the linear decision function
-    loss_curve_ : training loss before each step
-    n_iter_ : steps taken
+    loss_curve_ : training loss at the start and after each step
+    n_iter_ : steps taken, one less than there are losses
     """
 
     def __init__(
@@ -56,27 +61,45 @@ class LinearScorer(LinearModel):
         self.patience = patience
         self.accumulate_gradients = accumulate_gradients
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearScorer:
         """Fit to rows and labels; weights multiply the loss of their rows."""
+        check_positive("learning_rate", self.learning_rate)
+        check_whole("max_epochs", self.max_epochs, at_least=2)
+        check_whole("patience", self.patience)
         X, positive, weight = self._check_rows(X, y, sample_weight)
+        # Steps far too long overflow; their loss is then no progress.
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.loss_curve_, path = self._descend(np.column_stack([X, np.ones(len(X))]), positive, weight)
+        best = int(np.nanargmin(self.loss_curve_))
+        if best == 0 and path[1].any():
+            warnings.warn(
+                f"no step of gradient descent beat a model that scores everybody 0 (loss {self.loss_curve_[0]:.4f}), "
+                "which is what is kept. Scale the inputs, for example with StandardScaler, or lower learning_rate.",
+                XorderWarning,
+                # Past the wrapper of fit.
+                stacklevel=3,
+            )
+        self.n_iter_ = len(self.loss_curve_) - 1
+        self.coef_, self.intercept_ = path[best][:-1], float(path[best][-1])
+        return self
+
+    def _descend(
+        self, inputs: FloatArray, positive: BoolArray, weight: FloatArray
+    ) -> tuple[list[float], list[FloatArray]]:
+        """Losses, and the coefficients that have them, from the start to where it stops."""
         share = weight / weight.sum()
-        inputs = np.column_stack([X, np.ones(len(X))])
-        coefficients, gradient = np.zeros(inputs.shape[1]), np.zeros(inputs.shape[1])
-        best, waited = (np.inf, coefficients), 0
-        self.loss_curve_ = []
-        for _ in range(self.max_epochs):
-            score = inputs @ coefficients
-            loss = float(share @ np.logaddexp(0.0, np.where(positive, -score, score)))
-            self.loss_curve_.append(loss)
-            best, waited = ((loss, coefficients), 0) if loss < best[0] else (best, waited + 1)
-            if waited >= self.patience:
-                break
+        path, gradient = [np.zeros(inputs.shape[1])], np.zeros(inputs.shape[1])
+        losses: list[float] = []
+        while True:
+            score = inputs @ path[-1]
+            losses.append(float(share @ np.logaddexp(0.0, np.where(positive, -score, score))))
+            waited = len(losses) - 1 - int(np.nanargmin(losses))
+            if waited >= self.patience or len(losses) == self.max_epochs:
+                return losses, path
             step = inputs.T @ (share * (expit(score) - positive))
             gradient = gradient + step if self.accumulate_gradients else step
-            coefficients = coefficients - self.learning_rate * gradient
-        self.coef_, self.intercept_ = best[1][:-1], float(best[1][-1])
-        self.n_iter_ = len(self.loss_curve_)
-        return self
+            path.append(path[-1] - self.learning_rate * gradient)
 
 
 class PairwiseLinearScorer(LinearModel):
@@ -101,8 +124,11 @@ class PairwiseLinearScorer(LinearModel):
         self.alpha = alpha
         self.max_iter = max_iter
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PairwiseLinearScorer:
         """Fit to rows and labels; a pair weighs the product of its rows' weights."""
+        check_not_negative("alpha", self.alpha)
+        check_whole("max_iter", self.max_iter)
         # Loading it takes longer than all of xorder.
         from scipy.optimize import minimize
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xorder._table import BoolArray, FloatArray
-from xorder.exceptions import InputError
-from xorder.models.base import BinaryScorer
+from xorder.models.base import BinaryScorer, all_or_nothing
+from xorder.models.parameters import check_positive, check_whole, check_word
 
 # A stump that errs on no pair would get an infinite weight; it gets that of one that errs on few.
 _ALMOST_NONE = 1e-6
@@ -45,11 +45,12 @@ class RankBoost(BinaryScorer):
         self.learning_rate = learning_rate
         self.stump_weight = stump_weight
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RankBoost:
         """Fit to rows and labels; a pair weighs the product of its rows' weights."""
-        if self.stump_weight not in STUMP_WEIGHTS:
-            raise InputError(f"stump_weight must be one of {', '.join(STUMP_WEIGHTS)}; got {self.stump_weight!r}.")
-        weigh = STUMP_WEIGHTS[self.stump_weight]
+        weigh = STUMP_WEIGHTS[check_word("stump_weight", self.stump_weight, STUMP_WEIGHTS)]
+        check_whole("n_estimators", self.n_estimators)
+        check_positive("learning_rate", self.learning_rate)
         X, positive, weight = self._check_rows(X, y, sample_weight)
         order = np.argsort(-X, axis=0, kind="stable")
         ranked = np.take_along_axis(X, order, axis=0)

@@ -2,7 +2,16 @@
 
 from xorder.transfer.ranks import middle_ranks
 from xorder.transfer.score_map import ScoreMap
-from xorder.transfer.spacing import realises, spaced_map
+from xorder.transfer.spacing import map_through, realises, spaced_map, usual_bounds
 from xorder.transfer.storage import read_maps, write_maps
 
-__all__ = ["ScoreMap", "middle_ranks", "read_maps", "realises", "spaced_map", "write_maps"]
+__all__ = [
+    "ScoreMap",
+    "map_through",
+    "middle_ranks",
+    "read_maps",
+    "realises",
+    "spaced_map",
+    "usual_bounds",
+    "write_maps",
+]

@@ -21,9 +21,7 @@ def spaced_map(
     below the lowest, are spread evenly up to, or down to, the bounds, and all stay inside them; without bounds
     they keep their distances. Scores that all lie in [0, 1] have these as bounds, unless others are given.
     """
-    lowest, highest = min(reference[-1], moved[-1]), max(reference[0], moved[0])
-    if bounds is None and lowest >= 0 and highest <= 1:
-        bounds = 0.0, 1.0
+    bounds = usual_bounds(reference, moved) if bounds is None else bounds
     low, high = (-_LARGEST, _LARGEST) if bounds is None else bounds
     above = _reference_above(moved.size, moved_above)
     edges = np.concatenate([[high], reference, [low]])
@@ -40,10 +38,22 @@ def spaced_map(
             adjusted[top] = reference[0] + _distances(moved[::-1], int(top.sum()))[::-1]
             adjusted[bottom] = reference[-1] - _distances(-moved, int(bottom.sum()))
         adjusted = np.clip(adjusted, low, high)
-    raw, adjusted = moved[::-1], adjusted[::-1]
+    return map_through(moved[::-1], adjusted[::-1], bounds)
+
+
+def map_through(raw: FloatArray, adjusted: FloatArray, bounds: tuple[float, float] | None) -> ScoreMap:
+    """Build the map through knots that rise, or nearly so: made to rise strictly, and tied to the bounds."""
+    low, high = (-_LARGEST, _LARGEST) if bounds is None else bounds
+    adjusted = np.clip(adjusted, low, high)
     if bounds is not None:
         raw, adjusted = _with_ends(raw, adjusted, low, high)
     return ScoreMap(raw, _strictly_rising(adjusted, cap=high))
+
+
+def usual_bounds(*falling: FloatArray) -> tuple[float, float] | None:
+    """Return [0, 1] for scores that all lie there, highest first; others have no bounds of their own."""
+    inside = all(scores[-1] >= 0 and scores[0] <= 1 for scores in falling)
+    return (0.0, 1.0) if inside else None
 
 
 def realises(reference: FloatArray, adjusted: FloatArray, moved_above: IntArray) -> bool:

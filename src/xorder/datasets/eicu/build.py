@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from xorder.datasets.clinical import Progress, SourceTable, find_tables, open_database, run
+from xorder._optional import import_optional
+from xorder.datasets.clinical import Progress, SourceTable, check_key, find_tables, open_database, run
 from xorder.datasets.clinical_errors import plain_errors
 from xorder.datasets.cohort_file import check_output, write_cohort
 from xorder.datasets.eicu.features import FEATURES
@@ -94,7 +95,7 @@ class EicuSummary:
                 "ethnicity: " + ", ".join(f"{count:,} {value}" for value, count in self.ethnicity),
                 "gender: " + ", ".join(f"{count:,} {value}" for value, count in self.gender),
                 f"vital signs and laboratory values from {', '.join(self.readings)}",
-                f"{len(FEATURES)} inputs written to {self.path}",
+                f"{len(FEATURES)} inputs",
             ]
         )
 
@@ -127,6 +128,7 @@ def build_eicu(
     goes wrong, nothing is written.
     """
     check_output(output, overwrite=overwrite)
+    import_optional("pyarrow", extra="data", purpose="Building the eICU cohort")
     tables = find_tables(folder, _TABLES, source=NAME)
     readings = find_readings(folder)
     with open_database(purpose="Building the eICU cohort", memory=memory, spill=spill) as database:
@@ -154,16 +156,7 @@ def _read_stays(database: Any, tables: dict[str, SourceTable], progress: Progres
             reads=[table],
             progress=progress,
         )
-        unclear = run(
-            database,
-            f"SELECT patientunitstayid, count(*) FROM {name} GROUP BY ALL "
-            "HAVING count(*) > 1 OR patientunitstayid IS NULL ORDER BY ALL LIMIT 1",
-            step=f"reading {name}",
-        )
-        if unclear:
-            stay, count = unclear[0]
-            what = f"{count:,} rows with patientunitstayid {'empty' if stay is None else stay}"
-            raise InputError(f"{table.path} must have one row for each stay, but has {what}. Copy the file again.")
+        check_key(database, table, "patientunitstayid")
     # Ages above 89 are told as "> 89" only.
     years = "CASE WHEN starts_with(age, '>') THEN 90 ELSE TRY_CAST(age AS INTEGER) END"
     run(database, f"CREATE OR REPLACE TABLE patient AS SELECT *, {years} AS years FROM patient", step="reading ages")

@@ -10,6 +10,7 @@ import numpy as np
 from xorder.datasets.cohort_file import read_cohort
 from xorder.datasets.eicu.build import ABOUT, KIND
 from xorder.datasets.eicu.features import FEATURES
+from xorder.datasets.imputing import Impute, check_impute, imputed, imputing_warnings
 from xorder.datasets.problem import Problem
 from xorder.datasets.splits import check_splits, random_splits
 from xorder.exceptions import InputError
@@ -36,6 +37,7 @@ def load_eicu(
     task: Literal["long_stay", "mortality"] = "long_stay",
     group: Literal["ethnicity", "gender"] = "ethnicity",
     splits: int | None = None,
+    impute: Impute = None,
 ) -> Problem:
     """Load a cohort that :func:`build_eicu` wrote.
 
@@ -45,17 +47,22 @@ def load_eicu(
     task : ``"long_stay"``, longer than 7 days in the unit, or ``"mortality"``, death in hospital
     group : ``"ethnicity"``, Caucasian or not, or ``"gender"``
     splits : how many random splits into training and test parts to draw
+    impute : None leaves NaN what was not measured. Numbers of training rows fill it with means over these; ``"mean"``
+        with means over all rows, which lets a little of a test part into training
 
-    Neither gender nor ethnicity is among the inputs. What was not measured is NaN in ``X``: some models take that as it
-    is; for others, impute inside the model, so that nothing is learnt from the test part::
+    Neither gender nor ethnicity is among the inputs. Nothing is filled by default: some models take NaN as it is, and
+    only the user knows what the training part is. For one split, ``impute_mean(problem.X, problem.splits[0].train)``
+    fills it; for all of them, a model that imputes by itself::
 
         make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler(), LogisticRegression())
 
-    Stays whose label or group is not known are left out; ``warnings`` tells how many.
+    Stays whose label or group is not known are left out; ``warnings`` tells how many. Row numbers, also
+    in ``impute``, are those of ``X``, without them.
     """
     _check_choice("task", task, _TASKS)
     _check_choice("group", group, _GROUPS)
-    _check_splits(splits)
+    check_splits(splits, stored=False)
+    check_impute(impute)
     inputs = [feature.name for feature in FEATURES]
     rows, about = read_cohort(cohort, kind=KIND, command="xorder data build-eicu", columns=(*ABOUT, *inputs))
     known_label = rows[task].notna()
@@ -70,7 +77,7 @@ def load_eicu(
     readings = ", ".join(about["readings"])
     return Problem(
         name=f"eICU {task}",
-        X=rows[inputs],
+        X=imputed(rows[inputs], impute),
         y=rows[task].to_numpy(dtype=np.int8),
         sensitive_features=_groups(rows[group], group),
         description=(
@@ -85,8 +92,9 @@ def load_eicu(
             "figures need not come out.",
             _WARNINGS[task],
             _WARNINGS[group],
-            "What was measured depends on how ill the patient looked, so a missing value (NaN) tells something too.",
+            "What was measured depends on how ill the patient looked, so that one is missing tells something too.",
             *(f"{count:,} stays {what} and are left out." for what, count in left_out.items() if count),
+            *imputing_warnings(impute),
         ),
         splits=random_splits(len(rows), splits) if splits is not None else (),
     )
@@ -95,12 +103,6 @@ def load_eicu(
 def _check_choice(name: str, value: object, choices: dict[str, Any]) -> None:
     if value not in choices:
         raise InputError(f"{name} must be {' or '.join(map(repr, choices))}; got {value!r}.")
-
-
-def _check_splits(splits: object) -> None:
-    if splits == "stored":
-        raise InputError("no splits are stored for clinical data; ask for random ones, such as splits=10.")
-    check_splits(splits)
 
 
 def _groups(values: Any, group: str) -> Any:

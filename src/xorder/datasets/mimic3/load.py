@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from xorder.datasets.cohort_file import read_cohort
+from xorder.datasets.imputing import Impute, check_impute, imputed, imputing_warnings
 from xorder.datasets.mimic3.features import FEATURES
-from xorder.datasets.problem import IntArray, Problem, Split
+from xorder.datasets.problem import Problem, Split
 from xorder.datasets.splits import check_splits, random_splits
 from xorder.exceptions import InputError
 
@@ -29,6 +29,7 @@ def load_mimic3(
     task: Literal["mortality", "long_stay"] = "mortality",
     group: Literal["gender", "ethnicity"] | None = None,
     splits: int | None = None,
+    impute: Impute = None,
 ) -> Problem:
     """Load a cohort that :func:`build_mimic3` wrote.
 
@@ -39,24 +40,30 @@ def load_mimic3(
     group : ``"gender"`` or ``"ethnicity"`` (white, not white); by default the paper's for the task, which is gender for
         mortality and ethnicity for long stays
     splits : how many random splits into training (70 %) and test part to draw; all stays of a patient go together
+    impute : None leaves NaN what was not measured. Numbers of training rows fill it with means over these, which is
+        what the benchmark does; ``"mean"`` with means over all rows, which lets a little of a test part into training
 
-    What was not measured is NaN in ``X``. The benchmark fills it with the mean over its training part, and what the
-    training part is only the user knows: use :func:`impute_mean`, or for the same result inside a model ::
+    Nothing is filled by default, as only the user knows what the training part is, and with several splits there are
+    several. Any of these gives the benchmark's values for a split::
 
+        problem = load_mimic3(cohort, splits=10)
+        X = impute_mean(problem.X, problem.splits[0].train)
+        X = load_mimic3(cohort, impute=problem.splits[0].train).X
         make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler(), LogisticRegression(C=0.001))
     """
     if task not in _TASKS:
         raise InputError(f"task must be {' or '.join(map(repr, _TASKS))}; got {task!r}.")
     if group not in (None, "gender", "ethnicity"):
         raise InputError(f"group must be 'gender' or 'ethnicity', or None for the paper's; got {group!r}.")
-    _check_splits(splits)
+    check_splits(splits, stored=False)
+    check_impute(impute)
     usual, label = _TASKS[task]
     grouping = group or usual
     rows, about = read_cohort(cohort, kind="mimic3", command="xorder data build-mimic3", columns=(*_COLUMNS, *FEATURES))
     y = rows["mortality"] if task == "mortality" else rows["los"] > 7
     return Problem(
         name=f"MIMIC-III {task}",
-        X=rows[list(FEATURES)].astype(np.float64),
+        X=imputed(rows[list(FEATURES)].astype(np.float64), impute),
         y=y.to_numpy(dtype=np.int8),
         sensitive_features=_groups(rows, grouping),
         description=(
@@ -65,23 +72,12 @@ def load_mimic3(
         ),
         source=f"MIMIC-III, PhysioNet; the user's own copy ({about.get('source')})",
         licence="PhysioNet Credentialed Health Data License 1.5.0 (MIMIC-III), ODbL 1.0 (its open demo)",
-        warnings=_warnings(rows, task, grouping, ranges=bool(about.get("apply_ranges"))),
+        warnings=(
+            *_warnings(rows, task, grouping, ranges=bool(about.get("apply_ranges"))),
+            *imputing_warnings(impute),
+        ),
         splits=_splits_by_patient(rows["subject_id"].to_numpy(), splits),
     )
-
-
-def impute_mean(X: Any, training_rows: Sequence[int] | IntArray) -> Any:
-    """Return ``X`` with each NaN replaced by the mean of its column over the training rows, as in the benchmark.
-
-    A column without any value there is filled with 0. (The benchmark's tool would drop such a column.)
-    """
-    return X.fillna(X.iloc[np.asarray(training_rows)].mean().fillna(0.0))
-
-
-def _check_splits(splits: object) -> None:
-    if splits == "stored":
-        raise InputError("no splits are stored for clinical data; ask for random ones, such as splits=10.")
-    check_splits(splits)
 
 
 def _groups(rows: Any, group: str) -> Any:
@@ -95,7 +91,7 @@ def _warnings(rows: Any, task: str, group: str, *, ranges: bool) -> tuple[str, .
     found = [
         "One hospital, 2001 to 2012; patients with several admissions have several rows (subject_id in the cohort "
         "file), so that rows are not independent.",
-        "Which values were measured depends on how ill the patient looked: a missing value (NaN) tells something too.",
+        "Which values were measured depends on how ill the patient looked: that one is missing tells something too.",
     ]
     if not ranges:
         found.append(

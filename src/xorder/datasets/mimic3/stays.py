@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from xorder.datasets.clinical import Progress, SourceTable, run
-from xorder.exceptions import InputError
+from xorder.datasets.clinical import Progress, SourceTable, check_key, run
 
 # The columns that are used, and those of them that are not text.
 TABLES: dict[str, dict[str, str]] = {
@@ -62,19 +61,9 @@ def select_stays(database: Any, tables: Mapping[str, SourceTable], progress: Pro
             progress=progress,
         )
     for name, key in _KEYS.items():
-        _check_key(database, tables[name], key)
+        check_key(database, tables[name], key)
     counts = {}
     for name, sql in _STEPS.items():
         run(database, f"CREATE TEMP TABLE {name} AS {sql}", step="selecting stays")
         counts[name] = int(run(database, f"SELECT count(*) FROM {name}", step="selecting stays")[0][0])
     return counts
-
-
-def _check_key(database: Any, table: SourceTable, key: str) -> None:
-    """A row that is there twice would take its patient out of the cohort without a word."""
-    sql = f"SELECT {key} FROM {table.name} GROUP BY {key} HAVING count(*) > 1 OR {key} IS NULL ORDER BY 1 LIMIT 1"
-    if found := run(database, sql, step="selecting stays"):
-        raise InputError(
-            f"{table.path} must have one row for each {key}, but {key} {found[0][0] or '(empty)'} has not. "
-            "Copy the file again."
-        )

@@ -1,0 +1,241 @@
+"""The commands ``xorder data ...``: what open data sets there are, getting them, and building clinical cohorts."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import shutil
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from functools import partial
+from typing import Any, NamedTuple, TextIO
+
+from xorder import datasets
+from xorder.datasets.catalogue import Entry, available, describe, fetch
+from xorder.exceptions import InputError, XorderError
+
+Show = Callable[[str | dict[str, Any]], None]
+Progress = Callable[[str, float | None], None]
+
+_WIDTH = 79
+_LINE_SECONDS = 30.0
+
+
+class InShort(NamedTuple):
+    """What label 1 stands for, and the groups, in a few words each."""
+
+    label: str
+    groups: tuple[str, str]
+
+
+IN_SHORT = {
+    "compas": InShort("new charge in two years", ("Caucasian", "not Caucasian")),
+    "adult": InShort("income above $50,000", ("White", "not White")),
+    "framingham": InShort("coronary heart disease", ("female", "male")),
+    "german": InShort("bad credit", ("25 or older", "under 25")),
+}
+_BUILT = {name: f"xorder data build-{name} FOLDER -o {name}.parquet" for name in ("mimic3", "eicu")}
+
+
+def add_data_commands(commands: Any, *, command: Any, add_output: Any, show: Show) -> None:
+    """Add ``data`` and its commands to those of xorder.
+
+    ``command`` and ``add_output`` make a command and its options for output as elsewhere on the command line; ``show``
+    prints text, or values as JSON.
+    """
+    summary = "open data sets, and cohorts of your own copy of MIMIC-III or eICU"
+    commands = commands.add_parser("data", help=summary, description=summary).add_subparsers(
+        title="commands", required=True, metavar="COMMAND"
+    )
+    one = command(commands, "list", partial(_list, show=show), "list the open data sets, and whether they are here")
+    _add_data_home(one, "folder to look in first, before that of XORDER_DATA and the cache")
+
+    one = command(commands, "info", partial(_info, show=show), "tell what to know of an open data set")
+    one.add_argument("name", metavar="NAME", help=" or ".join(IN_SHORT))
+    _add_data_home(one, "folder to look in first, before that of XORDER_DATA and the cache")
+
+    one = command(commands, "fetch", partial(_fetch, show=show), "download open data sets and verify them")
+    one.add_argument("names", metavar="NAME", nargs="*", help=" or ".join(IN_SHORT))
+    one.add_argument("--all", action="store_true", help="fetch all of them")
+    _add_data_home(one, "folder that shall have them (default: look where 'list' does, save in the cache)")
+
+    for name, source in (("mimic3", "MIMIC-III v1.4"), ("eicu", "eICU-CRD 2.0")):
+        summary = f"build the cohort from your own copy of {source}"
+        one = command(commands, f"build-{name}", partial(_build, name=name, show=show), summary)
+        one.add_argument("folder", metavar="FOLDER", help=f"where the tables of {source} are, as csv or csv.gz")
+        add_output(one, "FILE", "where to write the cohort (parquet)")
+        one.add_argument("--memory", default="2GB", metavar="AMOUNT", help="used before spilling to disk (default 2GB)")
+        one.add_argument(
+            "--spill", metavar="DIR", help="folder with space for intermediate results (default: a temporary one)"
+        )
+        if name == "mimic3":
+            one.add_argument(
+                "--apply-ranges", action="store_true", help="drop implausible values, which the benchmark keeps"
+            )
+
+
+def _add_data_home(command: argparse.ArgumentParser, what: str) -> None:
+    command.add_argument("--data-home", metavar="DIR", help=what)
+
+
+def _list(options: argparse.Namespace, *, show: Show) -> None:
+    entries = available(data_home=options.data_home)
+    if options.json:
+        show({"sets": [_plain(entry, options.data_home) for entry in entries], "built": _BUILT})
+        return
+    lines = [f"{'name':<11}{'rows':>7}{'inputs':>8}  {'label 1':<25}groups"]
+    for entry in entries:
+        label, groups = IN_SHORT[entry.name]
+        where = f"not here ({_fetch_line(entry.name, options.data_home)})" if entry.path is None else entry.path
+        lines += [
+            f"{entry.name:<11}{entry.rows:>7,}{entry.inputs:>8}  {label:<25}{', '.join(groups)}",
+            f"{'':<11}licence: {entry.licence}",
+            f"{'':<11}file:    {where}",
+        ]
+    built = [f"{name:<11}{line}" for name, line in _BUILT.items()]
+    show("\n".join([*lines, "", "To be built from your own copy of the tables:", *built]))
+
+
+def _info(options: argparse.Namespace, *, show: Show) -> None:
+    _check_name(options.name)
+    entry = describe(options.name, data_home=options.data_home)
+    if options.json:
+        show(_plain(entry, options.data_home))
+        return
+    file = [f"File: {entry.path}"]
+    if entry.path is None:
+        file = [
+            f"File: not here; get it with: {_fetch_line(entry.name, options.data_home)}",
+            "Or by hand: save the first address as",
+            f"  {entry.save_as}",
+        ]
+    lines = [
+        f"{entry.name}: {entry.rows:,} rows, {entry.inputs} inputs",
+        "",
+        _wrapped(entry.description),
+        "",
+        _wrapped(f"Source: {entry.source}", "  "),
+        _wrapped(f"Licence: {entry.licence}", "  "),
+        "Published at",
+        *(f"  {url}" for url in entry.urls),
+        *file,
+        "",
+        "What to know of it",
+        *(_wrapped(f"- {warning}", "  ") for warning in entry.warnings),
+        "",
+        "In Python",
+        f"  {_loading(entry.name, options.data_home)}",
+    ]
+    show("\n".join(lines))
+
+
+def _fetch(options: argparse.Namespace, *, show: Show) -> None:
+    if bool(options.names) == options.all:
+        raise InputError(f"give either the names of sets to fetch ({', '.join(IN_SHORT)}) or --all.")
+    paths: dict[str, str] = {}
+    failures: dict[str, XorderError] = {}
+    for name in IN_SHORT if options.all else dict.fromkeys(options.names):
+        try:
+            _check_name(name)
+            paths[name] = str(fetch(name, data_home=options.data_home))
+        except XorderError as error:
+            failures[name] = error
+        else:
+            if not options.json:
+                show(f"{name}: verified, {paths[name]}")
+    if options.json:
+        show({"files": paths, "failures": {name: str(error) for name, error in failures.items()}})
+    if failures:
+        # What came well is told before what did not.
+        sys.stdout.flush()
+        raise ExceptionGroup("not fetched", list(failures.values()))
+
+
+def _build(options: argparse.Namespace, *, name: str, show: Show) -> None:
+    if options.output.lower().endswith((".csv", ".csv.gz")):
+        raise InputError(f"the cohort is a parquet file, and {options.output} is named as csv; name it *.parquet.")
+    settings = {"apply_ranges": options.apply_ranges} if name == "mimic3" else {}
+    build = getattr(datasets, f"build_{name}")
+    with progress_line(sys.stderr) as progress:
+        summary = build(
+            options.folder,
+            options.output,
+            memory=options.memory,
+            spill=options.spill,
+            progress=progress,
+            overwrite=options.force,
+            **settings,
+        )
+    load = f"from xorder.datasets import load_{name}; problem = load_{name}({options.output!r})"
+    if options.json:
+        counts = {key: _plain_counts(value) for key, value in asdict(summary).items() if key != "path"}
+        show(counts | {"output": options.output, "python": load})
+    else:
+        show(f"{summary}\nWrote {options.output}\nIn Python\n  {load}")
+
+
+@contextmanager
+def progress_line(out: TextIO | None, now: Callable[[], float] = time.monotonic) -> Iterator[Progress]:
+    """Yield a function that shows on ``out`` what is being done: one line that changes if that is a terminal.
+
+    In a log it adds a line every half minute, so that a short run adds none. Whoever stops reading stops nothing.
+    """
+    began = said = now()
+    live = out is not None and out.isatty()
+
+    def write(text: str) -> None:
+        if out is not None:
+            with suppress(OSError):
+                out.write(text)
+                out.flush()
+
+    def show(step: str, share: float | None) -> None:
+        nonlocal said
+        if not live and now() - said < _LINE_SECONDS:
+            return
+        said = now()
+        seconds = int(said - began)
+        passed = f"{seconds // 60} min" if seconds >= 60 else f"{seconds} s"
+        text = f"{step}, {passed}" if share is None else f"{step}, {100 * share:.0f} %, {passed}"
+        # A line that is longer than the terminal is wide could not be overwritten.
+        write(f"\r{text[: shutil.get_terminal_size().columns - 1]}\x1b[K" if live else f"xorder: {text}\n")
+
+    try:
+        yield show
+    finally:
+        if live:
+            write("\r\x1b[K")
+
+
+def _check_name(name: str) -> None:
+    """Say of the clinical sets how to get them; other names are for the catalogue to judge."""
+    if name in _BUILT:
+        raise InputError(f"{name} is not published openly; build it from your own copy: {_BUILT[name]}.")
+
+
+def _plain(entry: Entry, data_home: str | None) -> dict[str, Any]:
+    label, groups = IN_SHORT[entry.name]
+    return entry.to_dict() | {"label": label, "groups": list(groups), "python": _loading(entry.name, data_home)}
+
+
+def _plain_counts(value: Any) -> Any:
+    """Counts by name are pairs in a summary, and an object in JSON."""
+    return dict(value) if isinstance(value, tuple) and all(isinstance(pair, tuple) for pair in value) else value
+
+
+def _fetch_line(name: str, data_home: str | None) -> str:
+    return f"xorder data fetch {name}" + ("" if data_home is None else f" --data-home {shlex.quote(data_home)}")
+
+
+def _loading(name: str, data_home: str | None) -> str:
+    home = "" if data_home is None else f"data_home={data_home!r}"
+    return f"from xorder.datasets import load_{name}; problem = load_{name}({home})"
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    """Fill lines; words with hyphens and addresses stay whole."""
+    return textwrap.fill(text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

@@ -1,0 +1,246 @@
+"""FairRanker: a classifier and the repair of its scores in one, learnt so that it holds on new people."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import check_consistent_length, column_or_1d, get_tags, indexable
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from xorder._group_columns import group_labels, groups_in, without
+from xorder._response import gives_probabilities, response
+from xorder._table import FloatArray
+from xorder._validation import check_weights
+from xorder.estimators.expected import ExpectedDisparity, expected_disparity
+from xorder.estimators.folds import check_both_classes_to_learn_from, make_folds
+from xorder.estimators.labels import check_labels, check_table
+from xorder.estimators.out_of_fold import out_of_fold_scores
+from xorder.estimators.routing import routed_params
+from xorder.estimators.xorder import XOrder
+from xorder.exceptions import InputError, XorderWarning
+
+FINAL_MODELS = ("refit", "folds")
+
+# Log-odds of probabilities of exactly 0 and 1: just beyond those of their nearest neighbours among the floats.
+_LOWEST, _HIGHEST = -746.0, 38.0
+
+
+def default_adjuster() -> Any:
+    """Return the repair that a :class:`FairRanker` learns if none is named; why this one: docs/generalisation.md."""
+    return XOrder(transfer="logistic", do_no_harm=True)
+
+
+def _has_probabilities(ranker: FairRanker) -> bool:
+    return gives_probabilities(ranker.estimators_[0] if hasattr(ranker, "estimators_") else ranker.estimator)
+
+
+class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Fit a classifier and, on scores of rows it has not seen, the repair that makes it rank groups on equal terms.
+
+    A repair learnt on a model's own training scores fails as soon as the model knows its training rows by heart. Here
+    the rows are cut into folds, each is scored by a model fitted to the others, and the repair is learnt on these
+    out-of-fold scores. The classes may be any two labels; the second in sorted order, ``classes_[1]``, is the positive.
+
+    Parameters
+    ----------
+    estimator : classifier with ``predict_proba`` or, failing that, ``decision_function``
+        A ``sklearn.frozen.FrozenEstimator`` is a model that is fitted already: it is left as it is, and the rows given
+        to :meth:`fit`, which it should not have been trained on, serve the repair alone.
+    adjuster : XOrder, PostLogit or alike, optional
+        The repair, with ``fit(y_score, y_true, *, sensitive_features, sample_weight)`` and ``transform(y_score, *,
+        sensitive_features)``. By default that of :func:`default_adjuster`.
+    cv : int, splitter, or iterable of (train, test) row numbers
+        An int is a number of folds, dealt out by class and group. For people with several rows each, give splits that
+        keep them together, e.g. ``list(GroupKFold().split(X, y, person))``; with metadata routing, the splitter itself
+        and ``fit(..., groups=person)``.
+    sensitive_features : column or list of columns of X, optional
+        Where the group is found if it is not passed along: names in a DataFrame (pandas or polars), places in an array.
+        Several columns give the groups of their combinations, e.g. ``"female & over 65"``. With it the ranker works
+        wherever scikit-learn passes nothing but X, such as its scorers.
+    drop_sensitive_features : bool
+        Whether these columns are kept from the estimator.
+    final_model : {"refit", "folds"}
+        What scores new people: one more model, fitted to all rows, or the models of the folds, as the mean of their
+        adjusted scores. The mean ranks better where models are unstable, as boosted trees are, and alike where they
+        are linear (``docs/design/cross-fitting.md``); it takes as many times longer to predict as there are folds.
+    random_state : int, RandomState or None
+        How rows are dealt to folds, if ``cv`` is an int.
+    n_jobs : int, optional
+        Models fitted at a time.
+
+    Attributes
+    ----------
+    classes_ : the two labels
+    estimators_ : the fitted classifiers: one, or one a fold
+    adjuster_ : the fitted repair
+    expected_ : ExpectedDisparity, AUC and gaps to expect on new people; None, with a warning, where the rows do not
+        suffice to try the repair on others than it was learnt from
+    out_of_fold_ : score of each training row by a model that has not seen it, before the repair
+    n_features_in_, feature_names_in_ : of X as given to fit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from xorder.datasets import simulate_population
+    >>> people = simulate_population(2000)
+    >>> X = np.column_stack([people.y_score, people.group == "B"])
+    >>> ranker = FairRanker(LogisticRegression()).fit(X, people.y_true, sensitive_features=people.group)
+    >>> before, after = ranker.expected_.before, ranker.expected_.after
+    >>> abs(before.gap("xauc").value) > 0.15, abs(after.gap("xauc").value) < 0.02
+    (True, True)
+    >>> ranker.predict_proba(X[:2], sensitive_features=people.group[:2]).shape
+    (2, 2)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        adjuster: Any = None,
+        cv: Any = 5,
+        sensitive_features: Any = None,
+        drop_sensitive_features: bool = False,
+        final_model: Literal["refit", "folds"] = "folds",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.adjuster = adjuster
+        self.cv = cv
+        self.sensitive_features = sensitive_features
+        self.drop_sensitive_features = drop_sensitive_features
+        self.final_model = final_model
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(
+        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, **fit_params: Any
+    ) -> FairRanker:
+        """Fit the classifier and its repair.
+
+        ``sensitive_features`` is the group of each row, or a table of several attributes; it comes before the column
+        named at construction. ``sample_weight`` goes to the repair and, if its ``fit`` takes it, to the estimator;
+        ``fit_params`` go to the estimator. With metadata routing enabled, the estimator gets what it requests.
+        """
+        if self.final_model not in FINAL_MODELS:
+            raise InputError(f"final_model must be one of {', '.join(FINAL_MODELS)}; got {self.final_model!r}.")
+        frozen = isinstance(self.estimator, FrozenEstimator)
+        check_table(X)
+        validate_data(self, X, skip_check_array=True)
+        y, self.classes_ = check_labels(y, self.estimator if frozen else None)
+        (X,) = indexable(X)
+        groups, inputs = self._groups_and_inputs(X, sensitive_features)
+        check_consistent_length(inputs, y, groups)
+        weight = None if sample_weight is None else check_weights(sample_weight, len(y))
+        for_fit, for_split = routed_params(self, sensitive_features, weight, fit_params)
+        positive = y == self.classes_[1]
+        if weight is not None and not (weight[positive].any() and weight[~positive].any()):
+            raise InputError("y must hold two classes with weights above 0; all rows of one class have weight 0.")
+        folds = make_folds(self.cv, inputs, y, groups, random_state=self.random_state, split_params=for_split)
+        if frozen:
+            score, models = response(self.estimator, inputs), [self.estimator]
+        else:
+            check_both_classes_to_learn_from(folds, positive)
+            score, models = out_of_fold_scores(self.estimator, inputs, y, folds, fit_params=for_fit, n_jobs=self.n_jobs)
+            if self.final_model == "refit":
+                models = [clone(self.estimator).fit(inputs, y, **for_fit)]
+        adjuster = default_adjuster() if self.adjuster is None else self.adjuster
+        self.adjuster_ = clone(adjuster).fit(score, positive, sensitive_features=groups, sample_weight=weight)
+        self.expected_ = self._expect(adjuster, score, positive, groups, weight, folds)
+        self.out_of_fold_ = score
+        self.estimators_ = models
+        return self
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> FloatArray:
+        """Adjusted probabilities of the two classes; there only if the estimator has any.
+
+        They rank people of all groups on one scale, that of the group whose scores stay; they are not recalibrated.
+        """
+        positive = np.clip(self._adjusted(X, sensitive_features), 0.0, 1.0)
+        return np.column_stack([1.0 - positive, positive])
+
+    def decision_function(self, X: Any, *, sensitive_features: Any = None) -> FloatArray:
+        """Adjusted scores, above 0 for the positive class; their order is the ranking.
+
+        Of probabilities these are the log-odds, finite even for 0 and 1; else the adjusted decision function.
+        """
+        adjusted = self._adjusted(X, sensitive_features)
+        if not _has_probabilities(self):
+            return adjusted
+        return np.asarray(np.clip(logit(np.clip(adjusted, 0.0, 1.0)), _LOWEST, _HIGHEST))
+
+    def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
+        """Return the positive class where the decision function is above 0: one threshold for all groups."""
+        above = self.decision_function(X, sensitive_features=sensitive_features) > 0
+        return np.asarray(self.classes_[above.astype(int)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None) -> float:
+        """Return the accuracy of :meth:`predict`; to judge a ranking, use the scorers of :mod:`xorder.metrics`."""
+        right = self.predict(X, sensitive_features=sensitive_features) == column_or_1d(y)
+        return float(np.average(right, weights=sample_weight))
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Say who gets what in ``fit``: the estimator what it requests, a splitter what it requests."""
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=self).add_self_request(self).add(estimator=self.estimator, method_mapping=to_fit)
+        if hasattr(self.cv, "get_metadata_routing"):
+            router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        return router
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        try:
+            of_estimator = get_tags(self.estimator)
+        except (AttributeError, TypeError):
+            return tags
+        tags.input_tags = of_estimator.input_tags
+        return tags
+
+    def _groups_and_inputs(self, X: Any, sensitive_features: Any) -> tuple[NDArray[Any], Any]:
+        """Return the group of each row, and what the estimator sees of X."""
+        columns = self.sensitive_features
+        if sensitive_features is None and columns is None:
+            raise InputError(
+                "sensitive_features must name the group of each row: pass it along with X, or name the column of X "
+                "that holds it when making the FairRanker."
+            )
+        groups = groups_in(X, columns) if sensitive_features is None else group_labels(sensitive_features)
+        inputs = without(X, columns) if columns is not None and self.drop_sensitive_features else X
+        return np.asanyarray(groups), inputs
+
+    def _expect(
+        self, adjuster: Any, score: FloatArray, positive: Any, groups: Any, weight: Any, folds: Any
+    ) -> ExpectedDisparity | None:
+        try:
+            expected = expected_disparity(
+                adjuster, score, positive, sensitive_features=groups, sample_weight=weight, cv=folds
+            )
+        except InputError as error:
+            warnings.warn(f"what to expect on new people is not known: {error}", XorderWarning, stacklevel=3)
+            return None
+        if expected.caution:
+            warnings.warn(expected.caution, XorderWarning, stacklevel=3)
+        return expected
+
+    def _adjusted(self, X: Any, sensitive_features: Any) -> FloatArray:
+        check_is_fitted(self, "estimators_")
+        check_table(X)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        groups, inputs = self._groups_and_inputs(X, sensitive_features)
+        # Each model's score is adjusted before the mean is taken: the repair was learnt on scores of single models, and
+        # a mean of several is spread less widely.
+        adjusted = [
+            self.adjuster_.transform(response(model, inputs), sensitive_features=groups) for model in self.estimators_
+        ]
+        return np.asarray(np.mean(adjusted, axis=0))

@@ -1,0 +1,113 @@
+"""A repair learnt from tables: who moves, through which maps, and what that does on the sample learnt from."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from xorder._table import ScoreTable
+from xorder._validation import Tables
+from xorder.exceptions import InputError
+from xorder.metrics.gaps import GAPS, auc
+from xorder.metrics.moments import moments
+from xorder.ordering import Ordering
+from xorder.transfer import ScoreMap
+
+Pair = tuple[Hashable, Hashable]
+Bounds = tuple[float, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """AUC, and the signed gap of each pair of groups, the first of a pair minus the second."""
+
+    auc: float
+    gaps: dict[Pair, float]
+
+    @property
+    def worst(self) -> float:
+        """The largest absolute gap."""
+        return max(map(abs, self.gaps.values()))
+
+    def gap(self, pair: Pair) -> float:
+        """Return the gap of a pair, in the order given."""
+        return self.gaps[pair] if pair in self.gaps else -self.gaps[pair[1], pair[0]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a repair is to reach, as :class:`xorder.XOrder` has it."""
+
+    metric: str
+    tradeoff: float | None
+    max_disparity: float
+    adjust: Hashable
+    bounds: Bounds
+
+    def missed(self, after: Measured, by: str) -> list[str]:
+        """Say so if a gap wanted, other than none at all, was not reached."""
+        if self.tradeoff is not None or not 0 < self.max_disparity < after.worst - 1e-9:
+            return []
+        gap = max(after.gaps.values(), key=abs)
+        return [f"max_disparity {self.max_disparity:g} was not met on this sample by {by}; the gap is {gap:+.4g}."]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Repair:
+    """What was learnt.
+
+    Attributes
+    ----------
+    reference, maps : the group that stays, and the map of each that moves
+    pair : the two groups whose gap is told, first minus second
+    before, after : AUC and gaps on the tables learnt from
+    bound, gap : what no objective exceeds, and how far below it this one is at most; ``nan`` where no bound is known
+    ordering : how two groups interleave, where that was solved
+    notes : what the user should hear
+    """
+
+    reference: Hashable
+    maps: dict[Hashable, ScoreMap]
+    pair: Pair
+    before: Measured
+    after: Measured
+    bound: float = np.nan
+    gap: float = np.nan
+    ordering: Ordering | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+def measure(tables: Tables, metric: str) -> Measured:
+    """Measure any number of groups as their scores stand."""
+    found = moments(list(tables.values()))
+    groups = list(tables)
+    gaps = {(groups[a], groups[b]): float(GAPS[metric](found, a, b)[0]) for a, b in combinations(range(len(groups)), 2)}
+    return Measured(float(auc(found)[0]), gaps)
+
+
+def mapped(tables: Tables, maps: dict[Hashable, ScoreMap]) -> Tables:
+    """Return tables with the scores of moved groups adjusted."""
+    return {
+        group: ScoreTable(maps[group].apply(table.score), table.positive, table.negative) if group in maps else table
+        for group, table in tables.items()
+    }
+
+
+def check_bounds(bounds: Bounds, tables: Tables) -> Bounds:
+    """Bounds that all scores lie between, or None."""
+    if bounds is None:
+        return None
+    try:
+        low, high = (float(end) for end in bounds)
+    except (TypeError, ValueError):
+        low, high = np.nan, np.nan
+    lowest = min(table.score[-1] for table in tables.values())
+    highest = max(table.score[0] for table in tables.values())
+    if not (np.isfinite([low, high]).all() and low <= lowest and highest <= high):
+        raise InputError(
+            f"bounds must be two numbers with all scores, {lowest:g} to {highest:g}, between; got {bounds!r}."
+        )
+    return low, high

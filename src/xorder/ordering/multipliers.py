@@ -1,0 +1,212 @@
+"""One multiplier a group: K groups' calibrated odds, each times a factor, so that no group is ranked too low."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from xorder._table import FloatArray, ScoreTable
+from xorder._validation import check_both_classes
+from xorder.exceptions import InputError
+from xorder.ordering.compressed import Compressed
+from xorder.ordering.descent import Chances, Goal, descend, measure, remembered, worst_gap
+from xorder.ordering.flips import FLIPS_OF_TWO, polish
+from xorder.ordering.frontier import check_max_disparity, check_tradeoff
+from xorder.ordering.hull import ROUNDING
+from xorder.ordering.many_bound import pair_bound, prf_bound
+from xorder.ordering.placed import GAPS_OF_MANY, Curve, Placed
+
+# The descent on tables: steps of a stage at most; what a gap beyond the limit costs in each stage, and its first step.
+_ROUNDS = 60
+_STAGES = ((3.0, 0.5), (30.0, 0.02), (1000.0, 0.001))
+
+# The descent by exact counts: steps, fewer where counting takes long; promised gains that end it; how far below a
+# limit it aims, at first and how often further below.
+_EXACT_ROUNDS, _FEW_ROUNDS, _MANY_PLACES = 15, 5, 100_000
+_TOLERANCE = 1e-6
+_MARGIN = 1e-7
+_MARGINS = 8
+
+# How far exact counting looks around what the tables say, in widths of their smoothing.
+_EXACT_RADIUS = 2
+
+# Up to so many places in all, more than two groups are polished flip by flip too; and how often each in turn.
+_SMALL = 1000
+_POLISHINGS = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Multipliers:
+    """What :func:`solve_multipliers` found, with everything counted exactly.
+
+    ``shift`` holds the logarithm of each group's multiplier, 0 for the reference. ``gaps[g, h]`` is the signed gap of
+    g and h, ``worst`` the largest of them. ``bound`` is a value that no ordering of the groups exceeds, ``nan``
+    where none is known: of the objective for a tradeoff; else of the AUC, for orderings with gaps up to
+    ``max_disparity``, or up to ``worst`` where that could not be met.
+    """
+
+    metric: str
+    reference: int
+    tradeoff: float | None
+    shift: FloatArray
+    auc: float
+    gaps: FloatArray
+    worst: float
+    bound: float
+
+    @property
+    def objective(self) -> float:
+        """AUC minus tradeoff times the largest gap; the AUC alone where a largest gap was given instead."""
+        return self.auc - (0.0 if self.tradeoff is None else self.tradeoff * self.worst)
+
+    @property
+    def gap(self) -> float:
+        """How far from the best possible objective this one can be at most; ``nan`` without a bound."""
+        return max(self.bound - self.objective, 0.0) if np.isfinite(self.bound) else np.nan
+
+
+def solve_multipliers(
+    tables: Sequence[ScoreTable],
+    curves: Sequence[Curve],
+    *,
+    metric: str = "xauc",
+    reference: int = 0,
+    tradeoff: float | None = None,
+    max_disparity: float | None = None,
+) -> Multipliers:
+    """Find one multiplier of the calibrated odds for each of K groups.
+
+    Group g stands at ``curves[g].log_odds(score) + shift[g]``. Either ``AUC - tradeoff * largest gap`` is made
+    high, or the AUC with no gap above ``max_disparity``.
+
+    Guarantee: gaps and AUC are exact counts. A limit that the search can meet is met from inside. With two groups all
+    flips around the answer have been tried, so a limit that binds is hit up to one pair of places. For two groups,
+    and for PRF, ``bound`` holds for every ordering. Time of looking K groups up in each other a few times.
+    """
+    if len(tables) < 2 or len(tables) != len(curves):
+        raise InputError(f"two groups or more are needed, each with a curve; got {len(tables)} and {len(curves)}.")
+    for g, table in enumerate(tables):
+        check_both_classes(table, f"group number {g}")
+    if metric not in GAPS_OF_MANY:
+        raise InputError(f"metric must be one of {', '.join(GAPS_OF_MANY)}; got {metric!r}.")
+    if (tradeoff is None) == (max_disparity is None):
+        raise InputError("give tradeoff or max_disparity, one of the two.")
+    if not 0 <= reference < len(tables):
+        raise InputError(f"reference must be the number of a group, 0 to {len(tables) - 1}; got {reference!r}.")
+    if tradeoff is not None:
+        goal = Goal(check_tradeoff(tradeoff), 0.0)
+    else:
+        goal = Goal(None, check_max_disparity(max_disparity))
+    placed = Placed(tables, curves, metric)
+    exact = remembered(placed.chances)
+    shift = _search(placed, exact, goal, reference)
+    auc, gaps = measure(placed, exact, shift)
+    worst = float(worst_gap(gaps))
+    bound, allowed = np.nan, max(goal.allowed, worst)
+    if len(tables) == 2:
+        bound = pair_bound(tables[0], tables[1], metric, tradeoff=goal.tradeoff, allowed=allowed)
+    elif metric == "prf":
+        bound, _ = prf_bound(tables, tradeoff=goal.tradeoff, allowed=allowed, start=shift)
+    for array in (shift, gaps):
+        array.flags.writeable = False
+    return Multipliers(
+        metric=metric,
+        reference=reference,
+        tradeoff=goal.tradeoff,
+        shift=shift,
+        auc=float(auc),
+        gaps=gaps,
+        worst=worst,
+        bound=bound,
+    )
+
+
+def _search(placed: Placed, exact: Chances, goal: Goal, reference: int) -> FloatArray:
+    """Search on tables from several starts, then with exact counts, then flip by flip."""
+    size, unshifted = len(placed), np.zeros(len(placed))
+    sizes = [group.place.size for group in placed.groups]
+    everywhere = 2 * float(np.ptp([[group.place[0], group.place[-1]] for group in placed.groups])) + 1.0
+    if size == 2 and sizes[0] * sizes[1] <= FLIPS_OF_TWO:
+        return polish(placed, goal, unshifted, reference, width=everywhere, rounds=1)
+
+    def rank(shift: FloatArray) -> float:
+        auc, gaps = measure(placed, exact, shift)
+        return float(goal.rank(auc, worst_gap(gaps)))
+
+    compressed = Compressed(placed)
+    found = _on_tables(compressed, goal, reference)
+    tried = [unshifted, found]
+    window, margin, excess = _EXACT_RADIUS * compressed.doubt, _MARGIN, 0.0
+    rounds = _EXACT_ROUNDS if sum(sizes) <= _MANY_PLACES else _FEW_ROUNDS
+    for _ in range(_MARGINS):
+        # Counts go in steps: aim a little below the limit, to end up inside it.
+        aim = replace(goal, allowed=max(goal.allowed - margin, 0.0), steep=_STAGES[1][0])
+        found = descend(found, exact, compressed, aim, reference, radius=window, rounds=rounds, tolerance=_TOLERANCE)
+        tried.append(found)
+        excess = float(worst_gap(measure(placed, exact, found)[1])) - goal.allowed
+        if goal.tradeoff is not None or excess <= ROUNDING or aim.allowed == 0:
+            break
+        margin = max(4 * margin, 1.5 * excess)
+    if goal.tradeoff is None and margin > 16 * _MARGIN and excess <= ROUNDING:
+        tried.append(_towards(tried[-2], tried[-1], rank, halves=rounds))
+    best = max(tried, key=rank)
+    again = [best] if size == 2 else []
+    if sum(sizes) <= _SMALL:
+        # Few places make steep steps, which slopes do not show: all flips, from several starts.
+        again, window = [best, unshifted, _on_tables(compressed, Goal(None, 0.0), reference)], everywhere
+    polished = [polish(placed, goal, start, reference, width=window, rounds=_POLISHINGS) for start in again]
+    return max([best, *polished], key=rank)
+
+
+def _on_tables(compressed: Compressed, goal: Goal, reference: int) -> FloatArray:
+    """Best shifts as far as the tables tell: of two groups all differences, of more a descent from two starts."""
+    placed = compressed.placed
+    if len(placed) == 2:
+        apart, auc, chance = compressed.differences()
+        best = apart[np.argmax(goal.merit(placed.overall(auc), worst_gap(placed.gaps(chance))))]
+        return np.array([0.0, -best] if reference == 0 else [best, 0.0])
+
+    def merit(shift: FloatArray) -> float:
+        auc, gaps = measure(placed, compressed.chances, shift)
+        return float(goal.merit(auc, worst_gap(gaps)))
+
+    ends = []
+    for end in (np.zeros(len(placed)), _against_reference(compressed, reference)):
+        for steep, radius in _STAGES if goal.tradeoff is None else _STAGES[:1]:
+            stage = replace(goal, steep=steep)
+            end = descend(
+                end, compressed.chances, compressed, stage, reference, radius=radius, rounds=_ROUNDS, tolerance=1e-8
+            )
+        ends.append(end)
+    return max(ends, key=merit)
+
+
+def _towards(
+    outside: FloatArray, inside: FloatArray, rank: Callable[[FloatArray], float], *, halves: int
+) -> FloatArray:
+    """Go back as far as pays from shifts inside a limit to those before them, by halves."""
+    low, high = 0.0, 1.0
+    best = inside
+    for _ in range(halves):
+        share = (low + high) / 2
+        shift = inside + share * (outside - inside)
+        if rank(shift) > rank(best):
+            best, low = shift, share
+        else:
+            high = share
+    return best
+
+
+def _against_reference(compressed: Compressed, reference: int) -> FloatArray:
+    """Shift each group by itself to where neither it nor the reference outranks the other more often."""
+    size = len(compressed.placed)
+    low, high = np.full(size, -compressed.span), np.full(size, compressed.span)
+    low[reference] = high[reference] = 0.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        chance = compressed.chances(middle)[1]
+        above = chance[:, reference] > chance[reference, :]
+        low, high = np.where(above, low, middle), np.where(above, middle, high)
+    return np.asarray((low + high) / 2)

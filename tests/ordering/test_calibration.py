@@ -1,0 +1,138 @@
+"""Calibration curves: strictly rising, finite, invertible, and close to the truth where there is one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from tables import tied_tables
+from xorder import ScoreTable
+from xorder.exceptions import InputError
+from xorder.ordering.calibration import CALIBRATIONS, block_calibration, logistic_calibration
+
+EVERY = pytest.mark.parametrize("name", CALIBRATIONS)
+
+
+def calibrated_table(rows: int, *, unit: bool, seed: int = 0) -> ScoreTable:
+    """Draw a group whose log odds are 0.7 times the score (or its logit) plus 0.3."""
+    rng = np.random.default_rng(seed)
+    place = rng.normal(-0.5, 1.5, rows)
+    label = rng.random(rows) < 1 / (1 + np.exp(-(0.3 + 0.7 * place)))
+    return ScoreTable.from_arrays(label, 1 / (1 + np.exp(-place)) if unit else place)
+
+
+@EVERY
+@pytest.mark.parametrize("unit", [True, False])
+def test_finds_the_truth(name: str, unit: bool) -> None:
+    curve = CALIBRATIONS[name](calibrated_table(40_000, unit=unit), unit=unit)
+    place = np.linspace(-3, 2, 11)
+    score = 1 / (1 + np.exp(-place)) if unit else place
+    wrong = curve.log_odds(score) - (0.3 + 0.7 * place)
+    assert np.abs(wrong).max() < (0.06 if name == "logistic" else 0.4)
+    assert np.abs(wrong).mean() < (0.04 if name == "logistic" else 0.12)
+
+
+@pytest.mark.parametrize("unit", [True, False])
+def test_logistic_minimises_its_loss(unit: bool) -> None:
+    """Against a general optimiser on the same penalised likelihood, row by row."""
+    table = calibrated_table(300, unit=unit, seed=3)
+    curve = logistic_calibration(table, unit=unit)
+    mean, deviation = np.average(table.score, weights=table.mass), np.std(table.score)
+    x = np.log(table.score / (1 - table.score)) if unit else (table.score - mean) / deviation
+
+    def loss(parameters: np.ndarray) -> float:
+        log_odds = parameters[0] + parameters[1] * x
+        likelihood = table.positive @ np.log1p(np.exp(-log_odds)) + table.negative @ np.log1p(np.exp(log_odds))
+        return float(likelihood + 0.5 * (parameters[1] - 1) ** 2)
+
+    found = minimize(loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12}).x
+    np.testing.assert_allclose(curve.log_odds(table.score), found[0] + found[1] * x, atol=1e-5)
+
+
+def test_blocks_pass_near_the_shares_of_blocks() -> None:
+    """Two scores, so two blocks: their odds, each with one more row of the overall share."""
+    table = ScoreTable([2.0, 1.0], [30.0, 10.0], [20.0, 40.0])
+    curve = block_calibration(table, unit=False)
+    np.testing.assert_allclose(curve.log_odds([2.0, 1.0]), np.log([30.4 / 20.6, 10.4 / 40.6]), atol=1e-12)
+
+
+@EVERY
+@given(table=tied_tables(more=8), unit=st.booleans(), scale=st.sampled_from([1.0, 1e-9, 1e9]))
+def test_rises_strictly_and_goes_back(name: str, table: ScoreTable, unit: bool, scale: float) -> None:
+    score = (table.score - 1) / (len(table) - 1) if unit else table.score * scale
+    table = ScoreTable(score, table.positive, table.negative)
+    curve = CALIBRATIONS[name](table, unit=unit)
+    log_odds = curve.log_odds(score)
+    assert np.isfinite(log_odds).all()
+    assert (np.diff(log_odds) < 0).all()
+    np.testing.assert_allclose(curve.score(log_odds), score, rtol=1e-6, atol=1e-9)
+
+
+@EVERY
+@pytest.mark.parametrize(
+    ("label", "score"),
+    [
+        ([0, 1], [0.5, 0.5]),
+        ([0, 0, 1, 1], [0.0, 0.0, 1.0, 1.0]),
+        ([1, 0], [0.0, 1.0]),
+        ([0, 1], [1e-300, 2e-300]),
+        ([0, 1], [0.0, 0.0]),
+        ([1, 0], [1e308, -1e308]),
+        ([1, 0, 1], [7.0, 7.0, 7.0]),
+    ],
+)
+@pytest.mark.parametrize("weight", [1.0, 1e-100, 1e100])
+def test_hard_tables(name: str, label: list[int], score: list[float], weight: float) -> None:
+    table = ScoreTable.from_arrays(label, score, np.full(len(label), weight))
+    for unit in [True, False] if 0 <= min(score) <= max(score) <= 1 else [False]:
+        curve = CALIBRATIONS[name](table, unit=unit)
+        for values in (
+            curve.log_odds([-1e308, -1.0, 0.0, 1e-15, 0.5, 1.0, 1e308]),
+            curve.score([-1e308, -50.0, 0.0, 50.0, 1e308]),
+        ):
+            assert np.isfinite(values).all()
+            assert (np.diff(values) >= 0).all()
+
+
+@EVERY
+def test_scores_of_zero_and_one_stay_in_range_and_in_order(name: str) -> None:
+    """Like those of a forest: a third of all scores at the very ends."""
+    rng = np.random.default_rng(0)
+    score = np.clip(rng.normal(0.5, 0.6, 3000), 0, 1).round(2)
+    table = ScoreTable.from_arrays(rng.random(3000) < 0.1 + 0.8 * score, score)
+    curve = CALIBRATIONS[name](table, unit=True)
+    at = curve.log_odds([0.0, 1e-9, 0.001, 0.01, 0.5, 0.99, 1.0])
+    assert (np.diff(at) > 0).all()
+    assert np.abs(at).max() < 12
+    moved = curve.score(at[:, None] + np.linspace(-30, 30, 61))
+    assert 0 <= moved.min() <= moved.max() <= 1
+
+
+@EVERY
+def test_useless_scores_keep_their_order(name: str) -> None:
+    rng = np.random.default_rng(1)
+    score = rng.random(500)
+    against = ScoreTable.from_arrays(rng.random(500) > score, score)
+    curve = CALIBRATIONS[name](against, unit=True)
+    assert (np.diff(curve.log_odds(np.linspace(0, 1, 50))) > 0).all()
+
+
+@EVERY
+def test_weight_two_is_the_row_twice(name: str) -> None:
+    rng = np.random.default_rng(2)
+    score, weight = rng.random(200), rng.integers(1, 4, 200)
+    label = rng.random(200) < score
+    once = ScoreTable.from_arrays(label, score, weight)
+    often = ScoreTable.from_arrays(np.repeat(label, weight), np.repeat(score, weight))
+    at = np.linspace(0, 1, 40)
+    one, two = (CALIBRATIONS[name](table, unit=True).log_odds(at) for table in (once, often))
+    np.testing.assert_allclose(one, two, atol=1e-10)
+
+
+@EVERY
+def test_one_class_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="no positives"):
+        CALIBRATIONS[name](ScoreTable.from_arrays([0, 0], [0.1, 0.2]), unit=True)
