@@ -30,10 +30,10 @@ def blocks(marker: str, *languages: str) -> list[str]:
 
 
 def test_each_marker_is_there_once() -> None:
-    assert re.findall(r"<!-- tested: (\w+) -->", README) == ["python", "curve", "console"]
+    assert re.findall(r"<!-- tested: (\w+) -->", README) == ["python", "ranker", "curve", "console"]
 
 
-@pytest.mark.parametrize("marker", ["python", "curve"])
+@pytest.mark.parametrize("marker", ["python", "ranker", "curve"])
 def test_a_python_block_prints_what_follows_it(marker: str) -> None:
     code, text = blocks(marker, "python", "text")
     printed = io.StringIO()

@@ -270,7 +270,7 @@ def test_no_further_than_asked(groups: int) -> None:
     tables = [noisy_table(rng, 4000, shift=shift) for shift in np.linspace(0.0, -1.0, groups)]
     curves = [logistic_calibration(table, unit=False) for table in tables]
     free, loose = (solve_multipliers(tables, curves, **goal) for goal in ({"tradeoff": 0.0}, {"max_disparity": 0.95}))
-    assert loose.auc == pytest.approx(free.auc, abs=1e-6)
+    assert loose.auc == pytest.approx(free.auc, abs=1e-5)
     assert np.abs(loose.shift).max() < 0.3
 
 

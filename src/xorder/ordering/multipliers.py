@@ -29,8 +29,9 @@ _TOLERANCE = 1e-6
 _MARGIN = 1e-7
 _MARGINS = 8
 
-# How far exact counting looks around what the tables say, in widths of their smoothing.
-_EXACT_RADIUS = 2
+# How far exact counting looks around what the tables say, in widths of their smoothing; less where there are many
+# places, as the tables are then nearly right and longer steps bring in more curvature than they gain.
+_EXACT_RADIUS, _SHORT_RADIUS = 2.0, 0.25
 
 # Up to so many places in all, more than two groups are polished flip by flip too; and how often each in turn.
 _SMALL = 1000
@@ -138,8 +139,10 @@ def _search(placed: Placed, exact: Chances, goal: Goal, reference: int) -> Float
     compressed = Compressed(placed)
     found = _on_tables(compressed, goal, reference)
     tried = [unshifted, found]
-    window, margin, excess = _EXACT_RADIUS * compressed.doubt, _MARGIN, 0.0
-    rounds = _EXACT_ROUNDS if sum(sizes) <= _MANY_PLACES else _FEW_ROUNDS
+    few = sum(sizes) <= _MANY_PLACES
+    rounds = _EXACT_ROUNDS if few else _FEW_ROUNDS
+    window = compressed.doubt * (_EXACT_RADIUS if few else _SHORT_RADIUS)
+    margin, excess = _MARGIN, 0.0
     for _ in range(_MARGINS):
         # Counts go in steps: aim a little below the limit, to end up inside it.
         aim = replace(goal, allowed=max(goal.allowed - margin, 0.0), steep=_STAGES[1][0])
@@ -155,7 +158,7 @@ def _search(placed: Placed, exact: Chances, goal: Goal, reference: int) -> Float
     again = [best] if size == 2 else []
     if sum(sizes) <= _SMALL:
         # Few places make steep steps, which slopes do not show: all flips, from several starts.
-        again, window = [best, unshifted, _on_tables(compressed, Goal(None, 0.0), reference)], everywhere
+        again, window = [*tried, _on_tables(compressed, Goal(None, 0.0), reference)], everywhere
     polished = [polish(placed, goal, start, reference, width=window, rounds=_POLISHINGS) for start in again]
     return max([best, *polished], key=rank)
 
