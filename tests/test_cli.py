@@ -13,7 +13,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import xorder
-from xorder.cli import main
+from command_line import Ran, files, one_line
 
 PEOPLE = xorder.datasets.simulate_population(300, random_state=3)
 NEW = xorder.datasets.simulate_population(200, random_state=4)
@@ -29,12 +28,6 @@ FORMATS = ["csv", "csv.gz", "parquet"]
 COLUMNS = ["--score", "score", "--group", "group"]
 LABELLED = [*COLUMNS, "--label", "outcome"]
 SCRIPT = Path(sys.executable).with_name("xorder")
-
-
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
 
 
 def table(people: xorder.datasets.Population = PEOPLE) -> dict[str, list[object]]:
@@ -69,56 +62,6 @@ def read(path: Path) -> dict[str, list[object]]:
     text = (gzip.decompress(data) if path.name.endswith(".gz") else data).decode()
     header, *rows = csv.reader(io.StringIO(text, newline=""))
     return dict(zip(header, map(list, zip(*rows, strict=True)), strict=True))
-
-
-def files(folder: Path) -> dict[str, bytes | None]:
-    """Everything below a folder, hidden files too."""
-    return {str(path): path.read_bytes() if path.is_file() else None for path in sorted(folder.rglob("*"))}
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
-    def run(*arguments: object) -> Ran:
-        try:
-            code = main([str(argument) for argument in arguments])
-        except SystemExit as stop:
-            code = stop.code
-        return Ran(code, *capsys.readouterr())
-
-    return run
-
-
-@pytest.fixture
-def succeed(run: Callable[..., Ran]) -> Callable[..., str]:
-    """Run a command that must work and warn of nothing; return what it prints."""
-
-    def succeed(*arguments: object) -> str:
-        ran = run(*arguments)
-        assert (ran.code, ran.err) == (0, "")
-        return ran.out
-
-    return succeed
-
-
-@pytest.fixture
-def refuse(run: Callable[..., Ran], tmp_path: Path) -> Callable[..., str]:
-    """Run a command that must fail as all failures do, and leave the folder as it was; return its one line."""
-
-    def refuse(*arguments: object) -> str:
-        before = files(tmp_path)
-        ran = run(*arguments)
-        assert files(tmp_path) == before
-        return one_line(ran)
-
-    return refuse
-
-
-def one_line(ran: Ran) -> str:
-    assert ran.code == 2
-    assert ran.out == ""
-    assert re.fullmatch(r"xorder( \w+)?: error: [^\n]+\n", ran.err), ran.err
-    assert "Traceback" not in ran.err
-    return ran.err
 
 
 @pytest.fixture

@@ -27,8 +27,9 @@ import eicu_tables
 import mimic3_tables
 from raw_tables import draw_rows, give, header_of, public_text, serve, small_set, write_csv
 
+from command_line import Ran
 from real_data import data_file
-from test_cli import Ran, files, shell
+from test_cli import shell
 from xorder import datasets
 from xorder.cli import main
 from xorder.cli_data import IN_SHORT, progress_line
@@ -77,40 +78,8 @@ def demo(request: pytest.FixtureRequest) -> Path:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
-    def run(*arguments: object) -> Ran:
-        try:
-            code = main(["data", *map(str, arguments)])
-        except SystemExit as stop:
-            code = stop.code
-        return Ran(code, *capsys.readouterr())
-
-    return run
-
-
-@pytest.fixture
-def succeed(run: Callable[..., Ran]) -> Callable[..., str]:
-    def succeed(*arguments: object) -> str:
-        ran = run(*arguments)
-        assert (ran.code, ran.err) == (0, "")
-        return ran.out
-
-    return succeed
-
-
-@pytest.fixture
-def refuse(run: Callable[..., Ran], tmp_path: Path) -> Callable[..., str]:
-    """Run a command that must fail with one line and leave the folder as it was; return the line."""
-
-    def refuse(*arguments: object) -> str:
-        before = files(tmp_path)
-        ran = run(*arguments)
-        assert files(tmp_path) == before
-        assert (ran.code, ran.out) == (2, "")
-        assert re.fullmatch(r"xorder( data)?( [\w-]+)?: error: [^\n]+\n", ran.err), ran.err
-        return ran.err
-
-    return refuse
+def beginning() -> list[str]:
+    return ["data"]
 
 
 def run_python(line: str) -> object:
