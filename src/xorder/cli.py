@@ -3,58 +3,28 @@
 from __future__ import annotations
 
 import argparse
-import io
 import json
 import os
-import signal
 import sys
-import threading
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
 from xorder import __version__
 from xorder.cli_data import add_data_commands
+from xorder.cli_ending import run_command
 from xorder.demo import run_demo
 from xorder.engines import add_column, read_rows
 from xorder.estimators import SMALL_GROUPS, TRANSFERS, XOrder, load
-from xorder.exceptions import InputError, XorderError, XorderWarning
+from xorder.exceptions import InputError
 from xorder.metrics import audit
 from xorder.ordering import DISPARITIES, SOLVERS
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return 0, or 2 with one line on standard error for what the user got wrong."""
-    options = _parser().parse_args(arguments)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A name that the terminal's encoding lacks is shown escaped, as it is on standard error.
-        sys.stdout.reconfigure(errors="backslashreplace")
-    with warnings.catch_warnings(), _sigterm_as_interrupt() as received:
-        # Files are read in parts; what is true of many parts is said once.
-        warnings.simplefilter("once", XorderWarning)
-        warnings.showwarning = _show_warning
-        try:
-            options.run(options)
-            sys.stdout.flush()
-        except XorderError as error:
-            return _complain(_in_the_users_words(str(error), options))
-        except ExceptionGroup as failures:
-            for failure in failures.exceptions:
-                _complain(_in_the_users_words(str(failure), options))
-            return 2
-        except BrokenPipeError:
-            # Whoever reads our output has had enough; keep the interpreter from complaining at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        except OSError as error:
-            return _complain(f"{error.filename or 'output'}: {error.strerror or error}.")
-        except MemoryError:
-            return _complain("out of memory: there are too many rows to be held here at once.")
-        except KeyboardInterrupt:
-            return 128 + (received[0] if received else signal.SIGINT)
-    return 0
+    return run_command(_parser().parse_args(arguments))
 
 
 def _audit(options: argparse.Namespace) -> None:
@@ -277,64 +247,6 @@ def _add_output(command: argparse.ArgumentParser, metavar: str, what: str) -> No
 
 def _print(what: str | dict[str, Any]) -> None:
     print(what if isinstance(what, str) else json.dumps(what, indent=2, allow_nan=False))
-
-
-# Arguments whose options are named alike.
-_SETTINGS = (
-    *("max_disparity", "tradeoff", "adjust", "reference", "transfer", "min_group_size", "bounds"),
-    *("confidence", "data_home", "memory", "spill"),
-)
-
-
-def _in_the_users_words(message: str, options: argparse.Namespace) -> str:
-    """Name the columns of the file and the options instead of the arguments that they were passed as."""
-    columns = {"sensitive_features": "group", "y_true": "label", "y_score": "score", "sample_weight": "weight"}
-    for argument, option in columns.items():
-        if getattr(options, option, None) is not None:
-            message = message.replace(argument, f"{options.file}: column {getattr(options, option)!r}", 1)
-    for setting in _SETTINGS:
-        if message.startswith(setting + " "):
-            message = "--" + setting.replace("_", "-") + message[len(setting) :]
-    for words, option in {
-        "data_home or XORDER_DATA": "--data-home or XORDER_DATA",
-        "memory='8GB'": "--memory 8GB",
-    }.items():
-        message = message.replace(words, option)
-    return message
-
-
-@contextmanager
-def _sigterm_as_interrupt() -> Iterator[list[int]]:
-    """Let SIGTERM end the block as Ctrl-C does, so that what it keeps on disk is removed; yield the signals received.
-
-    A handler that someone has set already is left, and other threads than the main one cannot set any.
-    """
-    received: list[int] = []
-
-    def stop(number: int, frame: object) -> None:
-        # The second one must not end the clearing up that the first one began.
-        if not received:
-            received.append(number)
-            raise KeyboardInterrupt
-
-    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    if ours:
-        signal.signal(signal.SIGTERM, stop)
-    try:
-        yield received
-    finally:
-        if ours:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-def _complain(message: str) -> int:
-    print("xorder: error: " + " ".join(message.split()), file=sys.stderr)
-    return 2
-
-
-def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    if issubclass(category, XorderWarning):
-        print("xorder: warning: " + " ".join(str(message).split()), file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -10,16 +10,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-pytest.importorskip("duckdb")
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
-
-from xorder.datasets.clinical import SourceTable, check_key, find_tables, open_database, run  # noqa: E402
-from xorder.datasets.clinical_errors import plain_errors  # noqa: E402
-from xorder.datasets.cohort_file import check_output, read_cohort, write_cohort  # noqa: E402
-from xorder.exceptions import InputError  # noqa: E402
+from xorder.datasets.clinical import SourceTable, check_key, find_tables, open_database, run
+from xorder.datasets.clinical_errors import plain_errors
+from xorder.datasets.cohort_file import check_output, read_cohort, write_cohort
+from xorder.exceptions import InputError
 
 ROWS = [f"{number},{number / 4},2150-01-01 00:00:{number % 60:02}" for number in range(5000)]
 TEXT = "\n".join(["id,amount,time", *ROWS]) + "\n"

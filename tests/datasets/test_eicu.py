@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from eicu_oracle import as_grid, cohort_of, hours_of
 from eicu_tables import Tables, draw_tables, read_tables, write_tables
@@ -18,10 +20,6 @@ from xorder.datasets.cohort_file import write_cohort
 from xorder.datasets.eicu import EicuSummary, build_eicu, first_day, load_eicu
 from xorder.datasets.eicu.features import DAILY, FEATURES, LABS, VITALS
 from xorder.exceptions import InputError
-
-pd = pytest.importorskip("pandas")
-pytest.importorskip("duckdb")
-pa = pytest.importorskip("pyarrow")
 
 INPUTS = [feature.name for feature in FEATURES]
 LAB_NAMES = {measurement.name for measurement in LABS}

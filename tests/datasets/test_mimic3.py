@@ -14,25 +14,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-pytest.importorskip("duckdb")
-pq = pytest.importorskip("pyarrow.parquet")
-pd = pytest.importorskip("pandas")
-
 sys.path.insert(0, str(Path(__file__).parent))
 
-import mimic3_oracle as oracle  # noqa: E402
-from mimic3_tables import HEADERS, ITEMS, Tables, make_tables, write_tables  # noqa: E402
+import mimic3_oracle as oracle
+from mimic3_tables import HEADERS, ITEMS, Tables, make_tables, write_tables
 
-from real_data import data_file  # noqa: E402
-from xorder.datasets import impute_mean  # noqa: E402
-from xorder.datasets.mimic3 import build, build_mimic3, load_mimic3  # noqa: E402
-from xorder.datasets.mimic3.features import FEATURES, STATISTICS, WINDOWS, window_features  # noqa: E402
-from xorder.datasets.mimic3.variables import VARIABLES  # noqa: E402
-from xorder.exceptions import InputError  # noqa: E402
+from real_data import data_file
+from xorder.datasets import impute_mean
+from xorder.datasets.mimic3 import build, build_mimic3, load_mimic3
+from xorder.datasets.mimic3.features import FEATURES, STATISTICS, WINDOWS, window_features
+from xorder.datasets.mimic3.variables import VARIABLES
+from xorder.exceptions import InputError
 
 FIRST_FEATURE = 9
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
