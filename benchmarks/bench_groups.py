@@ -1,24 +1,23 @@
-"""How much longer do ten groups take than two?
+"""How much longer does a repair of ten groups take than one of two?
 
-Wanted: with a million rows, finding a multiplier for each of ten groups in at most 10 times the time of `XOrder().fit`
-for two groups on the same rows: from rows (tables, curves, multipliers), and from tables that are built already. The
-gap to the bound, which is known for PRF, stands beside the times.
+Wanted: with a million rows, `XOrder(...).fit` for ten groups in at most 10 times its time for two groups on the same
+rows, with the same settings. The gap to the bound, which is known for PRF, stands beside the times.
 """
 
 from __future__ import annotations
 
 import argparse
+import warnings
 from typing import Any
 
 import numpy as np
 
 from measure import best_seconds, people, report
 from xorder import XOrder
-from xorder._validation import check_tables
-from xorder.ordering.calibration import CALIBRATIONS
-from xorder.ordering.multipliers import Multipliers, solve_multipliers
+from xorder.exceptions import XorderWarning
 
 GOALS = {"max_disparity 0": {"max_disparity": 0.0}, "max_disparity .02": {"max_disparity": 0.02}}
+TRANSFERS = ("interpolate", "logistic")
 
 
 def ten_groups(rows: int) -> tuple[Any, Any, Any, Any]:
@@ -31,43 +30,38 @@ def ten_groups(rows: int) -> tuple[Any, Any, Any, Any]:
     return 1 / (1 + np.exp(-seen)), label, two, ten
 
 
-def solve(tables: list[Any], metric: str, way: str, goal: dict[str, float]) -> Multipliers:
-    curves = [CALIBRATIONS[way](table, unit=True) for table in tables]
-    return solve_multipliers(tables, curves, metric=metric, reference=9, **goal)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--ways", nargs="+", choices=list(CALIBRATIONS), default=["logistic"])
+    parser.add_argument("--transfers", nargs="+", default=list(TRANSFERS))
     options = parser.parse_args()
     score, label, two, ten = ten_groups(options.rows)
-    tables = list(check_tables(label, score, ten).values())
+    # A limit of 0 between ten groups is met but for some digits, and every such fit says so.
+    warnings.simplefilter("ignore", XorderWarning)
     results = {}
     for metric in ("xauc", "prf", "parity"):
-        for way in options.ways:
+        for transfer in options.transfers:
             for name, goal in GOALS.items():
-                fit = XOrder(metric=metric, **goal)
+                fits = {
+                    "two": XOrder(metric=metric, transfer=transfer, **goal),
+                    "ten": XOrder(metric=metric, transfer=transfer, **goal),
+                }
                 seconds = best_seconds(
                     {
-                        "two groups": lambda fit=fit: fit.fit(score, label, sensitive_features=two),
-                        "tables": lambda m=metric, w=way, g=goal: solve(tables, m, w, g),
-                        "rows": lambda m=metric, w=way, g=goal: solve(
-                            list(check_tables(label, score, ten).values()), m, w, g
-                        ),
+                        "two": lambda fits=fits: fits["two"].fit(score, label, sensitive_features=two),
+                        "ten": lambda fits=fits: fits["ten"].fit(score, label, sensitive_features=ten),
                     },
                     rounds=2,
                 )
-                found = solve(tables, metric, way, goal)
-                results[f"{metric}, {way}, {name}"] = {
-                    "two groups, seconds": seconds["two groups"],
-                    "rows / two groups (wanted <= 10)": seconds["rows"] / seconds["two groups"],
-                    "tables / two groups": seconds["tables"] / seconds["two groups"],
-                    "auc": found.auc,
-                    "worst gap": found.worst,
-                    "gap to the bound": None if np.isnan(found.gap) else found.gap,
+                found = fits["ten"]
+                results[f"{metric}, {transfer}, {name}"] = {
+                    "two groups, seconds": seconds["two"],
+                    "ten / two groups (wanted <= 10)": seconds["ten"] / seconds["two"],
+                    "auc": found.auc_,
+                    "worst gap": found.worst_gap_,
+                    "gap to the bound": None if np.isnan(found.gap_) else found.gap_,
                 }
-    worst = max(result["rows / two groups (wanted <= 10)"] for result in results.values())
+    worst = max(result["ten / two groups (wanted <= 10)"] for result in results.values())
     report({"largest ratio (wanted <= 10)": worst, **results})
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils import TransformerTags
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
@@ -61,6 +62,7 @@ class ScoreAdjuster(BaseEstimator):
         tags.input_tags.one_d_array = True
         tags.input_tags.two_d_array = False
         tags.target_tags.required = True
+        tags.transformer_tags = TransformerTags()
         return tags
 
     def _moved_groups(self) -> tuple[Hashable, ...]:

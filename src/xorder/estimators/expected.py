@@ -146,7 +146,7 @@ def expected_disparity(
         warnings.simplefilter("ignore", XorderWarning)
         after = audit(label, adjusted, **settings)
     metric = getattr(adjuster, "metric", "xauc")
-    return ExpectedDisparity(metric, before, after, len(folds), _target(adjuster))
+    return ExpectedDisparity(metric, before, after, len(folds), target_of(adjuster))
 
 
 def cross_adjusted(
@@ -183,7 +183,8 @@ def _kind_of(sample_weight: Any) -> WeightKind:
     return "counts" if np.array_equal(weight, np.floor(weight)) else "sampling"
 
 
-def _target(adjuster: Any) -> float:
+def target_of(adjuster: Any) -> float:
+    """Return the gap that a repair aims at or, where that is 0, one worth excluding."""
     wanted = getattr(adjuster, "max_disparity", None)
     return float(wanted) if wanted else NOTABLE_GAP
 

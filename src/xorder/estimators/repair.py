@@ -11,9 +11,7 @@ import numpy as np
 from xorder._table import ScoreTable
 from xorder._validation import Tables
 from xorder.exceptions import InputError
-from xorder.metrics.gaps import GAPS, auc
-from xorder.metrics.moments import moments
-from xorder.ordering import Ordering
+from xorder.ordering import Ordering, many_as_scored
 from xorder.transfer import ScoreMap
 
 Pair = tuple[Hashable, Hashable]
@@ -82,10 +80,9 @@ class Repair:
 
 def measure(tables: Tables, metric: str) -> Measured:
     """Measure any number of groups as their scores stand."""
-    found = moments(list(tables.values()))
-    groups = list(tables)
-    gaps = {(groups[a], groups[b]): float(GAPS[metric](found, a, b)[0]) for a, b in combinations(range(len(groups)), 2)}
-    return Measured(float(auc(found)[0]), gaps)
+    auc, gaps = many_as_scored(list(tables.values()), metric)
+    pairs = combinations(enumerate(tables), 2)
+    return Measured(auc, {(first, second): float(gaps[a, b]) for (a, first), (b, second) in pairs})
 
 
 def mapped(tables: Tables, maps: dict[Hashable, ScoreMap]) -> Tables:

@@ -142,7 +142,18 @@ class XOrder(ScoreAdjuster):
         if self.transfer == "rank" and sample_weight is not None:
             raise InputError("transfer='rank' knows no weights: a batch to transform has none. Use 'interpolate'.")
         groups = sensitive_features if self.missing_group == "error" else name_missing(sensitive_features)
-        settled = self._settle(check_tables(y_true, y_score, groups, sample_weight))
+        return self._fit_tables(check_tables(y_true, y_score, groups, sample_weight))
+
+    def fit_tables(self, tables: Tables) -> XOrder:
+        """Learn the adjustment from tables that are already built, group -> ScoreTable; those of several days add up.
+
+        People of unknown group are the group ``"missing"``.
+        """
+        self._check_params()
+        return self._fit_tables(tables)
+
+    def _fit_tables(self, tables: Tables) -> XOrder:
+        settled = self._settle(tables)
         tables = settled.tables
         found = self._learn(tables)
         self.trust_ = dict.fromkeys(found.maps, 1.0)
@@ -151,7 +162,7 @@ class XOrder(ScoreAdjuster):
             found = shrink(found, tables, self.trust_, self.metric)
         self.left_, self.merged_ = settled.left, settled.merged
         for note in (*settled.notes(), *found.notes):
-            warnings.warn(note, XorderWarning, stacklevel=2)
+            warnings.warn(note, XorderWarning, stacklevel=3)
         self.reference_, self.pair_ = found.reference, found.pair
         moved = tuple(found.maps)
         self.moved_ = moved[0] if len(moved) == 1 else moved

@@ -5,6 +5,7 @@ from xorder.ordering.disparity import DISPARITIES, Disparity, as_scored, auc_as_
 from xorder.ordering.frontier import Frontier, frontier
 from xorder.ordering.multipliers import Multipliers, solve_multipliers
 from xorder.ordering.order import SOLVERS, order
+from xorder.ordering.placed import many_as_scored
 from xorder.ordering.result import Ordering
 from xorder.ordering.target import order_within
 
@@ -19,6 +20,7 @@ __all__ = [
     "as_scored",
     "auc_as_pairs",
     "frontier",
+    "many_as_scored",
     "order",
     "order_within",
     "solve_multipliers",

@@ -93,12 +93,28 @@ class Placed:
         return np.outer([self.n1[g], self.n0[g]], [self.n1[h], self.n0[h]])
 
 
+class _AsScored:
+    """The curve that leaves scores where they are."""
+
+    def log_odds(self, score: FloatArray) -> FloatArray:
+        return score
+
+
+def many_as_scored(tables: Sequence[ScoreTable], metric: str) -> tuple[float, FloatArray]:
+    """AUC, and the signed gaps as a K x K matrix, of groups of both classes as their scores stand."""
+    placed = Placed(tables, [_AsScored()] * len(tables), metric)
+    auc, chance = placed.chances(np.zeros(len(tables)))
+    return float(placed.overall(auc)), placed.gaps(chance)
+
+
 def outranked(a: Group, b: Group, shift: float) -> FloatArray:
     """Mass of pairs with the member of a above, a being shifted: by class, as 2 x 2."""
     place = a.place + shift
     first = np.searchsorted(b.place, place)
-    past = first + (np.append(b.place, np.inf)[first] == place)
-    below = [0.5 * (mass[first] + mass[past]) for mass in (b.positive_below, b.negative_below)]
+    tied = np.flatnonzero(b.place[np.minimum(first, b.place.size - 1)] == place)
+    below = [mass[first] for mass in (b.positive_below, b.negative_below)]
+    for lower, mass in zip(below, (b.positive, b.negative), strict=True):
+        lower[tied] += 0.5 * mass[first[tied]]
     return np.array([[float(own @ other) for other in below] for own in (a.positive, a.negative)])
 
 
