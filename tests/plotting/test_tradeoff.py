@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
-from xorder import XOrder, frontier, load, order
+from xorder import FairRanker, ScoreTable, XOrder, audit, frontier, load, order
 from xorder.datasets import simulate_population
-from xorder.exceptions import InputError, MissingExtraError
+from xorder.exceptions import InputError, MissingExtraError, XorderWarning
 from xorder.plotting import TradeoffDisplay
 
 PEOPLE = simulate_population(400, random_state=2)
 METRICS = {"xauc": "xAUC gap", "prf": "PRF gap", "parity": "parity gap"}
-
-
-@pytest.fixture(autouse=True)
-def _no_screen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("MPLBACKEND", "Agg")
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot
-
-    yield
-    pyplot.close("all")
 
 
 def fitted(**settings: object) -> XOrder:
@@ -34,11 +22,15 @@ def fitted(**settings: object) -> XOrder:
 
 
 def drawn(display: TradeoffDisplay) -> dict[str, tuple[list[float], list[float]]]:
-    """What each line with a name in the legend shows."""
+    """What each line with a name in the legend shows; of points with intervals, the points."""
     handles, labels = display.ax_.get_legend_handles_labels()
+    lines = {
+        label: handle[0] if isinstance(handle, tuple) else handle for handle, label in zip(handles, labels, strict=True)
+    }
     return {
         label: (line.get_xdata().tolist(), line.get_ydata().tolist())
-        for line, label in zip(handles, labels, strict=True)
+        for label, line in lines.items()
+        if hasattr(line, "get_xdata")
     }
 
 
@@ -58,30 +50,36 @@ def test_the_lines_are_the_numbers_of_the_repair(metric: str) -> None:
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_axes_name_the_metric_and_the_groups(metric: str) -> None:
     display = TradeoffDisplay.from_estimator(fitted(metric=metric)).plot()
-    assert display.ax_.get_xlabel() == f"{METRICS[metric]}   (A minus B)"
-    assert display.ax_.get_ylabel() == "AUC"
+    assert display.ax_.get_xlabel() == f"{METRICS[metric]}: A minus B   (0: no gap)"
+    assert display.ax_.get_ylabel().startswith("AUC")
+    assert "right of 0 the score favours A, left of it B" in [text.get_text() for text in display.ax_.texts]
     reversed_ = TradeoffDisplay.from_estimator(fitted(metric=metric, adjust="A")).plot()
-    assert reversed_.ax_.get_xlabel() == f"{METRICS[metric]}   (B minus A)"
+    assert reversed_.ax_.get_xlabel() == f"{METRICS[metric]}: B minus A   (0: no gap)"
 
 
 def test_without_groups_the_axis_names_the_metric_alone() -> None:
     display = TradeoffDisplay(np.array([-0.1, 0.2]), np.array([0.6, 0.8])).plot()
-    assert display.ax_.get_xlabel() == "xAUC gap"
+    assert display.ax_.get_xlabel() == "xAUC gap   (0: no gap)"
     assert drawn(display) == {"best possible": ([-0.1, 0.2], [0.6, 0.8])}
 
 
 def test_dollars_in_the_names_of_groups_are_shown_as_they_are() -> None:
     groups = np.where(PEOPLE.group == "A", "$50k up", "under $50k")
     display = TradeoffDisplay.from_predictions(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=groups).plot()
-    assert display.ax_.get_xlabel() == "xAUC gap   ($50k up minus under $50k)"
-    assert not display.ax_.xaxis.label.get_parse_math()
+    assert display.ax_.get_xlabel() == r"xAUC gap: \$50k up minus under \$50k   (0: no gap)"
     display.figure_.canvas.draw()
 
 
 def test_the_legend_names_every_line() -> None:
     display = TradeoffDisplay.from_estimator(fitted(), dp_tradeoffs=[0.5]).plot()
     shown = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert shown == ["best possible", "score as it was", "score adjusted", "dynamic programme"]
+    assert shown == [
+        "best possible",
+        "out of reach of any reordering",
+        "score as it was",
+        "score adjusted",
+        "paper's dynamic programme",
+    ]
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -92,7 +90,7 @@ def test_the_dynamic_programme_is_marked_where_it_gets_to(tradeoffs: object, met
     reached = [order(a, b, metric=metric, tradeoff=value, solver="dp") for value in tradeoffs]
     display = TradeoffDisplay.from_estimator(repair, dp_tradeoffs=tradeoffs).plot()
     expected = [found.disparity for found in reached], [found.auc for found in reached]
-    assert drawn(display)["dynamic programme"] == expected
+    assert drawn(display)["paper's dynamic programme"] == expected
 
 
 def test_from_predictions_is_a_fit_and_from_estimator() -> None:
@@ -169,10 +167,124 @@ def test_more_points_than_shapes_are_all_drawn() -> None:
     assert [name for name in drawn(display) if name.startswith("model")] == list(points)
 
 
-def test_a_repair_that_was_loaded_cannot_be_drawn(tmp_path) -> None:
+def test_new_people_are_marked_with_the_intervals_of_their_audit() -> None:
+    new = simulate_population(500, random_state=9)
+    repair = fitted()
+    display = TradeoffDisplay.from_estimator(repair, new.y_score, new.y_true, sensitive_features=new.group).plot()
+    adjusted = repair.transform(new.y_score, sensitive_features=new.group)
+    for words, score in (("score as it was", new.y_score), ("score adjusted", adjusted)):
+        found = audit(new.y_true, score, sensitive_features=new.group)
+        gap = found.gap("xauc", (repair.reference_, repair.moved_))
+        name = f"new people, {words} (95 % interval)"
+        assert drawn(display)[name] == ([gap.value], [found.auc])
+        across, along = (bars.get_segments()[0] for bars in display.points_[name][2])
+        np.testing.assert_allclose(across[:, 0], gap.interval)
+        np.testing.assert_allclose(along[:, 1], found.auc_interval)
+    left, right = display.ax_.get_xlim()
+    assert left < gap.interval[0] < gap.interval[1] < right
+    assert display.line_.get_label() == "best possible for the people learnt from"
+    assert drawn(display)["score adjusted"] == ([repair.disparity_], [repair.auc_])
+
+
+def test_the_legend_lies_within_the_figure_however_long_its_names() -> None:
+    new = simulate_population(500, random_state=9)
+    display = TradeoffDisplay.from_estimator(fitted(), new.y_score, new.y_true, sensitive_features=new.group).plot()
+    display.figure_.canvas.draw()
+    width, height = display.figure_.canvas.get_width_height()
+    box = display.ax_.get_legend().get_window_extent()
+    assert -1 < box.x0 < box.x1 < width + 1
+    assert -1 < box.y0 < box.y1 < height + 1
+    assert display.ax_.get_window_extent().width > 0.75 * width
+
+
+def test_what_is_shaded_is_what_no_ordering_reaches() -> None:
+    display = TradeoffDisplay.from_estimator(fitted()).plot()
+    (shade,) = display.ax_.collections
+    edge = shade.get_paths()[0].vertices
+    _, top = display.ax_.get_ylim()
+    at_curve = edge[edge[:, 1] < top]
+    rising = np.argsort(display.disparity)
+    expected = np.interp(at_curve[:, 0], display.disparity[rising], display.auc[rising])
+    np.testing.assert_allclose(at_curve[:, 1], expected, atol=1e-12)
+    # Other people than those learnt from are not bound by the curve.
+    new = simulate_population(300, random_state=9)
+    other = TradeoffDisplay.from_estimator(fitted(), new.y_score, new.y_true, sensitive_features=new.group).plot()
+    assert len(other.ax_.collections) == len(other.points_[next(iter(other.intervals))][2]) * 2
+
+
+def test_a_repair_that_was_loaded_needs_people_to_draw(tmp_path) -> None:
     fitted().save(tmp_path / "map.json")
-    with pytest.raises(InputError, match="read from a file has no training scores to draw; fit it again"):
-        TradeoffDisplay.from_estimator(load(tmp_path / "map.json"))
+    loaded = load(tmp_path / "map.json")
+    with pytest.raises(InputError, match=r"keeps no training scores to draw.*Pass rows and labels"):
+        TradeoffDisplay.from_estimator(loaded)
+    display = TradeoffDisplay.from_estimator(
+        loaded, PEOPLE.y_score, PEOPLE.y_true, sensitive_features=PEOPLE.group
+    ).plot()
+    expected = TradeoffDisplay.from_estimator(fitted())
+    np.testing.assert_allclose(display.auc, expected.auc)
+    assert display.pair == expected.pair
+    name = "these people, score adjusted (95 % interval)"
+    np.testing.assert_allclose(drawn(display)[name][1], expected.points["score adjusted"][1], atol=1e-9)
+    assert "out of reach of any reordering" in display.ax_.get_legend_handles_labels()[1]
+
+
+def test_a_ranker_is_drawn_on_the_people_given() -> None:
+    people = simulate_population(3000, random_state=1)
+    X = np.column_stack([people.y_score, people.group == "B"])
+    ranker = FairRanker(LogisticRegression(), sensitive_features=1, cv=3).fit(X, people.y_true)
+    with pytest.raises(InputError, match="this FairRanker keeps no training scores"):
+        TradeoffDisplay.from_estimator(ranker)
+    display = TradeoffDisplay.from_estimator(ranker, X, people.y_true).plot()
+    after = audit(people.y_true, ranker.predict_proba(X)[:, 1], sensitive_features=X[:, 1])
+    name = "these people, score adjusted (95 % interval)"
+    assert drawn(display)[name] == ([after.gap("xauc", display.pair).value], [after.auc])
+    before = np.mean([model.predict_proba(X)[:, 1] for model in ranker.estimators_], axis=0)
+    a, b = (ScoreTable.from_arrays(people.y_true[X[:, 1] == group], before[X[:, 1] == group]) for group in display.pair)
+    np.testing.assert_allclose(display.auc, frontier(a, b).auc)
+
+
+def test_a_frontier_is_drawn_as_it_is() -> None:
+    found = fitted().ordering_
+    curve = frontier(found.a, found.b, metric="prf")
+    display = TradeoffDisplay.from_estimator(curve, dp_tradeoffs=[0.3]).plot()
+    assert drawn(display)["best possible"] == (curve.disparity.tolist(), curve.auc.tolist())
+    reached = order(found.a, found.b, metric="prf", tradeoff=0.3, solver="dp")
+    assert drawn(display)["paper's dynamic programme"] == ([reached.disparity], [reached.auc])
+    assert display.ax_.get_xlabel() == "PRF gap   (0: no gap)"
+
+
+def test_a_long_curve_is_thinned() -> None:
+    gaps = np.linspace(1, -1, 200_000)
+    display = TradeoffDisplay(gaps, 0.8 - 0.1 * gaps**2).plot()
+    x, y = (np.array(values) for values in drawn(display)["best possible"])
+    assert 500 < x.size <= 2000
+    np.testing.assert_allclose(y, 0.8 - 0.1 * x**2)
+
+
+def test_a_mark_whose_uncertainty_is_not_known_has_no_bars() -> None:
+    y, s, g = [1, 0, 1, 0], [0.9, 0.1, 0.8, 0.2], list("aabb")
+    display = TradeoffDisplay(np.array([1.0, -1.0]), np.array([0.6, 0.8]), pair=("a", "b"))
+    with pytest.warns(XorderWarning):
+        found = audit(y, s, sensitive_features=g)
+    display.mark("few", found).plot().figure_.canvas.draw()
+    assert drawn(display)["few"] == ([0.0], [1.0])
+
+
+def test_intervals_need_not_be_symmetric() -> None:
+    point, ends = (np.array([0.1]), np.array([0.7])), (np.array([[0.0, 0.4]]), np.array([[0.69, 0.75]]))
+    curve = (np.array([1.0, -1.0]), np.array([0.6, 0.8]))
+    display = TradeoffDisplay(*curve, points={"model": point}, intervals={"model": ends}).plot()
+    across, along = (bars.get_segments()[0] for bars in display.points_["model"][2])
+    np.testing.assert_allclose(across[:, 0], [0.0, 0.4])
+    np.testing.assert_allclose(along[:, 1], [0.69, 0.75])
+
+
+def test_only_repairs_and_frontiers_have_a_tradeoff() -> None:
+    X = PEOPLE.y_score[:, None]
+    with pytest.raises(InputError, match=r"got LogisticRegression.*from_predictions"):
+        TradeoffDisplay.from_estimator(LogisticRegression().fit(X, PEOPLE.y_true), X, PEOPLE.y_true)
+    with pytest.raises(InputError, match="X and y of new people go together"):
+        TradeoffDisplay.from_estimator(fitted(), PEOPLE.y_score)
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

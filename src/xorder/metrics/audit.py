@@ -11,13 +11,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from xorder._html import audit_html
 from xorder._table import ScoreTable
 from xorder._validation import check_tables, check_weights
 from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics.gaps import GAPS, Gap, auc, interval, json_label, prf
 from xorder.metrics.matrix import GroupMatrix
 from xorder.metrics.moments import Moments, moments
-from xorder.metrics.text import audit_text
+from xorder.metrics.text import audit_text, reading
 
 WeightKind = Literal["counts", "sampling"]
 
@@ -75,6 +76,9 @@ class Audit:
 
     def __str__(self) -> str:
         return audit_text(self)
+
+    def _repr_html_(self) -> str:
+        return audit_html(self, reading(self))
 
     def __repr__(self) -> str:
         return f"<Audit of {len(self.groups)} groups: AUC {self.auc:.4f}>"

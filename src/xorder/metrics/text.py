@@ -53,11 +53,12 @@ def audit_text(audit: Audit) -> str:
             "",
             f"Fewer than {_FEW} positives or negatives: {', '.join(few)}. Intervals and p of these are rough.",
         ]
-    reading = _reading(audit)
-    return "\n".join([*lines, "", reading] if reading else lines)
+    said = reading(audit)
+    return "\n".join([*lines, "", said] if said else lines)
 
 
-def _reading(audit: Audit) -> str:
+def reading(audit: Audit) -> str:
+    """Say in two sentences what the widest xAUC gap means, and how sure it is; nothing where none is known."""
     known = [gap for gap in audit.gaps if gap.metric == "xauc" and np.isfinite(gap.value)]
     if not known:
         return ""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from xorder._html import frontier_html
 from xorder._table import FloatArray, IntArray, ScoreTable
 from xorder._validation import check_both_classes
 from xorder.exceptions import InputError
@@ -56,6 +57,9 @@ class Frontier:
         if tradeoff is not None:
             return _for_tradeoff(self.a, self.b, self._hull, check_tradeoff(tradeoff))
         return _within(self.a, self.b, self._hull, check_max_disparity(max_disparity))
+
+    def _repr_html_(self) -> str:
+        return frontier_html(self)
 
 
 def frontier(a: ScoreTable, b: ScoreTable, *, metric: str | Disparity = "xauc") -> Frontier:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from xorder._html import ordering_html
 from xorder._table import IntArray, ScoreTable
 from xorder.ordering.disparity import Disparity, auc_as_pairs, pairs_of_ordering
 
@@ -39,6 +40,9 @@ class Ordering:
     def gap(self) -> float:
         """How far from the best possible objective this ordering can be at most."""
         return max(self.bound - self.objective, 0.0) if np.isfinite(self.bound) else np.nan
+
+    def _repr_html_(self) -> str:
+        return ordering_html(self)
 
     @classmethod
     def from_path(

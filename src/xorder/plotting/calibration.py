@@ -1,0 +1,223 @@
+"""Whether a score means the same for each group, as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from xorder._validation import Tables, check_tables, check_weights
+from xorder.exceptions import InputError
+from xorder.metrics.audit import WeightKind
+from xorder.plotting.calibration_bins import CalibrationBins, Strategy, calibration_bins
+from xorder.plotting.names import group_names, named
+from xorder.plotting.scored import scored_rows
+from xorder.plotting.style import COLOURS, GREY, axes_for, tidy, title
+
+# Panels of a picture, at most, unless groups are named.
+_MOST_PANELS = 12
+
+# Where the bars of the counts end, as a share of the panel's height.
+_BARS = 0.16
+
+
+@dataclass
+class CalibrationByGroupDisplay:
+    """Observed share of positives against the score, for each group, before and (where given) after a repair.
+
+    On the diagonal a score is the risk it says. Above it people are at more risk than their score says.
+    Numbers first: make it with :meth:`from_predictions` or :meth:`from_estimator`, then :meth:`plot`.
+
+    Parameters
+    ----------
+    bins : stage ("before", "after") -> group -> :class:`CalibrationBins`.
+    rates : group -> (positives, everyone), as numbers or weights.
+    confidence : of the intervals.
+    name : what the score is called.
+    """
+
+    bins: dict[str, dict[Hashable, CalibrationBins]]
+    rates: dict[Hashable, tuple[float, float]]
+    confidence: float = 0.95
+    name: str | None = None
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_score: Any,
+        *,
+        sensitive_features: Any,
+        sample_weight: Any = None,
+        y_adjusted: Any = None,
+        bins: int | None = None,
+        strategy: Strategy = "quantile",
+        confidence: float = 0.95,
+        weights_are: WeightKind = "counts",
+        name: str | None = None,
+    ) -> CalibrationByGroupDisplay:
+        """Compute the bins of ``y_score`` and, where given, of the scores after a repair; both are probabilities.
+
+        Without ``bins`` there are ten a group, or as many as leave about 15 people in each. ``weights_are`` as in
+        :func:`xorder.audit`.
+        """
+        _check(bins, strategy, confidence, weights_are)
+        squared = None
+        if sample_weight is not None and weights_are == "sampling":
+            squared = check_weights(sample_weight) ** 2
+        stages = {"before": (y_score, "y_score")}
+        if y_adjusted is not None:
+            stages["after"] = (y_adjusted, "y_adjusted")
+        found: dict[str, dict[Hashable, CalibrationBins]] = {}
+        tables: Tables = {}
+        for stage, (score, called) in stages.items():
+            tables = check_tables(y_true, score, sensitive_features, sample_weight)
+            _check_probabilities(tables, called)
+            squares = None if squared is None else check_tables(y_true, score, sensitive_features, squared)
+            found[stage] = {
+                group: calibration_bins(
+                    table,
+                    bins=bins,
+                    strategy=strategy,
+                    confidence=confidence,
+                    squares=None if squares is None else squares[group],
+                )
+                for group, table in tables.items()
+            }
+        rates = {group: (table.n1, table.n1 + table.n0) for group, table in tables.items()}
+        return cls(found, rates, confidence, name)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> CalibrationByGroupDisplay:
+        """Compute the bins before and after a repair (``X``: scores before) or of a classifier's ``predict_proba``."""
+        rows = scored_rows(estimator, X, y, sensitive_features=sensitive_features, response_method="predict_proba")
+        return cls.from_predictions(
+            rows.y_true,
+            rows.before,
+            sensitive_features=rows.groups,
+            sample_weight=sample_weight,
+            y_adjusted=rows.after,
+            name=name,
+            **options,
+        )
+
+    def plot(
+        self, ax: Any = None, *, groups: Sequence[Hashable] | None = None, name: str | None = None, **kwargs: Any
+    ) -> CalibrationByGroupDisplay:
+        """Draw into one axis a group, or into a new figure; ``groups`` says which, by default the twelve largest.
+
+        Further arguments go to each ``errorbar``. Keeps ``axes_`` (by group), ``ax_`` (the last), ``figure_``,
+        ``lines_``: (stage, group) -> the error bars, and ``bars_``: group -> the bars of the counts.
+        """
+        shown = self._shown(groups)
+        columns = min(len(shown), 4 if -len(shown) % 4 <= -len(shown) % 3 else 3)
+        rows = -(-len(shown) // columns)
+        axes, self.figure_ = axes_for(
+            ax,
+            name="CalibrationByGroupDisplay",
+            rows=rows if ax is None else 1,
+            columns=columns if ax is None else len(shown),
+            size=(max(3.3 * columns, 5.0), 3.7 * rows + 0.5),
+            why=", one a group",
+            **({"sharex": True, "sharey": True} if ax is None else {}),
+        )
+        for spare in axes[len(shown) :]:
+            spare.remove()
+        most = max(float(found[group].count.max(initial=0.0)) for found in self.bins.values() for group in shown)
+        self.lines_: dict[tuple[str, Hashable], Any] = {}
+        self.bars_: dict[Hashable, Any] = {}
+        self.axes_ = dict(zip(shown, axes, strict=False))
+        for place, (one, called) in enumerate(zip(axes, group_names(shown, longest=26), strict=False)):
+            self._panel(one, shown[place], called, most, kwargs)
+            if ax is not None or place % columns == 0:
+                one.set_ylabel("observed share of positives")
+            if ax is not None or place + columns >= len(shown):
+                one.tick_params(labelbottom=True)
+                one.set_xlabel("score (mean of the bin)")
+        score = named(name or self.name)
+        if ax is None:
+            some = "" if len(shown) == len(self.rates) else f", {len(shown)} of {len(self.rates)} groups"
+            self.figure_.suptitle(
+                f"Score against observed risk{score}{some}",
+                x=0.01,
+                ha="left",
+                weight="bold",
+            )
+        self.ax_ = axes[len(shown) - 1]
+        axes[0].legend(frameon=False, fontsize="small", loc="upper left")
+        return self
+
+    def _shown(self, groups: Sequence[Hashable] | None) -> list[Hashable]:
+        if groups is None:
+            largest = sorted(self.rates, key=lambda group: -self.rates[group][1])[:_MOST_PANELS]
+            return [group for group in self.rates if group in largest]
+        unknown = [group for group in groups if group not in self.rates]
+        if unknown or not len(groups):
+            known = ", ".join(map(repr, self.rates))
+            raise InputError(f"groups must name some of the groups {known}; got {list(groups)!r}.")
+        return list(groups)
+
+    def _panel(self, ax: Any, group: Hashable, called: str, most: float, kwargs: dict[str, Any]) -> None:
+        ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, zorder=1)
+        stages = list(self.bins)
+        for stage, look in zip(stages, _looks(len(stages)), strict=True):
+            found = self.bins[stage][group]
+            ends = [np.maximum(found.observed - found.low, 0.0), np.maximum(found.high - found.observed, 0.0)]
+            label = f"{stage} " if len(stages) == 2 else "observed "
+            look = look | {"label": f"{label}({100 * self.confidence:.4g} % interval)"} | kwargs
+            self.lines_[stage, group] = ax.errorbar(found.mean, found.observed, yerr=ends, **look)
+        last = self.bins[stages[-1]][group]
+        self.bars_[group] = ax.bar(
+            last.mean, _BARS * last.count / most, width=0.018, color="0.8", edgecolor="white", linewidth=0.5, zorder=0
+        )
+        positives, everyone = self.rates[group]
+        tidy(ax)
+        ax.set(xlim=(-0.02, 1.02), ylim=(0.0, 1.02))
+        share = f"{positives:,.10g} of {everyone:,.10g} positive"
+        fewest, largest = last.count.min(initial=most), last.count.max(initial=0.0)
+        stays = len(stages) == 2 and np.array_equal(last.mean, self.bins[stages[0]][group].mean)
+        title(
+            ax,
+            f"{called}{' (scores stay)' if stays else ''}",
+            f"{share}\nbars: people a bin, {min(fewest, largest):,.4g} to {largest:,.4g}",
+        )
+
+
+def _looks(stages: int) -> list[dict[str, Any]]:
+    after = {"color": COLOURS[0], "marker": "o", "markersize": 4, "linewidth": 1.4, "elinewidth": 1.0, "zorder": 3}
+    if stages == 1:
+        return [after]
+    before = {"color": COLOURS[1], "marker": "s", "markersize": 4, "linestyle": (0, (5, 1.5)), "linewidth": 1.2}
+    return [before | {"elinewidth": 0.9, "markerfacecolor": "white", "zorder": 2}, after]
+
+
+def _check(bins: Any, strategy: Any, confidence: Any, weights_are: Any) -> None:
+    if bins is not None and not (isinstance(bins, int | np.integer) and 1 <= bins <= 1000):
+        raise InputError(f"bins must be a whole number from 1 to 1000; got {bins!r}.")
+    if strategy not in ("quantile", "uniform"):
+        raise InputError(f"strategy must be 'quantile' or 'uniform'; got {strategy!r}.")
+    if not isinstance(confidence, float) or not 0 < confidence < 1:
+        raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}. For 95 % pass 0.95.")
+    if weights_are not in ("counts", "sampling"):
+        raise InputError(f"weights_are must be 'counts' or 'sampling'; got {weights_are!r}.")
+
+
+def _check_probabilities(tables: Tables, called: str) -> None:
+    for table in tables.values():
+        if len(table) and not 0 <= table.score[-1] <= table.score[0] <= 1:
+            raise InputError(
+                f"{called} must hold probabilities, from 0 to 1, to be compared with shares of positives; got scores "
+                f"from {table.score[-1]:g} to {table.score[0]:g}."
+            )

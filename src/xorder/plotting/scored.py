@@ -1,0 +1,90 @@
+"""The rows that a display from an estimator shows: labels, groups, and scores before and after a repair."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from xorder._adjuster import ScoreAdjuster
+from xorder._group_columns import group_labels, groups_in, without
+from xorder._response import response
+from xorder._table import FloatArray
+from xorder._validation import check_scores, name_missing
+from xorder.estimators import FairRanker
+from xorder.exceptions import InputError
+
+RESPONSES = ("auto", "predict_proba", "decision_function")
+
+
+class ScoredRows(NamedTuple):
+    """Rows as an estimator scores them; ``after`` is None where it repairs nothing."""
+
+    y_true: Any
+    before: FloatArray
+    after: FloatArray | None
+    groups: Any
+
+    @property
+    def final(self) -> FloatArray:
+        """The score that the estimator gives in the end."""
+        return self.before if self.after is None else self.after
+
+
+def scored_rows(
+    estimator: Any, X: Any, y: Any, *, sensitive_features: Any = None, response_method: str = "auto"
+) -> ScoredRows:
+    """Score rows with a repair (``X`` is then the scores as they were), a FairRanker, or any other classifier.
+
+    The groups come along, or from the columns that a FairRanker was made for.
+    """
+    if response_method not in RESPONSES:
+        raise InputError(f"response_method must be one of {', '.join(RESPONSES)}; got {response_method!r}.")
+    groups = _groups(estimator, X, sensitive_features)
+    if isinstance(estimator, ScoreAdjuster):
+        score = np.asarray(check_scores(X), dtype=np.float64)
+        return ScoredRows(y, score, estimator.transform(score, sensitive_features=groups), groups)
+    positive = _positive(estimator, y)
+    if isinstance(estimator, FairRanker):
+        columns = estimator.sensitive_features
+        inputs = without(X, columns) if columns is not None and estimator.drop_sensitive_features else X
+        after = _score(estimator, X, response_method, sensitive_features=groups)
+        before = np.mean([_score(model, inputs, response_method) for model in estimator.estimators_], axis=0)
+        return ScoredRows(positive, before, after, groups)
+    return ScoredRows(positive, _score(estimator, X, response_method, sensitive_features=groups), None, groups)
+
+
+def _score(estimator: Any, X: Any, method: str, **params: Any) -> FloatArray:
+    """Score rows in the way asked for, handing on the groups only to those that take them."""
+    if method == "auto":
+        method = "predict_proba" if hasattr(estimator, "predict_proba") else "decision_function"
+    elif not hasattr(estimator, method):
+        raise InputError(f"{type(estimator).__name__} has no {method}; leave response_method out, or name another.")
+    taken = signature(getattr(estimator, method)).parameters if hasattr(estimator, method) else {}
+    params = {name: value for name, value in params.items() if name in taken}
+    if method == "decision_function" and hasattr(estimator, method):
+        score = np.asarray(estimator.decision_function(X, **params), dtype=np.float64)
+        return score[:, 0] if score.ndim == 2 and score.shape[1] == 1 else score
+    return response(estimator, X, **params)
+
+
+def _positive(estimator: Any, y: Any) -> Any:
+    """Labels as 0 and 1, by what a classifier calls its second class."""
+    classes = getattr(estimator, "classes_", None)
+    if classes is None or len(classes) != 2:
+        return y
+    label = np.asarray(y)
+    unknown = label[~np.isin(label, classes)]
+    if unknown.size:
+        raise InputError(f"y must hold the classes {list(classes)} that the estimator knows; got also {unknown[0]!r}.")
+    return label == classes[1]
+
+
+def _groups(estimator: Any, X: Any, sensitive_features: Any) -> Any:
+    columns = estimator.sensitive_features if isinstance(estimator, FairRanker) else None
+    if sensitive_features is None and columns is None:
+        raise InputError("sensitive_features must name the group of each row; pass it along with X and y.")
+    groups = groups_in(X, columns) if sensitive_features is None else group_labels(sensitive_features)
+    repair = getattr(estimator, "adjuster_", estimator)
+    return groups if getattr(repair, "missing_group", "error") == "error" else name_missing(groups)

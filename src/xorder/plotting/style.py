@@ -1,0 +1,99 @@
+"""What all displays share: colours and lines that everyone can tell apart, the axes they draw into, their legend."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from xorder._optional import import_optional
+from xorder._table import FloatArray
+from xorder.exceptions import InputError
+
+# At least 3 to 1 against white. Those that share a line style differ for every kind of colour vision, and in grey.
+COLOURS = ("#004488", "#c58600", "#b03f66", "#000000", "#1f70b4", "#00483a", "#a481c4")
+
+# One fewer or more than colours, so that a colour comes with another line each time round.
+LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
+
+GREY = "0.45"
+
+# Points of a drawn line, at most: more than a screen or a page can show.
+MOST_POINTS = 2000
+
+# Entries of a legend that fit below an axis.
+_FEW_ENTRIES = 6
+
+
+def line_style(number: int) -> dict[str, Any]:
+    """Return colour and line of the n-th thing drawn; the first 28 differ, in grey as well."""
+    return {"color": COLOURS[number % len(COLOURS)], "linestyle": LINES[number % len(LINES)]}
+
+
+def thin(x: FloatArray, y: FloatArray, at_most: int = MOST_POINTS) -> tuple[FloatArray, FloatArray]:
+    """Return points of a line, spread evenly along it, if it has more than a picture can show; its ends stay.
+
+    On a line that rises, none left out is further from one that stays than about two ``at_most``-ths of the picture.
+    """
+    if x.size <= at_most:
+        return x, y
+    steps = sum(np.abs(np.diff(values)) / (float(np.ptp(values)) or 1.0) for values in (x, y))
+    way = np.concatenate([[0.0], np.cumsum(steps)])
+    kept = np.unique(np.searchsorted(way, np.linspace(0.0, way[-1], at_most)).clip(0, x.size - 1))
+    kept[[0, -1]] = 0, x.size - 1
+    return x[kept], y[kept]
+
+
+def axes_for(
+    ax: Any, *, name: str, rows: int = 1, columns: int = 1, size: tuple[float, float], why: str = "", **options: Any
+) -> tuple[list[Any], Any]:
+    """Return the axes to draw into, row by row, and their figure: those given, if as many as needed, or new ones."""
+    needed = rows * columns
+    if ax is None:
+        pyplot = import_optional("matplotlib.pyplot", extra="plot", purpose=f"Drawing with {name}")
+        figure, made = pyplot.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False, **options)
+        return list(made.flat), figure
+    found = given_axes(ax)
+    if len(found) != needed:
+        wanted = "one axis" if needed == 1 else f"{needed} axes"
+        raise InputError(
+            f"{name} needs {wanted} to draw into{why}; got {len(found)}. "
+            + ("Pass one axis" if needed == 1 else f"Pass those of plt.subplots({rows}, {columns})")
+            + ", or leave ax out for a new figure."
+        )
+    return found, found[0].figure
+
+
+def given_axes(ax: Any) -> list[Any]:
+    """Return one axis, or a list or an array of them, as a flat list."""
+    found = list(np.asarray(ax, dtype=object).flat)
+    wrong = next((one for one in found if not hasattr(one, "plot") or not hasattr(one, "figure")), None)
+    if wrong is not None:
+        raise InputError(f"ax must be a matplotlib axis or an array of them; got {type(wrong).__name__}.")
+    return found
+
+
+def tidy(ax: Any) -> None:
+    """Leave out the frame where there is nothing to read off."""
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def legend_outside(ax: Any, **options: Any) -> Any:
+    """Name what is drawn below the axis or, where there is much, beside it: never on top of a point."""
+    handles, _ = ax.get_legend_handles_labels()
+    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (-0.02, -0.13)}
+    if len(handles) > _FEW_ENTRIES:
+        place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+    return ax.legend(frameon=False, fontsize="small", **(place | {"handlelength": 3.0} | options))
+
+
+def title(ax: Any, text: str, note: str | None = None) -> None:
+    """Write what is seen above an axis, on the left, and what it tells below that, in smaller letters."""
+    if note is None:
+        ax.set_title(text, loc="left", fontsize="medium", fontweight="bold")
+        return
+    lines = note.count("\n") + 1
+    ax.set_title(text, loc="left", fontsize="medium", fontweight="bold", pad=8 + 11.5 * lines)
+    ax.annotate(
+        note, (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", fontsize="small", color="0.25"
+    )

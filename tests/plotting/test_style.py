@@ -1,0 +1,89 @@
+"""Lines can be told apart by everyone and in grey; thinning keeps a line's shape; axes are counted."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib import pyplot
+from matplotlib.colors import to_rgb
+
+from xorder.exceptions import InputError
+from xorder.plotting.style import COLOURS, axes_for, line_style, thin
+
+# Linear light as people who lack one kind of cone see it (Viénot, Brettel and Mollon 1999).
+SEEN = {
+    "protan": np.array([[0.11238, 0.88762, 0.0], [0.11238, 0.88762, 0.0], [0.00401, -0.00401, 1.0]]),
+    "deutan": np.array([[0.29275, 0.70725, 0.0], [0.29275, 0.70725, 0.0], [-0.02234, 0.02234, 1.0]]),
+    "all cones": np.eye(3),
+    "grey": np.tile([0.2126, 0.7152, 0.0722], (3, 1)),
+}
+
+
+def lab(colour: str, seen: str) -> np.ndarray:
+    """Colour as L*, a*, b*, in which distances are as large as they look."""
+    part = np.array(to_rgb(colour))
+    light = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)
+    light = np.clip(SEEN[seen] @ light, 0, 1)
+    xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ light
+    x, y, z = np.cbrt(xyz / [0.9505, 1.0, 1.089])
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("seen", SEEN)
+def test_the_first_lines_differ_in_colour_or_dashes_for_everyone(seen: str) -> None:
+    styles = [line_style(number) for number in range(12)]
+    for one, other in combinations(styles, 2):
+        apart = np.linalg.norm(lab(one["color"], seen) - lab(other["color"], seen))
+        assert one["linestyle"] != other["linestyle"] or apart > 12
+
+
+def test_the_first_28_lines_are_all_different() -> None:
+    assert len({str(line_style(number)) for number in range(28)}) == 28
+
+
+def test_the_first_two_colours_differ_in_grey_by_themselves() -> None:
+    assert abs(lab(COLOURS[0], "grey")[0] - lab(COLOURS[1], "grey")[0]) > 25
+
+
+@pytest.mark.parametrize("colour", COLOURS)
+def test_colours_stand_out_from_white(colour: str) -> None:
+    lightness = lab(colour, "all cones")[0]
+    luminance = ((lightness + 16) / 116) ** 3 if lightness > 8 else lightness / 903.3
+    assert 1.05 / (luminance + 0.05) >= 3
+
+
+@given(st.integers(1, 400), st.integers(2, 50), st.integers(0, 5))
+def test_a_thinned_line_keeps_its_ends_and_is_never_far_off(size: int, at_most: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, y = np.sort(rng.random(size)), np.sort(rng.random(size) ** 3)
+    kept_x, kept_y = thin(x, y, at_most)
+    assert kept_x.size <= max(at_most, 2)
+    assert (kept_x[0], kept_y[0], kept_x[-1], kept_y[-1]) == (x[0], y[0], x[-1], y[-1])
+    assert set(zip(kept_x, kept_y, strict=True)) <= set(zip(x, y, strict=True))
+    if size <= at_most:
+        assert np.array_equal(kept_x, x)
+        return
+    # Along a rising line no gap is longer than the spacing of the points kept, but for steps of the line itself.
+    way = (kept_x - x[0]) / (np.ptp(x) or 1) + (kept_y - y[0]) / (np.ptp(y) or 1)
+    steps = np.diff(x) / (np.ptp(x) or 1) + np.diff(y) / (np.ptp(y) or 1)
+    assert np.diff(way).max() <= 2 / (at_most - 1) + steps.max() + 1e-9
+
+
+def test_axes_may_come_as_one_as_a_list_or_as_an_array() -> None:
+    figure, axes = pyplot.subplots(2, 2)
+    for given_axes in (axes, axes.ravel(), list(axes.ravel()), [list(row) for row in axes]):
+        found, of = axes_for(given_axes, name="It", rows=2, columns=2, size=(1, 1))
+        assert found == list(axes.ravel())
+        assert of is figure
+    with pytest.raises(InputError, match=r"It needs one axis to draw into; got 4. Pass one axis, or leave ax out"):
+        axes_for(axes, name="It", size=(1, 1))
+    with pytest.raises(
+        InputError, match=r"It needs 2 axes to draw into, so; got 1. Pass those of plt.subplots\(1, 2\)"
+    ):
+        axes_for(axes[0, 0], name="It", columns=2, size=(1, 1), why=", so")
+    with pytest.raises(InputError, match="ax must be a matplotlib axis or an array of them; got Figure"):
+        axes_for(figure, name="It", size=(1, 1))
