@@ -21,6 +21,8 @@ import pytest
 
 import xorder
 from command_line import Ran, files, one_line
+from xorder._validation import check_tables
+from xorder.estimators import expected_disparity_of_tables
 
 PEOPLE = xorder.datasets.simulate_population(300, random_state=3)
 NEW = xorder.datasets.simulate_population(200, random_state=4)
@@ -148,6 +150,9 @@ class TestNumbers:
         before = xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group)
         gap = before.gap(repair.metric, (repair.reference_, repair.moved_))
         assert printed.pop("disparity_before_interval") == pytest.approx(list(gap.interval), rel=1e-12)
+        tables = check_tables(PEOPLE.y_true, PEOPLE.y_score, PEOPLE.group, None)
+        expected = expected_disparity_of_tables(repair, tables).to_dict()
+        assert printed.pop("expected") == json.loads(json.dumps(expected))
         assert printed == repair.summary() | {"map": str(out)}
         learnt = xorder.load(out)
         assert learnt.get_params() == repair.get_params()
@@ -172,7 +177,19 @@ class TestNumbers:
         gap = xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group).gap("xauc", ("A", "B"))
         low, high = gap.interval
         sure = f"95 % interval {low:+.4f} to {high:+.4f}."
-        assert printed == f"{repair.report()}\nThe gap before: {sure}\nWrote {tmp_path / 'm.json'}\n"
+        tables = check_tables(PEOPLE.y_true, PEOPLE.y_score, PEOPLE.group, None)
+        expected = expected_disparity_of_tables(repair, tables)
+        assert expected.caution in str(expected)
+        assert printed == (f"{repair.report()}\nThe gap before: {sure}\n\n{expected}\n\nWrote {tmp_path / 'm.json'}\n")
+
+    def test_fit_of_very_few_says_that_nothing_can_be_expected(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+        file = tmp_path / "few.csv"
+        file.write_text("s,y,g\n.9,1,A\n.4,0,A\n.8,1,B\n.1,0,B\n.3,1,A\n.2,0,A\n", encoding="utf-8")
+        fit = ("fit", file, "--score", "s", "--label", "y", "--group", "g")
+        printed = run(*fit, "-o", tmp_path / "m.json")
+        assert "What to expect on new people cannot be told: the repair cannot be learnt without fold" in printed.out
+        assert "group 'B' (positives 1, negatives 1) has a single row of a class" in printed.err
+        assert json.loads(run(*fit, "-o", tmp_path / "n.json", "--json").out)["expected"] is None
 
     def test_fit_says_when_a_gap_cannot_be_told_from_chance(self, succeed: Callable[..., str], tmp_path: Path) -> None:
         rng = np.random.default_rng(0)
@@ -508,6 +525,26 @@ class TestGroups:
         assert "only one: 'all'" in refuse("audit", people, *LABELLED)
         assert "two groups" in refuse("fit", people, *LABELLED, "-o", tmp_path / "map.json")
 
+    def test_people_of_unknown_group_are_refused_left_or_a_group(
+        self, run: Callable[..., Ran], succeed: Callable[..., str], refuse: Callable[..., str], tmp_path: Path
+    ) -> None:
+        columns = table()
+        columns["group"] = ["" if row % 10 == 0 else group for row, group in enumerate(columns["group"])]
+        people, out = write(tmp_path / "people.csv", columns), tmp_path / "map.json"
+        assert "line 2: column 'group' is empty" in refuse("fit", people, *LABELLED, "-o", out)
+        left = run("fit", people, *LABELLED, "-o", out, "--missing-group", "leave", "--json")
+        assert json.loads(left.out)["left"] == ["missing"]
+        assert "scores of group 'missing' are left as they are" in left.err
+        group = ("--missing-group", "group", "--force", "--json")
+        told = json.loads(succeed("fit", people, *LABELLED, "-o", out, *group))
+        assert {told["reference"], *told["moved"]} == {"A", "B", "missing"}
+        adjusted = tmp_path / "out.csv"
+        succeed("apply", people, *COLUMNS, "--map", out, "-o", adjusted)
+        known = [group or None for group in columns["group"]]
+        repair = xorder.XOrder(missing_group="group").fit(PEOPLE.y_score, PEOPLE.y_true, sensitive_features=known)
+        expected = repair.transform(PEOPLE.y_score, sensitive_features=known)
+        np.testing.assert_array_equal([float(value) for value in read(adjusted)["adjusted"]], expected)
+
     def test_three_groups_are_audited_and_repaired(self, succeed: Callable[..., str], tmp_path: Path) -> None:
         groups = ["ABC"[number % 3] for number in range(300)]
         people = write(tmp_path / "people.csv", table() | {"group": groups})
@@ -743,16 +780,84 @@ class TestOptions:
         assert set(re.findall(r"FILE|--[a-z]+", error.partition(" (see")[0])) == set(missing)
 
 
-READING = {"--json", "--score", "--group", "--encoding"}
+READING = {"--json", "--score", "--group", "--encoding", "--memory"}
 OPTIONS = {
     "audit": READING | {"--label", "--positive", "--weight", "--confidence", "--weights-are"},
     "fit": READING
     | {"--label", "--positive", "--weight", "--output", "--force", "--metric", "--max-disparity", "--tradeoff"}
     | {"--solver", "--adjust", "--bounds", "--reference", "--transfer", "--do-no-harm"}
-    | {"--min-group-size", "--small-groups"},
+    | {"--min-group-size", "--small-groups", "--missing-group"},
     "apply": READING | {"--map", "--output", "--force", "--into"},
+    "report": READING
+    | {"--label", "--positive", "--weight", "--output", "--force", "--before-after", "--metric", "--title"}
+    | {"--confidence", "--weights-are"},
     "demo": {"--out", "--rows", "--seed", "--force"},
 }
+
+
+class TestReport:
+    def test_the_page_and_its_numbers(self, succeed: Callable[..., str], people: Path, tmp_path: Path) -> None:
+        page = tmp_path / "page.html"
+        printed = succeed("report", people, *LABELLED, "-o", page)
+        numbers = json.loads(succeed("report", people, *LABELLED, "--json"))
+        found = xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group)
+        assert numbers["source"]["name"] == "people.csv"
+        assert numbers["finding"]["value"] == pytest.approx(found.gap("xauc").value)
+        assert printed.endswith(f"Wrote {page}\n")
+        assert numbers["source"]["sha256"] in page.read_text(encoding="utf-8")
+        assert [path.name for path in sorted(tmp_path.iterdir())] == ["page.html", "people.csv"]
+
+    def test_what_a_saved_map_does(self, succeed: Callable[..., str], people: Path, saved: Path) -> None:
+        numbers = json.loads(succeed("report", people, *LABELLED, "--before-after", saved, "--json"))
+        assert numbers["path"]["stops"][-1]["auc"] == pytest.approx(xorder.load(saved).auc_)
+
+    def test_what_cannot_be_written_is_refused_first(
+        self, refuse: Callable[..., str], people: Path, tmp_path: Path
+    ) -> None:
+        assert "-o report.html" in refuse("report", people, *LABELLED)
+        assert "is an input itself" in refuse("report", people, *LABELLED, "-o", people, "--force")
+        (tmp_path / "page.html").write_text("mine", encoding="utf-8")
+        assert "--force" in refuse("report", people, *LABELLED, "-o", tmp_path / "page.html")
+        assert (tmp_path / "page.html").read_text(encoding="utf-8") == "mine"
+
+
+class TestLarge:
+    """Files that go through DuckDB, made large by saying that everything is."""
+
+    @pytest.fixture(params=["csv", "csv.gz", "parquet"])
+    def file(self, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        monkeypatch.setattr("xorder.engines.file_tables.in_engine", lambda files, large=0: True)
+        monkeypatch.setattr("xorder.engines.adjusted_file.in_engine", lambda files, large=0: True)
+        return write(tmp_path / f"people.{request.param}", table())
+
+    def test_audit_and_fit_give_the_same_numbers(self, succeed: Callable[..., str], file: Path, tmp_path: Path) -> None:
+        found = json.loads(succeed("audit", file, *LABELLED, "--json"))
+        assert found == xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group).to_dict()
+        told = json.loads(succeed("fit", file, *LABELLED, "-o", tmp_path / "map.json", "--json"))
+        repair = xorder.XOrder().fit(PEOPLE.y_score, PEOPLE.y_true, sensitive_features=PEOPLE.group)
+        assert {name: told[name] for name in repair.summary()} == repair.summary()
+
+    def test_apply_gives_the_same_numbers(
+        self, succeed: Callable[..., str], file: Path, saved: Path, tmp_path: Path
+    ) -> None:
+        out = tmp_path / f"out.{file.name.partition('.')[2]}"
+        succeed("apply", file, *COLUMNS, "--map", saved, "-o", out)
+        expected = xorder.load(saved).transform(PEOPLE.y_score, sensitive_features=PEOPLE.group)
+        np.testing.assert_array_equal([float(value) for value in read(out)["adjusted"]], expected)
+
+    def test_a_complaint_names_the_place(self, refuse: Callable[..., str], file: Path) -> None:
+        columns = table()
+        columns["score"][200] = float("nan")
+        write(file, columns)
+        error = refuse("audit", file, *LABELLED)
+        assert ("row 201" if file.suffix == ".parquet" else "line 202") in error
+        assert "the score must be a finite number" in error
+
+    def test_many_files_are_one(self, succeed: Callable[..., str], tmp_path: Path) -> None:
+        for part in range(3):
+            write(tmp_path / f"part{part}.parquet", {name: column[part::3] for name, column in table().items()})
+        found = json.loads(succeed("audit", tmp_path / "part*.parquet", *LABELLED, "--json"))
+        assert found == xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group).to_dict()
 
 
 class TestHelp:

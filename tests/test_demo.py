@@ -22,6 +22,7 @@ FILES = [
     "new_adjusted.csv",
     "new_people.csv",
     "people.csv",
+    "report.html",
     "tradeoff.csv",
     "tradeoff.png",
 ]
@@ -227,6 +228,15 @@ def test_without_matplotlib_all_but_the_picture_is_there(tmp_path: Path) -> None
     assert "pip install 'xorder[plot]'" in done.stdout
     assert str(tmp_path / "tradeoff.png") not in done.stdout
     assert len(before_and_after(done.stdout)) == 4
+
+
+def test_without_altair_all_but_the_page_is_there(tmp_path: Path) -> None:
+    launcher = "import sys; sys.modules['altair'] = None; from xorder.cli import main; sys.exit(main(sys.argv[1:]))"
+    done = demo(tmp_path, "--rows", "500", launcher=launcher)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [name for name in FILES if name != "report.html"]
+    assert "report.html was left out" in done.stdout
+    assert "pip install 'xorder[report]'" in done.stdout
 
 
 def test_the_picture_needs_no_screen(tmp_path: Path) -> None:

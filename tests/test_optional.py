@@ -41,7 +41,7 @@ def test_every_extra_named_in_the_source_exists_and_brings_the_package():
     assert found
     for file, module, extra in found:
         assert extra in extras(), f"{file} names the extra {extra!r}"
-        package = module.partition(".")[0]
+        package = module.partition(".")[0].replace("_", "-")
         assert any(re.match(rf"{package}\b", requirement) for requirement in extras()[extra]), (file, package, extra)
 
 

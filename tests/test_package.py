@@ -65,7 +65,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     assert metadata["Version"] == version
     assert metadata["License-Expression"] == "BSD-3-Clause"
     required = {text.partition(">")[0] for text in metadata.get_all("Requires-Dist") if "extra" not in text}
-    assert required == {"numpy", "scipy", "scikit-learn"}
+    assert required == {"narwhals", "numpy", "scipy", "scikit-learn"}
 
 
 def test_the_wheel_runs_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:

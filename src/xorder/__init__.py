@@ -4,9 +4,11 @@ import sklearn  # noqa: F401  # loads a tenth of a second faster before other mo
 
 from xorder import datasets, exceptions, metrics
 from xorder._table import ScoreTable
+from xorder.engines import audit_frame
 from xorder.estimators import ExpectedDisparity, FairRanker, XOrder, expected_disparity, load
 from xorder.metrics import Audit, Gap, audit
 from xorder.ordering import Disparity, Frontier, Ordering, frontier, order
+from xorder.report import Report, report, report_tables
 from xorder.transfer import ScoreMap
 
 __version__ = "0.1.0"
@@ -19,10 +21,12 @@ __all__ = [
     "Frontier",
     "Gap",
     "Ordering",
+    "Report",
     "ScoreMap",
     "ScoreTable",
     "XOrder",
     "audit",
+    "audit_frame",
     "datasets",
     "exceptions",
     "expected_disparity",
@@ -30,4 +34,6 @@ __all__ = [
     "load",
     "metrics",
     "order",
+    "report",
+    "report_tables",
 ]

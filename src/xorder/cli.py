@@ -6,19 +6,30 @@ import argparse
 import json
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
 from xorder import __version__
-from xorder.cli_data import add_data_commands
+from xorder._validation import MISSING
+from xorder.cli_data import add_data_commands, progress_line
 from xorder.cli_ending import run_command
+from xorder.cli_report import add_report_command
 from xorder.demo import run_demo
-from xorder.engines import add_column, read_rows
-from xorder.estimators import SMALL_GROUPS, TRANSFERS, XOrder, load
-from xorder.exceptions import InputError
-from xorder.metrics import audit
+from xorder.engines import FrameTables, adjust_file, notes_of, tables_of_file
+from xorder.estimators import (
+    MISSING_GROUPS,
+    SMALL_GROUPS,
+    TRANSFERS,
+    ExpectedDisparity,
+    XOrder,
+    expected_disparity_of_tables,
+    load,
+)
+from xorder.exceptions import InputError, XorderWarning
+from xorder.metrics.audit import audit_tables
 from xorder.ordering import DISPARITIES, SOLVERS
 
 
@@ -28,15 +39,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _audit(options: argparse.Namespace) -> None:
-    rows = _rows(options)
-    result = audit(
-        rows.y_true,
-        rows.y_score,
-        sensitive_features=rows.groups,
-        sample_weight=rows.sample_weight,
-        confidence=options.confidence,
-        weights_are=options.weights_are,
-    )
+    found = _tables(options)
+    for note in notes_of(found, options.weight, options.weights_are):
+        warnings.warn(note, XorderWarning, stacklevel=2)
+    squares = found.squares if options.weights_are == "sampling" else None
+    deviation = None if found.is_exact else found.deviation
+    result = audit_tables(found.tables, squares, confidence=options.confidence, deviation=deviation)
     _print(result.to_dict() if options.json else str(result))
 
 
@@ -47,7 +55,6 @@ def _fit(options: argparse.Namespace) -> None:
         raise InputError(f"{options.output} exists already; choose another name, or replace it with --force.")
     if os.path.realpath(options.output) == os.path.realpath(options.file):
         raise InputError(f"{options.output} is the input itself; the map needs a file of its own.")
-    rows = _rows(options)
     repair = XOrder(
         metric=options.metric,
         tradeoff=options.tradeoff,
@@ -60,24 +67,40 @@ def _fit(options: argparse.Namespace) -> None:
         do_no_harm=options.do_no_harm,
         min_group_size=options.min_group_size,
         small_groups=options.small_groups,
+        missing_group=options.missing_group,
     )
-    repair.fit(rows.y_score, rows.y_true, sensitive_features=rows.groups, sample_weight=rows.sample_weight)
+    found = _tables(options, missing_group=options.missing_group)
+    if found.note is not None:
+        warnings.warn(found.note, XorderWarning, stacklevel=2)
+    repair.fit_tables(found.tables)
     repair.save(options.output, overwrite=options.force)
-    before = audit(
-        rows.y_true,
-        rows.y_score,
-        sensitive_features=rows.groups,
-        sample_weight=rows.sample_weight,
-        weights_are="sampling",
-    ).gap(repair.metric, repair.pair_)
-    low, high = before.interval
+    before = audit_tables(found.tables, found.squares).gap(repair.metric, repair.pair_)
+    expected, why_not = _expected(repair, found)
     if options.json:
         interval = [end if np.isfinite(end) else None for end in before.interval]
-        _print(repair.summary() | {"disparity_before_interval": interval, "map": options.output})
+        result = repair.summary() | {"disparity_before_interval": interval, "map": options.output}
+        result["expected"] = None if expected is None else expected.to_dict()
+        _print(result)
         return
+    low, high = before.interval
     sure = "its uncertainty cannot be estimated" if np.isnan(low) else f"95 % interval {low:+.4f} to {high:+.4f}"
     chance = " It cannot be told from chance; repairing it may do more harm than good." if low <= 0 <= high else ""
-    _print(f"{repair.report()}\nThe gap before: {sure}.{chance}\nWrote {options.output}")
+    _print(
+        f"{repair.report()}\nThe gap before: {sure}.{chance}\n\n"
+        f"{expected or f'What to expect on new people cannot be told: {why_not}'}\n\nWrote {options.output}"
+    )
+
+
+def _expected(repair: XOrder, found: FrameTables) -> tuple[ExpectedDisparity | None, str]:
+    """What the repair does on people it was not learnt from, or why that cannot be told."""
+    squares = None if found.squares is None else dict(zip(found.tables, found.squares, strict=True))
+    try:
+        with warnings.catch_warnings():
+            # Of groups that are too small the repair of all rows has told already.
+            warnings.simplefilter("ignore", XorderWarning)
+            return expected_disparity_of_tables(repair, found.tables, squares), ""
+    except InputError as error:
+        return None, str(error)
 
 
 def _apply(options: argparse.Namespace) -> None:
@@ -87,25 +110,32 @@ def _apply(options: argparse.Namespace) -> None:
             f"{options.map} adjusts by rank in a batch, which a file read in parts has not; fit without it."
         )
     # In files groups are text; maps learnt in Python may have other labels, matched by how they are written.
-    labels = {str(group): group for group in repair.maps_}
-    if len(labels) < len(repair.maps_):
+    maps = {str(group): learnt for group, learnt in repair.maps_.items()}
+    if len(maps) < len(repair.maps_):
         raise InputError(f"{options.map} has groups that are written alike, such as 1 and '1'; fit it on text labels.")
+    missing = MISSING if repair.missing_group != "error" and MISSING in maps else None
+    labels = {str(group): group for group in repair.maps_}
 
     def adjust(scores: Any, groups: Any) -> Any:
         known = np.empty(len(groups), dtype=object)
         known[:] = [labels.get(group, group) for group in groups]
         return repair.transform(scores, sensitive_features=known)
 
-    rows = add_column(
-        options.file,
-        options.output,
-        score=options.score,
-        group=options.group,
-        into=options.into,
-        transform=adjust,
-        overwrite=options.force,
-        encoding=options.encoding,
-    )
+    with progress_line(sys.stderr) as progress:
+        rows = adjust_file(
+            options.file,
+            options.output,
+            maps=maps,
+            transform=adjust,
+            score=options.score,
+            group=options.group,
+            into=options.into,
+            missing=missing,
+            overwrite=options.force,
+            encoding=options.encoding,
+            memory=options.memory,
+            progress=progress,
+        )
     done = {"rows": rows, "column": options.into, "output": options.output}
     _print(done if options.json else f"Wrote {rows:,} rows to {options.output}; the new column is {options.into!r}.")
 
@@ -122,16 +152,20 @@ def _demo(options: argparse.Namespace) -> None:
     )
 
 
-def _rows(options: argparse.Namespace) -> Any:
-    return read_rows(
-        options.file,
-        score=options.score,
-        group=options.group,
-        label=options.label,
-        weight=options.weight,
-        positive=options.positive,
-        encoding=options.encoding,
-    )
+def _tables(options: argparse.Namespace, missing_group: str = "error") -> FrameTables:
+    with progress_line(sys.stderr) as progress:
+        return tables_of_file(
+            options.file,
+            score=options.score,
+            group=options.group,
+            label=options.label,
+            weight=options.weight,
+            positive=options.positive,
+            missing_group=missing_group,
+            encoding=options.encoding,
+            memory=options.memory,
+            progress=progress,
+        )
 
 
 class _Parser(argparse.ArgumentParser):
@@ -196,6 +230,12 @@ def _parser() -> argparse.ArgumentParser:
         help="refuse them, leave their scores, or count them with the reference (default error)",
     )
     command.add_argument(
+        "--missing-group",
+        choices=MISSING_GROUPS,
+        default=defaults["missing_group"],
+        help="rows without a group: refuse them, leave their scores, or take them as a group (default error)",
+    )
+    command.add_argument(
         "--bounds", type=float, nargs=2, metavar=("LOW", "HIGH"), help="adjusted scores stay between these, e.g. 0 100"
     )
 
@@ -206,6 +246,8 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--into", default="adjusted", metavar="COLUMN", help="name of the new column (default adjusted)"
     )
+
+    add_report_command(commands, command=_command, add_input=_add_input, read=_tables, show=_print)
 
     command = commands.add_parser(
         "demo",
@@ -230,7 +272,7 @@ def _command(commands: Any, name: str, run: Any, summary: str) -> argparse.Argum
 
 
 def _add_input(command: argparse.ArgumentParser, *, labelled: bool) -> None:
-    command.add_argument("file", metavar="FILE", help="csv, csv.gz or parquet")
+    command.add_argument("file", metavar="FILE", help="csv, csv.gz or parquet; of many files a pattern in quotes")
     command.add_argument("--score", required=True, metavar="COLUMN", help="the score; higher ranks higher")
     command.add_argument("--group", required=True, metavar="COLUMN", help="the group of each row")
     if labelled:
@@ -238,6 +280,7 @@ def _add_input(command: argparse.ArgumentParser, *, labelled: bool) -> None:
         command.add_argument("--positive", metavar="VALUE", help="value of the outcome that counts as 1")
         command.add_argument("--weight", metavar="COLUMN", help="weight of each row")
     command.add_argument("--encoding", default="utf-8", help="of csv files (default utf-8)")
+    command.add_argument("--memory", default="2GB", metavar="AMOUNT", help="used for large files (default 2GB)")
 
 
 def _add_output(command: argparse.ArgumentParser, metavar: str, what: str) -> None:

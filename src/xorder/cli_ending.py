@@ -62,6 +62,8 @@ def _in_the_users_words(message: str, options: argparse.Namespace) -> str:
     for setting in _SETTINGS:
         if message.startswith(setting + " "):
             message = "--" + setting.replace("_", "-") + message[len(setting) :]
+    if message.startswith("repair ") and getattr(options, "before_after", None):
+        message = f"the map {options.before_after}" + message[len("repair") :]
     for words, option in {
         "data_home or XORDER_DATA": "--data-home or XORDER_DATA",
         "memory='8GB'": "--memory 8GB",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from xorder.estimators import XOrder
 from xorder.exceptions import InputError, MissingExtraError
 from xorder.metrics import Audit, audit
 from xorder.plotting import TradeoffDisplay
+from xorder.report import report
 
 _MOST_PEOPLE = 100_000_000
 
@@ -63,12 +65,19 @@ def run_demo(folder: str | os.PathLike[str], *, n_samples: int = 4000, seed: int
     display = TradeoffDisplay.from_estimator(repair)
     _write_columns(out / "tradeoff.csv", {"disparity": display.disparity.tolist(), "auc": display.auc.tolist()})
     files[out / "tradeoff.csv"] = "the whole trade-off: the best AUC for each xAUC gap"
-    try:
-        _write_picture(out / "tradeoff.png", display)
-    except MissingExtraError as error:
-        return Demo(audits, repair, files, [f"tradeoff.png was left out. {error}"])
-    files[out / "tradeoff.png"] = "the same as a picture"
-    return Demo(audits, repair, files, [])
+    drawn: dict[str, tuple[str, Callable[[Path], None]]] = {
+        "tradeoff.png": ("the same as a picture", lambda path: _write_picture(path, display)),
+        "report.html": ("a page on the score as it was, for people to read", lambda path: _write_report(path, known)),
+    }
+    notes = []
+    for name, (what, write) in drawn.items():
+        try:
+            write(out / name)
+        except MissingExtraError as error:
+            notes.append(f"{name} was left out. {error}")
+        else:
+            files[out / name] = what
+    return Demo(audits, repair, files, notes)
 
 
 def _check_folder(out: Path, *, overwrite: bool) -> None:
@@ -115,6 +124,18 @@ def _write_picture(path: Path, display: TradeoffDisplay) -> None:
     display.plot(figure.subplots())
     with atomic_path(path) as temporary:
         figure.savefig(temporary, format="png", dpi=150)
+
+
+def _write_report(path: Path, people: Population) -> None:
+    found = report(
+        people.y_true,
+        people.y_score,
+        sensitive_features=people.group,
+        names={"score": "score", "label": "outcome", "group": "group"},
+        title="A simulated score, group by group",
+        source=path.with_name("people.csv"),
+    )
+    found.save(path, overwrite=True)
 
 
 def _write_people(path: Path, people: Population) -> None:

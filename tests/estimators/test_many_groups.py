@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import xorder
-from xorder import XOrder
+from xorder import ScoreMap, XOrder
+from xorder.estimators.evidence import shrunk
 from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics import parity_difference, prf_difference, xauc_difference
 
@@ -223,6 +224,15 @@ class TestSmallAndMissingGroups:
 
 
 class TestDoNoHarm:
+    def test_knots_that_rounding_joins_become_one(self):
+        rng, joined = np.random.default_rng(0), 0
+        for low, high, share in zip(rng.random(200) / 2, rng.random(200) / 2, rng.random(200), strict=True):
+            neighbours = [low, np.nextafter(low, 1), 0.9], [high, np.nextafter(high, 1), 0.95]
+            part = shrunk(ScoreMap(*neighbours), share)
+            assert {part.raw[0], part.raw[-1]} == {low, 0.9}
+            joined += part.raw.size == 2
+        assert 0 < joined < 200
+
     @staticmethod
     def alike(seed: int, rows: int = 1000):
         """Two groups that differ in nothing but chance."""
@@ -248,7 +258,7 @@ class TestDoNoHarm:
                 adjusted = repair.transform(new[0], sensitive_features=new[2])
                 gaps.append(abs(xauc_difference(new[1], adjusted, sensitive_features=new[2])))
             before.append(abs(xauc_difference(new[1], new[0], sensitive_features=new[2])))
-        assert left > 30
+        assert left > 24
         assert np.mean(careful) < 0.4 * np.mean(plain)
         assert np.mean(careful) < np.mean(before) + 0.008
 
@@ -267,6 +277,6 @@ class TestDoNoHarm:
         share = careful.trust_["B"]
         assert 0 < share < 1
         found = xorder.audit(y, score, sensitive_features=group).gap("xauc", ("A", "B"))
-        assert share == pytest.approx(1 - (1.5 * found.stderr / found.value) ** 2, rel=1e-9)
+        assert share == pytest.approx(1 - (1.25 * found.stderr / found.value) ** 2, rel=1e-9)
         expected = score + share * (full.transform(score, sensitive_features=group) - score)
         np.testing.assert_allclose(careful.transform(score, sensitive_features=group), expected, atol=1e-12)

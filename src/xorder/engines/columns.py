@@ -87,10 +87,13 @@ def weights(batch: Batch, column: str) -> FloatArray:
     return values
 
 
-def groups(batch: Batch, column: str, codes: Codes) -> CodeArray:
-    """Return the groups of a batch as numbers in ``codes``; each row must have one."""
+def groups(batch: Batch, column: str, codes: Codes, missing: str | None = None) -> CodeArray:
+    """Return the groups of a batch as numbers in ``codes``; rows without one are of ``missing``, or refused."""
     seen = len(codes)
     rows = batch.encode(column, codes)
+    blank = [codes[text] for text in codes if not text.strip()] if missing else []
+    if blank:
+        return np.where(np.isin(rows, blank), np.int32(codes[missing or ""]), rows).astype(np.int32)
     blank = [codes[text] for text in islice(codes, seen, None) if not text.strip()]
     if blank:
         where = batch.place(_first(np.isin(rows, blank)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,44 +42,89 @@ def read_rows(
     label: str | None = None,
     weight: str | None = None,
     positive: str | None = None,
+    missing: str | None = None,
     encoding: str = "utf-8",
 ) -> Rows:
     """Read the named columns of a csv, csv.gz or parquet file.
 
     Scores and weights must be finite numbers, weights not negative; each row must have a group, which is kept
     as written. Labels must be 0 and 1 (or 0.0 and 1.0, or true and false), unless ``positive`` names the
-    value that counts as 1; all others are then 0. ``encoding`` is that of csv text.
+    value that counts as 1; all others are then 0. Rows without a group are refused, unless ``missing`` names the group
+    that they are then of. ``encoding`` is that of csv text.
 
     What the file does not hold as it should is an :class:`~xorder.exceptions.InputError` that names the file,
     the column and the first line (csv) or row (parquet) concerned.
     """
-    source = _existing(path)
-    kind = _format(source)
-    wanted = [name for name in (score, group, label, weight) if name is not None]
-    y_score: list[FloatArray] = []
-    sample_weight: list[FloatArray] = []
-    group_rows: list[CodeArray] = []
-    label_rows: list[CodeArray] = []
-    group_codes, label_codes = Codes(), Codes()
-    with blaming_gzip(source), closing(_batches(source, kind, wanted, encoding)) as batches:
-        for batch in batches:
-            y_score.append(columns.scores(batch, score))
-            group_rows.append(columns.groups(batch, group, group_codes))
-            if label is not None:
-                label_rows.append(columns.label_codes(batch, label, label_codes, positive))
-            if weight is not None:
-                sample_weight.append(columns.weights(batch, weight))
-    if not sum(map(len, y_score)):
-        raise _no_rows(source)
-    y_true = None
-    if label is not None:
-        y_true = columns.binary_labels(source, label, label_codes, np.concatenate(label_rows), positive)
+    reading = _Reading(path, score, group, label, weight, positive, missing, encoding)
+    y_score, group_rows, label_rows, weights = zip(*reading.batches(), strict=True)
     return Rows(
         y_score=np.concatenate(y_score),
-        groups=group_codes.decode(np.concatenate(group_rows)),
-        y_true=y_true,
-        sample_weight=None if weight is None else np.concatenate(sample_weight),
+        groups=reading.groups.decode(np.concatenate(group_rows)),
+        y_true=None if label is None else reading.labels_of(np.concatenate(label_rows)),
+        sample_weight=None if weight is None else np.concatenate(weights),
     )
+
+
+def check_rows(
+    path: str | os.PathLike[str],
+    *,
+    score: str,
+    group: str,
+    label: str | None = None,
+    weight: str | None = None,
+    positive: str | None = None,
+    missing: str | None = None,
+    encoding: str = "utf-8",
+) -> None:
+    """Complain as :func:`read_rows` does, holding no more than some rows at a time."""
+    reading = _Reading(path, score, group, label, weight, positive, missing, encoding)
+    for _ in reading.batches():
+        pass
+    if label is not None:
+        reading.labels_of(np.empty(0, dtype=np.int32))
+
+
+class _Reading:
+    """The rows of a file, some at a time, each checked."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        score: str,
+        group: str,
+        label: str | None,
+        weight: str | None,
+        positive: str | None,
+        missing: str | None,
+        encoding: str,
+    ) -> None:
+        self.source = _existing(path)
+        self.kind = _format(self.source)
+        self.score, self.group, self.label, self.weight = score, group, label, weight
+        self.positive, self.missing, self.encoding = positive, missing, encoding
+        self.groups, self.labels = Codes(), Codes()
+
+    def batches(self) -> Iterator[tuple[FloatArray, CodeArray, CodeArray, FloatArray]]:
+        """Yield scores, numbers of groups, numbers of labels and weights; empty arrays for what is not asked for."""
+        wanted = [name for name in (self.score, self.group, self.label, self.weight) if name is not None]
+        rows = 0
+        with blaming_gzip(self.source), closing(_batches(self.source, self.kind, wanted, self.encoding)) as batches:
+            for batch in batches:
+                scores = columns.scores(batch, self.score)
+                groups = columns.groups(batch, self.group, self.groups, self.missing)
+                labels, weights = np.empty(0, dtype=np.int32), np.empty(0)
+                if self.label is not None:
+                    labels = columns.label_codes(batch, self.label, self.labels, self.positive)
+                if self.weight is not None:
+                    weights = columns.weights(batch, self.weight)
+                rows += len(scores)
+                yield scores, groups, labels, weights
+        if not rows:
+            raise _no_rows(self.source)
+
+    def labels_of(self, rows: CodeArray) -> LabelArray:
+        """Return 0 and 1 for numbers of labels, once all rows have been read."""
+        return columns.binary_labels(self.source, self.label or "", self.labels, rows, self.positive)
 
 
 def add_column(
@@ -90,15 +135,16 @@ def add_column(
     group: str,
     into: str,
     transform: Transform,
+    missing: str | None = None,
     overwrite: bool = False,
     encoding: str = "utf-8",
 ) -> int:
     """Write ``path`` again as ``out`` with one more last column, named ``into``; return the number of rows.
 
-    ``transform`` takes the scores and the groups of a batch of rows and returns the numbers to add. All else
-    stays: each byte of a csv file; the types, values and metadata of a parquet file. The file is read in
-    batches, so memory does not grow with it. ``out`` appears when it is complete, and not at all if something
-    goes wrong; it may be the file that is read, if ``overwrite`` allows it.
+    ``transform`` takes the scores and the groups of a batch of rows and returns the numbers to add; a row without a
+    group is refused, or of the group ``missing``. All else stays: each byte of a csv file; the types, values and
+    metadata of a parquet file. The file is read in batches, so memory does not grow with it. ``out`` appears when it is
+    complete, and not at all if something goes wrong; it may be the file that is read, if ``overwrite`` allows it.
     """
     source, target = _existing(path), Path(out)
     kind = _format(source)
@@ -107,7 +153,7 @@ def add_column(
 
     def compute(batch: Batch) -> FloatArray:
         codes = Codes()
-        groups = codes.decode(columns.groups(batch, group, codes))
+        groups = codes.decode(columns.groups(batch, group, codes, missing))
         scores = columns.scores(batch, score)
         values = np.asarray(transform(scores, groups), dtype=np.float64)
         if values.shape != scores.shape:

@@ -7,6 +7,7 @@ import os
 import numpy as np
 
 from xorder.estimators.record import NUMBERS, SUMMARY
+from xorder.estimators.settings import check_settings
 from xorder.estimators.xorder import XOrder
 from xorder.exceptions import InputError, MapFileError
 from xorder.transfer import read_maps
@@ -27,7 +28,7 @@ def load(path: str | os.PathLike[str]) -> XOrder:
         raise MapFileError(f"cannot use the map file {path}: its groups do not fit its summary.")
     repair = XOrder(**params)
     try:
-        repair._check_params()
+        check_settings(repair)
         float(sum(summary[name] or 0.0 for name in NUMBERS))
     except (InputError, TypeError) as error:
         raise MapFileError(f"cannot use the map file {path}: its settings make no sense ({error}).") from None

@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Hashable
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from xorder._adjuster import ScoreAdjuster
+from xorder._html import repair_html
 from xorder._table import FloatArray
 from xorder._validation import DISADVANTAGED, Tables, check_both_classes, check_tables, name_missing
 from xorder.estimators import interleaved
 from xorder.estimators.evidence import shrink, trust_in_gaps
 from xorder.estimators.interleaved import interleave
 from xorder.estimators.multiplied import multiply_odds
+from xorder.estimators.of_frames import OfFrames
 from xorder.estimators.record import SUMMARY, plain
 from xorder.estimators.repair import Repair, Wanted
-from xorder.estimators.settle import MISSING_GROUPS, SMALL_GROUPS, Settled, settle_groups
+from xorder.estimators.settings import NO_WEIGHTS_BY_RANK, check_settings
+from xorder.estimators.settle import Settled, settle_groups
 from xorder.estimators.words import repair_text
 from xorder.exceptions import InputError, XorderWarning
-from xorder.ordering import CALIBRATIONS, DISPARITIES, SOLVERS
 from xorder.transfer import ScoreMap, middle_ranks, write_maps
 
-TRANSFERS = (*interleaved.TRANSFERS, *CALIBRATIONS)
 
-
-class XOrder(ScoreAdjuster):
+class XOrder(OfFrames, ScoreAdjuster):
     """Adjust scores so that groups are ranked on equal terms, keeping the AUC high.
 
     The scores of one group, the reference, stay as they are. Those of each other group go through a strictly
@@ -66,8 +66,8 @@ class XOrder(ScoreAdjuster):
         others may leave the range they had by as much as it takes to stand above or below the reference's.
 
     do_no_harm : bool
-        Keep only the share of each correction that the evidence for its gap carries, 1 - (1.5 / z)^2 for a gap of z
-        standard errors and nothing below 1.5, so that noise is not repaired. The method of the paper has no such care.
+        Keep only the share of each correction that the evidence for its gap carries, 1 - (1.25 / z)^2 for a gap of z
+        standard errors and nothing below 1.25, so that noise is not repaired. The method of the paper has no such care.
     min_group_size : float
         Groups of fewer rows, or less weight, are small; so are those without positives or without negatives.
     small_groups : {"error", "leave", "merge"}
@@ -138,9 +138,9 @@ class XOrder(ScoreAdjuster):
 
     def fit(self, y_score: Any, y_true: Any, *, sensitive_features: Any, sample_weight: Any = None) -> XOrder:
         """Learn the adjustment from scores, labels and groups."""
-        self._check_params()
+        check_settings(self)
         if self.transfer == "rank" and sample_weight is not None:
-            raise InputError("transfer='rank' knows no weights: a batch to transform has none. Use 'interpolate'.")
+            raise InputError(NO_WEIGHTS_BY_RANK)
         groups = sensitive_features if self.missing_group == "error" else name_missing(sensitive_features)
         return self._fit_tables(check_tables(y_true, y_score, groups, sample_weight))
 
@@ -149,7 +149,7 @@ class XOrder(ScoreAdjuster):
 
         People of unknown group are the group ``"missing"``.
         """
-        self._check_params()
+        check_settings(self)
         return self._fit_tables(tables)
 
     def _fit_tables(self, tables: Tables) -> XOrder:
@@ -228,22 +228,15 @@ class XOrder(ScoreAdjuster):
         moves = any(self.maps_[group].raw.size for group in self._moved_groups())
         return repair_text(self.summary(), self.tradeoff, moves=moves)
 
-    def _check_params(self) -> None:
-        for name, allowed in _CHOICES.items():
-            if not isinstance(getattr(self, name), str) or getattr(self, name) not in allowed:
-                raise InputError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}.")
-        if self.transfer in CALIBRATIONS and self.solver != "frontier":
-            raise InputError(f"transfer={self.transfer!r} has no use for solver={self.solver!r}; leave the solver out.")
-        if self.transfer == "rank" and self.do_no_harm:
-            raise InputError("transfer='rank' cannot go part of the way, which do_no_harm needs; use another transfer.")
-        if not (isinstance(self.min_group_size, int | float | np.number) and self.min_group_size >= 0):
-            raise InputError(f"min_group_size must be a number of rows from 0 up; got {self.min_group_size!r}.")
-        if self.tradeoff is not None and self.max_disparity != 0.0:
-            raise InputError("give tradeoff or max_disparity, not both.")
-        if self.tradeoff is not None and not isinstance(self.tradeoff, int | float | np.number):
-            raise InputError(f"tradeoff must be a finite number from 0 up; got {self.tradeoff!r}.")
-        if not (isinstance(self.max_disparity, int | float | np.number) and 0 <= self.max_disparity <= 1):
-            raise InputError(f"max_disparity must lie between 0 and 1; got {self.max_disparity!r}.")
+    def _repr_html_inner(self) -> str:
+        # scikit-learn's diagram, then what the repair did.
+        return str(super()._repr_html_inner()) + repair_html(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        shown = dict(super()._repr_mimebundle_(**kwargs))
+        if "text/html" in shown:
+            shown["text/html"] += repair_html(self)
+        return shown
 
     def transform(self, y_score: Any, *, sensitive_features: Any) -> FloatArray:
         """Adjust scores; those of the reference group, and of groups left alone, come back as they are."""
@@ -273,12 +266,3 @@ class XOrder(ScoreAdjuster):
                 XorderWarning,
                 stacklevel=5,
             )
-
-
-_CHOICES: dict[str, Collection[str]] = {
-    "metric": DISPARITIES,
-    "solver": SOLVERS,
-    "transfer": TRANSFERS,
-    "small_groups": SMALL_GROUPS,
-    "missing_group": MISSING_GROUPS,
-}

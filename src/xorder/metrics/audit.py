@@ -15,12 +15,18 @@ from xorder._html import audit_html
 from xorder._table import ScoreTable
 from xorder._validation import check_tables, check_weights
 from xorder.exceptions import InputError, XorderWarning
+from xorder.metrics.deviation import Deviation
 from xorder.metrics.gaps import GAPS, Gap, auc, interval, json_label, prf
 from xorder.metrics.matrix import GroupMatrix
 from xorder.metrics.moments import Moments, moments
 from xorder.metrics.text import audit_text, reading
 
 WeightKind = Literal["counts", "sampling"]
+
+NOT_WHOLE = (
+    "{} is not whole, yet read as counts of rows; if the weights come from a sampling design, pass "
+    "weights_are='sampling' for honest intervals"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +35,8 @@ class Audit:
 
     ``xauc[g, h]`` is the chance that a positive of g outranks a negative of h (its diagonal: the AUC within a
     group), ``prf[g]`` that it outranks a negative of any group. ``gaps`` holds a :class:`Gap` for each metric
-    and pair of groups. ``positives`` and ``negatives`` count rows, or add up their weights.
+    and pair of groups. ``positives`` and ``negatives`` count rows, or add up their weights. ``deviation`` says how
+    far all this can be from the truth where scores were put into bins, and is None where they were not.
     """
 
     groups: tuple[Hashable, ...]
@@ -42,6 +49,7 @@ class Audit:
     prf: dict[Hashable, float]
     gaps: list[Gap]
     confidence: float
+    deviation: Deviation | None = None
 
     def gap(self, metric: str, pair: tuple[Hashable, Hashable] | None = None) -> Gap:
         """Return the gap of a metric for a pair of groups; without a pair, the widest."""
@@ -72,7 +80,7 @@ class Audit:
             "prf": [plain(value) for value in self.prf.values()],
             "gaps": [gap.to_dict() for gap in self.gaps],
             "confidence": self.confidence,
-        }
+        } | ({} if self.deviation is None else {"deviation": self.deviation.to_dict()})
 
     def __str__(self) -> str:
         return audit_text(self)
@@ -120,10 +128,8 @@ def audit(
     >>> gap.pair, round(gap.value, 3), gap.interval[0] > 0
     (('A', 'B'), 0.231, True)
     """
-    if not _is_share(confidence):
-        raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}. For 95 % pass 0.95.")
-    if weights_are not in ("counts", "sampling"):
-        raise InputError(f"weights_are must be 'counts' or 'sampling'; got {weights_are!r}.")
+    check_confidence(confidence)
+    check_weights_are(weights_are)
     squares = None
     if sample_weight is not None:
         weight = check_weights(sample_weight)
@@ -135,11 +141,7 @@ def audit(
             square = np.where(weight > 0, np.maximum(weight**2, np.finfo(np.float64).tiny), 0.0)
             squares = list(check_tables(y_true, y_score, sensitive_features, square).values())
         elif np.any(weight != np.floor(weight)):
-            _warn(
-                "sample_weight is not whole, yet read as counts of rows; if the weights come from a sampling "
-                "design, pass weights_are='sampling' for honest intervals",
-                stacklevel=3,
-            )
+            _warn(NOT_WHOLE.format("sample_weight"), stacklevel=3)
     tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
     return audit_tables(tables, squares, confidence=confidence)
 
@@ -149,8 +151,14 @@ def audit_tables(
     squares: Sequence[ScoreTable] | None = None,
     *,
     confidence: float = 0.95,
+    deviation: Deviation | None = None,
 ) -> Audit:
-    """Audit tables that are already built, one a group; ``squares`` as in :func:`xorder.metrics.moments`."""
+    """Audit tables that are already built, one a group.
+
+    ``squares`` are tables of the same scores with sums of squared weights, where weights come from a sampling design;
+    ``deviation`` is what binning of the scores can have moved.
+    """
+    check_confidence(confidence)
     groups = tuple(tables)
     if len(groups) < 2:
         raise InputError(f"an audit compares at least two groups; there is only one: {groups[0]!r}.")
@@ -183,11 +191,20 @@ def audit_tables(
         prf=dict(zip(groups, prf(m).tolist(), strict=True)),
         gaps=gaps,
         confidence=confidence,
+        deviation=deviation,
     )
 
 
-def _is_share(value: Any) -> bool:
-    return isinstance(value, Real) and 0 < float(value) < 1
+def check_weights_are(kind: Any) -> None:
+    """Refuse what is no meaning of weights."""
+    if kind not in ("counts", "sampling"):
+        raise InputError(f"weights_are must be 'counts' or 'sampling'; got {kind!r}.")
+
+
+def check_confidence(confidence: Any) -> None:
+    """Refuse what is no share between 0 and 1."""
+    if not (isinstance(confidence, Real) and 0 < float(confidence) < 1):
+        raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}. For 95 % pass 0.95.")
 
 
 def _cautions(groups: tuple[Hashable, ...], m: Moments) -> Iterator[str]:

@@ -1,0 +1,140 @@
+"""How long does building the tables of parquet files take, and how much memory, against one GROUP BY of DuckDB?
+
+Both read the same generated files (float32 score, label, group) in one run, each in a process of its own, in turns.
+Wanted at the largest size: tables, and tables with the audit or the fit that follows, in at most 4 times the time of
+``SELECT grp, label, count(*), avg(score) ... GROUP BY grp, label``, and at most 4 GiB of memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from measure import peak_bytes, people, report
+from xorder import XOrder
+from xorder.engines.frame_tables import tables_of_frame
+from xorder.metrics.audit import audit_tables
+
+MILLION = 1_000_000
+FILE_ROWS = 5 * MILLION
+WANTED_RATIO, WANTED_BYTES = 4.0, 4 << 30
+
+COLUMNS = {"score": "score", "label": "label", "group": "grp"}
+
+
+def group_by(files: str) -> None:
+    import duckdb
+
+    query = f"SELECT grp, label, count(*), avg(score) FROM read_parquet('{files}') GROUP BY grp, label"
+    with duckdb.connect(config={"memory_limit": "2GB"}) as connection:
+        connection.sql(query).fetchall()
+
+
+def tables(files: str) -> dict[str, Any]:
+    found = tables_of_frame(files, **COLUMNS)
+    return {
+        "passes": found.passes,
+        "deviation": found.deviation.largest,
+        "bins": len(next(iter(found.tables.values()))),
+    }
+
+
+def audit(files: str) -> None:
+    audit_tables(tables_of_frame(files, **COLUMNS).tables)
+
+
+def fit(files: str) -> None:
+    repair = XOrder()
+    repair._learn(tables_of_frame(files, **COLUMNS).tables)
+
+
+TASKS: dict[str, Callable[[str], Any]] = {"group_by": group_by, "tables": tables, "audit": audit, "fit": fit}
+
+
+def write_files(folder: Path, rows: int) -> None:
+    """Add files until there are ``rows`` rows in all; those of smaller sizes are part of larger ones."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    have = sum(pq.read_metadata(path).num_rows for path in folder.glob("*.parquet"))
+    while have < rows:
+        size = min(FILE_ROWS, rows - have)
+        number = len(list(folder.glob("*.parquet")))
+        score, label, group = people(size, dtype=np.float32, seed=number)
+        named = pa.DictionaryArray.from_arrays(group, ["A", "B"])
+        pq.write_table(pa.table({"score": score, "label": label, "grp": named}), folder / f"{number:04}.parquet")
+        have += size
+
+
+def measured(task: str, files: str) -> dict[str, Any]:
+    """Run a task in a process of its own, and return its seconds, its peak of memory and what it says."""
+    command = [sys.executable, __file__, "--task", task, "--files", files]
+    return dict(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+
+
+def run(task: str, files: str) -> None:
+    warnings.simplefilter("ignore")
+    start, cpu = time.perf_counter(), time.process_time()
+    said = TASKS[task](files)
+    seconds = time.perf_counter() - start
+    print(json.dumps({"seconds": seconds, "cpu": time.process_time() - cpu, "bytes": peak_bytes(), "said": said}))
+
+
+def at_size(folder: Path, rows: int, rounds: int, tasks: list[str]) -> dict[str, Any]:
+    write_files(folder, rows)
+    files = str(folder / "*.parquet")
+    # The first round only brings the files into the cache of the system.
+    turns = [{task: measured(task, files) for task in ["group_by", *tasks]} for _ in range(rounds + 1)][1:]
+    best = {task: min((turn[task] for turn in turns), key=lambda found: found["seconds"]) for task in turns[0]}
+    return {
+        "rows": rows,
+        "seconds": {task: round(found["seconds"], 3) for task, found in best.items()},
+        "ratio to group_by": {
+            task: round(found["seconds"] / best["group_by"]["seconds"], 2) for task, found in best.items()
+        },
+        # All cores together: on a machine that others use, it tells more than the clock.
+        "processor seconds": {task: round(min(turn[task]["cpu"] for turn in turns), 3) for task in best},
+        "peak GiB": {task: round(found["bytes"] / (1 << 30), 2) for task, found in best.items()},
+        "said": best["tables"]["said"] if "tables" in best else None,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--millions", type=int, nargs="+", default=[1, 10, 100, 200], help="rows, rising")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--tasks", nargs="+", choices=list(TASKS)[1:], default=list(TASKS)[1:])
+    parser.add_argument("--folder", help="where to generate the files (default: below the system's temporary folder)")
+    parser.add_argument("--task", choices=TASKS, help=argparse.SUPPRESS)
+    parser.add_argument("--files", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.task:
+        run(options.task, options.files)
+        return
+    with tempfile.TemporaryDirectory(prefix="xorder-bench-", dir=options.folder) as folder:
+        sizes = [
+            at_size(Path(folder), millions * MILLION, options.rounds, options.tasks)
+            for millions in sorted(options.millions)
+        ]
+    last = sizes[-1]
+    report(
+        {
+            "sizes": sizes,
+            f"all within {WANTED_RATIO} times at the largest": max(last["ratio to group_by"].values()) <= WANTED_RATIO,
+            "all within 4 GiB": max(last["peak GiB"].values()) * (1 << 30) <= WANTED_BYTES,
+        }
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""A file written again with adjusted scores: a small one row by row, a large one in DuckDB."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from xorder.engines.apply_file import map_file
+from xorder.engines.file_tables import LARGE, files_of, in_engine
+from xorder.engines.rows import Transform, add_column
+from xorder.engines.tally import Progress
+from xorder.exceptions import InputError
+from xorder.transfer import ScoreMap
+
+
+def adjust_file(
+    path: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    maps: Mapping[str, ScoreMap],
+    transform: Transform,
+    score: str,
+    group: str,
+    into: str,
+    missing: str | None = None,
+    overwrite: bool = False,
+    encoding: str = "utf-8",
+    memory: str = "2GB",
+    progress: Progress | None = None,
+    large: int = LARGE,
+) -> int:
+    """Write the rows of a file, or of all parquet files of a glob, with one more column; return how many.
+
+    ``transform`` does to a batch of rows what ``maps``, whose labels are text, do to a whole file. Memory is bounded
+    either way; parquet files of ``large`` bytes or more go through DuckDB, which is several times faster.
+    """
+    names: dict[str, Any] = {"score": score, "group": group, "into": into, "missing": missing}
+    files = files_of(path)
+    if files[0].lower().endswith(".parquet") and in_engine(files, large):
+        labelled: dict[Hashable, ScoreMap] = {label: learnt for label, learnt in maps.items()}  # noqa: C416
+        return map_file(path, out, labelled, **names, overwrite=overwrite, memory=memory, progress=progress)
+    if len(files) > 1:
+        raise InputError(f"{os.fspath(path)} names {len(files):,} csv files; adjust them one at a time.")
+    return add_column(files[0], out, **names, transform=transform, overwrite=overwrite, encoding=encoding)

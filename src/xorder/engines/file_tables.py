@@ -1,0 +1,121 @@
+"""Tables of one file or many: small files row by row, large ones in DuckDB."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xorder._validation import MISSING, check_tables
+from xorder.engines.frame_files import find_files
+from xorder.engines.frame_tables import FrameTables, tables_of_frame
+from xorder.engines.rows import check_rows, read_rows
+from xorder.engines.tally import Progress
+from xorder.exceptions import InputError
+from xorder.metrics.deviation import Deviation
+
+LARGE = 1 << 26
+"""Bytes from which on a file is added up in DuckDB, in memory that does not grow with it."""
+
+
+def tables_of_file(
+    path: str | os.PathLike[str],
+    *,
+    score: str,
+    label: str,
+    group: str,
+    weight: str | None = None,
+    positive: str | None = None,
+    missing_group: str = "error",
+    encoding: str = "utf-8",
+    memory: str = "2GB",
+    progress: Progress | None = None,
+    large: int = LARGE,
+) -> FrameTables:
+    """Build one table a group from a csv or parquet file, or from all that a glob names; groups are text as written.
+
+    A small file needs no engine, and what is wrong with it is told with the line. Files of more than ``large`` bytes
+    in all, and globs, go through DuckDB. So, without it, does nothing: then a single file is read into memory.
+    """
+    names: dict[str, Any] = {"score": score, "label": label, "group": group, "weight": weight}
+    missing = None if missing_group == "error" else MISSING
+    files = files_of(path)
+    if not utf_8(encoding) and len(files) > 1:
+        raise InputError(f"{os.fspath(path)} names {len(files):,} files, which are read as utf-8 only; convert them.")
+    if not utf_8(encoding) or not in_engine(files, large):
+        return _tables_of_rows(files[0], names, positive, missing, encoding)
+    try:
+        found = tables_of_frame(
+            path,
+            **names,
+            positive=positive,
+            missing_group=missing_group,
+            squares=True,
+            memory=memory,
+            progress=progress,
+        )
+    except InputError:
+        # Row by row the same complaint comes with its place in the file.
+        for file in files:
+            check_rows(file, **names, positive=positive, missing=missing, encoding=encoding)
+        raise
+    return _as_written(found)
+
+
+def in_engine(files: Sequence[str], large: int = LARGE) -> bool:
+    """Whether files go through DuckDB: many always, a single one if it is large and DuckDB is there."""
+    if len(files) > 1:
+        return True
+    has_duckdb = all(importlib.util.find_spec(name) is not None for name in ("duckdb", "pyarrow"))
+    # What is wrong with a file that is none is for its reader to say.
+    return has_duckdb and Path(files[0]).is_file() and Path(files[0]).stat().st_size >= large
+
+
+def files_of(path: str | os.PathLike[str]) -> list[str]:
+    """Files that a path or glob names; a name without a pattern is itself, whether it is there or not."""
+    return find_files(path) if set("*?[") & set(os.fspath(path)) and not Path(path).exists() else [os.fspath(path)]
+
+
+def utf_8(encoding: str) -> bool:
+    """Whether an encoding is the one that DuckDB reads."""
+    return encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+
+
+def _tables_of_rows(
+    path: str, names: dict[str, Any], positive: str | None, missing: str | None, encoding: str
+) -> FrameTables:
+    rows = read_rows(path, **names, positive=positive, missing=missing, encoding=encoding)
+    weight = rows.sample_weight
+    tables = check_tables(rows.y_true, rows.y_score, rows.groups, weight)
+    squares = None
+    if weight is not None:
+        # No row may vanish in the squares.
+        square = np.where(weight > 0, np.maximum(weight**2, np.finfo(np.float64).tiny), 0.0)
+        squares = list(check_tables(rows.y_true, rows.y_score, rows.groups, square).values())
+    return FrameTables(
+        tables=tables,
+        squares=squares,
+        deviation=Deviation.none(tuple(tables)),
+        rows=rows.y_score.size,
+        passes=1,
+        whole_weights=weight is None or bool(np.all(weight == np.floor(weight))),
+    )
+
+
+def _as_written(found: FrameTables) -> FrameTables:
+    """Groups as text, sorted as such; those that are written alike, such as 1 and '1', are one."""
+    order = sorted(found.tables, key=str)
+    squares = dict(zip(found.tables, found.squares, strict=True)) if found.squares is not None else None
+    if len({str(group) for group in order}) < len(order):
+        raise InputError("the group column has values that are written alike but differ, such as 1 and '1'.")
+    return replace(
+        found,
+        tables={str(group): found.tables[group] for group in order},
+        squares=None if squares is None else [squares[group] for group in order],
+        deviation=found.deviation.renamed({group: str(group) for group in order}),
+    )

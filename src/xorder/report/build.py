@@ -1,0 +1,221 @@
+"""The report: rows or tables in, numbers and one HTML page out."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import importlib.metadata
+import os
+import platform
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xorder._atomic import atomic_path
+from xorder._table import ScoreTable
+from xorder._validation import check_tables, check_weights
+from xorder.estimators import XOrder, expected_disparity_of_tables
+from xorder.exceptions import InputError, XorderWarning
+from xorder.metrics.audit import WeightKind
+from xorder.report.formats import display_names
+from xorder.report.numbers import Drawn, report_numbers
+from xorder.report.page import render
+from xorder.report.words import summary
+
+_COLUMNS = ("score", "label", "group")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Report:
+    """A report, made by :func:`report` or :func:`report_tables`: its numbers, and the page that tells them."""
+
+    numbers: dict[str, Any] = field(repr=False)
+    drawn: Drawn = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every number of the report as plain lists and numbers, ready for JSON; None is what is not known."""
+        return self.numbers
+
+    def html(self) -> str:
+        """Return the page: one HTML document that needs nothing else."""
+        return render(self.numbers, self.drawn)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the page to a file; it appears when it is complete."""
+        text = self.html()
+        with atomic_path(path, overwrite=overwrite) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+
+    def __str__(self) -> str:
+        """Return the page's first paragraph."""
+        said = summary(self.numbers, display_names(self.numbers["groups"]), "with the outcome")
+        return "\n".join([f"{said['headline']}.", *said["sentences"], *said["cost"]])
+
+    def _repr_html_(self) -> str:
+        # In a frame of its own, so that neither its style nor its script meets those of the notebook.
+        return (
+            '<iframe sandbox="allow-scripts" title="xorder report" style="width: 100%; height: 40rem; border: 0" '
+            f'srcdoc="{html.escape(self.html())}"></iframe>'
+        )
+
+
+def report(
+    y_true: Any,
+    y_score: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    repair: XOrder | None = None,
+    metric: str | None = None,
+    names: Mapping[str, str] | None = None,
+    title: str | None = None,
+    confidence: float = 0.95,
+    weights_are: WeightKind = "counts",
+    source: str | os.PathLike[str] | None = None,
+) -> Report:
+    """Report how a score ranks people of different groups, for readers who do not read code.
+
+    Parameters
+    ----------
+    y_true, y_score, sensitive_features, sample_weight, confidence, weights_are : as in :func:`xorder.audit`
+    repair : a fitted :class:`xorder.XOrder` whose effect on these rows is told; without one, what a repair could do
+    metric : the gap to speak of, ``"xauc"``, ``"prf"`` or ``"parity"``; by default that of ``repair``, or xAUC
+    names : what the columns are called, by the keys ``"score"``, ``"label"`` and ``"group"``
+    title : of the page
+    source : the file that the rows come from; its name and SHA-256 are noted on the page
+
+    Examples
+    --------
+    >>> from xorder.datasets import simulate_population
+    >>> people = simulate_population(1000)
+    >>> found = report(people.y_true, people.y_score, sensitive_features=people.group)
+    >>> found.to_dict()["finding"]["verdict"], round(found.to_dict()["finding"]["value"], 3)
+    ('clear', 0.229)
+    """
+    squares = None
+    if sample_weight is not None:
+        weight = check_weights(sample_weight)
+        if weights_are == "sampling":
+            # Their scale means nothing, but squares must stay in range.
+            if not 1e-100 < weight.max() < 1e100:
+                weight = np.ldexp(weight, -np.frexp(weight.max())[1])
+            sample_weight = weight
+            square = np.where(weight > 0, np.maximum(weight**2, np.finfo(np.float64).tiny), 0.0)
+            squares = list(check_tables(y_true, y_score, sensitive_features, square).values())
+    tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
+    found = report_tables(
+        tables,
+        squares,
+        repair=repair,
+        metric=metric,
+        names=names,
+        title=title,
+        confidence=confidence,
+        source=source,
+        weighted=sample_weight is not None,
+    )
+    numbers = found.numbers
+    if sample_weight is not None and weights_are == "counts" and np.any(weight != np.floor(weight)):
+        numbers["data"]["warnings"].append(
+            "Weights are not whole, yet read as counts of people; if they come from a sampling design, say so "
+            "(weights_are='sampling'), or intervals are too narrow or too wide."
+        )
+    return found
+
+
+def report_tables(
+    tables: Mapping[Hashable, ScoreTable],
+    squares: Sequence[ScoreTable] | None = None,
+    *,
+    repair: XOrder | None = None,
+    metric: str | None = None,
+    names: Mapping[str, str] | None = None,
+    title: str | None = None,
+    confidence: float = 0.95,
+    source: str | os.PathLike[str] | None = None,
+    weighted: bool = False,
+) -> Report:
+    """Report on tables that are already built, one a group, such as those of rows that stay in a database.
+
+    ``squares`` as in :func:`xorder.metrics.audit_tables`; ``weighted`` says that masses are sums of weights. The rest
+    is as in :func:`report`.
+    """
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}. For 95 % pass 0.95.")
+    empty = [group for group, table in tables.items() if not len(table)]
+    if empty or len(tables) < 2:
+        who = f"group {empty[0]!r} has none" if empty else f"there are {len(tables)} groups"
+        raise InputError(f"a report compares two groups or more, each with people; {who}.")
+    columns = {str(key): str(name) for key, name in (names or {}).items()}
+    if not set(columns) <= set(_COLUMNS):
+        raise InputError(f"names must have keys among {', '.join(_COLUMNS)}; got {', '.join(columns)}.")
+    if metric is None:
+        metric = "xauc" if repair is None else repair.metric
+    facts = {
+        "title": "How the score ranks each group" if title is None else str(title),
+        "names": columns,
+        "source": None if source is None else _source(Path(source)),
+        "weighted": weighted,
+        "versions": _versions(),
+        "expected": None,
+    }
+    numbers, drawn = report_numbers(
+        dict(tables), metric=metric, confidence=float(confidence), repair=repair, squares=squares
+    )
+    if repair is None and numbers["path"]["moved"]:
+        facts["expected"] = _expected(numbers, tables, squares, confidence)
+    return Report(facts | numbers, drawn)
+
+
+def _expected(
+    numbers: dict[str, Any],
+    tables: Mapping[Hashable, ScoreTable],
+    squares: Sequence[ScoreTable] | None,
+    confidence: float,
+) -> dict[str, Any] | None:
+    """AUC and gap on people that the repair was not learnt from, by folds; None where there are too few for that."""
+    adjuster = XOrder(metric=numbers["metric"], small_groups="leave")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", XorderWarning)
+            found = expected_disparity_of_tables(
+                adjuster,
+                dict(tables),
+                None if squares is None else dict(zip(tables, squares, strict=True)),
+                confidence=confidence,
+            )
+    except InputError:
+        return None
+    first, second = (found.after.groups[number] for number in numbers["finding"]["pair"])
+    gap = found.after.gap(numbers["metric"], (first, second))
+    ends = [*gap.interval, gap.value, found.after.auc]
+    if not np.isfinite(ends).all():
+        return None
+    return {"gap": gap.value, "interval": list(gap.interval), "auc": found.after.auc, "folds": found.folds}
+
+
+def _source(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            return {
+                "name": path.name,
+                "sha256": hashlib.file_digest(file, "sha256").hexdigest(),
+                "bytes": path.stat().st_size,
+            }
+    except OSError as error:
+        raise InputError(f"source must be a file that can be read; {path}: {error.strerror or error}.") from error
+
+
+def _versions() -> dict[str, str]:
+    def version(package: str) -> str:
+        try:
+            return importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            return "not known"
+
+    packages = ("xorder", "numpy", "scipy", "scikit-learn", "altair", "vl-convert-python")
+    return {"python": platform.python_version()} | {package: version(package) for package in packages}

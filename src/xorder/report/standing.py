@@ -1,0 +1,120 @@
+"""Where people stand among all: who is near the top of the list, and who moves when scores change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from xorder._table import FloatArray, ScoreTable
+
+TOP = (0.01, 0.05, 0.10, 0.20)
+"""Shares of the list that the report looks at."""
+
+# A change of rank worth counting, as a share of the list.
+NOTICED = 0.01
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """For each group and score, the mass of people of any group ``above`` it and ``tied`` at it; ``total`` is all.
+
+    >>> a = ScoreTable.from_arrays([1, 0], [0.9, 0.4])
+    >>> b = ScoreTable.from_arrays([1, 0], [0.4, 0.1])
+    >>> place = standing([a, b])
+    >>> place.above, place.tied
+    ([array([0., 1.]), array([1., 3.])], [array([1., 2.]), array([2., 1.])])
+    """
+
+    above: list[FloatArray]
+    tied: list[FloatArray]
+    total: float
+
+    def percentile(self, group: int) -> FloatArray:
+        """Share of all people below each score of a group, ties counting one half."""
+        return np.asarray(1.0 - (self.above[group] + 0.5 * self.tied[group]) / self.total)
+
+    def in_top(self, group: int, share: float) -> FloatArray:
+        """Part of the mass at each score that is within the first ``share`` of the list.
+
+        People of equal score at the cut are taken in part, all of them alike: nobody is preferred by chance.
+        """
+        return np.clip((share * self.total - self.above[group]) / self.tied[group], 0.0, 1.0)
+
+
+def standing(tables: Sequence[ScoreTable]) -> Standing:
+    """Find where the scores of K groups stand among those of all; time of looking each group up in each other."""
+    masses = [np.append(0.0, np.cumsum(table.mass)) for table in tables]
+    above, tied = [], []
+    for g, own in enumerate(tables):
+        higher, same = np.zeros(len(own)), np.zeros(len(own))
+        for h, other in enumerate(tables):
+            if g == h:
+                first, past = np.arange(len(own)), np.arange(1, len(own) + 1)
+            else:
+                falling = -other.score
+                first, past = (np.searchsorted(falling, -own.score, side=side) for side in ("left", "right"))
+            higher += masses[h][first]
+            same += masses[h][past] - masses[h][first]
+        above.append(higher)
+        tied.append(same)
+    return Standing(above, tied, float(sum(mass[-1] for mass in masses)))
+
+
+def top_of_list(tables: Sequence[ScoreTable], place: Standing, share: float) -> list[dict[str, Any]]:
+    """Say of each group how much of the top of the list it is, and what its people there are.
+
+    ``share`` is the group's part of the top, ``precision`` the part of those people who are positive, ``selected`` the
+    part of the group that made it there and ``found`` the part of its positives; None where there is nothing to divide.
+    """
+    rows = []
+    for g, table in enumerate(tables):
+        part = place.in_top(g, share)
+        positive, negative = float(part @ table.positive), float(part @ table.negative)
+        rows.append(
+            {
+                "share": _ratio(positive + negative, share * place.total),
+                "precision": _ratio(positive, positive + negative),
+                "selected": _ratio(positive + negative, table.n1 + table.n0),
+                "found": _ratio(positive, table.n1),
+            }
+        )
+    return rows
+
+
+def moves_of(mass: FloatArray, change: FloatArray) -> dict[str, float | None]:
+    """Describe changes of rank, as shares of the list, rising being positive: means, spread, and who notices."""
+    total = float(mass.sum())
+    if not total > 0:
+        return dict.fromkeys(("mean", "low", "median", "high", "up", "down"))
+    low, median, high = _quantiles(change, mass, (0.1, 0.5, 0.9))
+    # What rounding leaves of a whole step is a whole step.
+    step = NOTICED - 1e-9
+    return {
+        "mean": float(mass @ change) / total,
+        "low": low,
+        "median": median,
+        "high": high,
+        "up": float(mass[change >= step].sum()) / total,
+        "down": float(mass[change <= -step].sum()) / total,
+    }
+
+
+def group_moves(table: ScoreTable, change: FloatArray) -> dict[str, dict[str, float | None]]:
+    """Describe the changes of rank of a group's people: all of them, the positives, the negatives."""
+    masses = {"all": table.mass, "positive": table.positive, "negative": table.negative}
+    return {who: moves_of(mass, change) for who, mass in masses.items()}
+
+
+def _quantiles(values: FloatArray, mass: FloatArray, shares: Sequence[float]) -> list[float]:
+    """Smallest values that at least these shares of the mass do not exceed."""
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(mass[order])
+    place = np.searchsorted(reached, np.asarray(shares) * reached[-1] * (1 - 1e-12))
+    return [float(value) for value in values[order][place]]
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole > 0 else None

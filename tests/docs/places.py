@@ -1,0 +1,17 @@
+"""Where the pages are, and what is special about some."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
+# What the reader has done before, without being shown the output.
+BEFORE = {"README.md": ["demo"], "docs/getting-started.md": ["demo"]}
+# Pages whose blocks need more than a folder of their own; other tests run them, and name the page.
+ELSEWHERE = {"docs/extending-experiments.md"}
+
+
+def name_of(page: Path) -> str:
+    """Return the path of a page in the project."""
+    return str(page.relative_to(ROOT))

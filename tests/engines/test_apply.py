@@ -1,0 +1,365 @@
+"""Maps applied in every engine: the numbers of ScoreMap.apply, and the same complaints."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from backends import Backend, make, rows_of
+
+from xorder import ScoreMap
+from xorder.engines.apply import adjusting, map_frame
+from xorder.engines.apply_file import map_file
+from xorder.exceptions import InputError
+
+LAZY = ("polars-lazy", "duckdb", "spark")
+FILES = ("parquet", "parquet-glob", "csv")
+
+
+def learnt(knots: int = 40, *, seed: int = 0, spread: float = 1.0) -> ScoreMap:
+    rng = np.random.default_rng(seed)
+    return ScoreMap(np.sort(rng.random(knots)) * spread, np.sort(rng.random(knots)))
+
+
+MAPS = {"A": ScoreMap.identity(), "B": learnt(), "C": ScoreMap([0.5], [0.25])}
+
+
+def people(rows: int = 500, *, labels: tuple[object, ...] = ("A", "B", "C"), seed: int = 1) -> dict[str, object]:
+    rng = np.random.default_rng(seed)
+    return {
+        "id": np.arange(rows),
+        "risk": rng.random(rows) * 1.4 - 0.2,
+        "group": [labels[number] for number in rng.integers(0, len(labels), rows)],
+        "note": [f"row {number}" for number in range(rows)],
+    }
+
+
+def expected(columns: dict[str, object], maps: dict[object, ScoreMap]) -> np.ndarray:
+    """One row at a time, by the map of its group."""
+    functions = {group: learnt.as_function() for group, learnt in maps.items()}
+    pairs = zip(np.asarray(columns["risk"], dtype=float), columns["group"], strict=True)
+    return np.array([functions[group](np.array([risk]))[0] for risk, group in pairs])
+
+
+def mapped(backend: Backend, columns: dict[str, object], maps: dict[object, ScoreMap], **settings: object) -> dict:
+    """All rows of what comes back, files read again."""
+    names = {"score": "risk", "group": "group"} | settings
+    frame = backend(columns)
+    if backend.name not in FILES:
+        return rows_of(map_frame(frame, maps, **names))
+    out = backend.folder / f"out.{'csv' if backend.is_text else 'parquet'}"
+    assert map_file(frame, out, maps, **names) == len(columns["id"])
+    rows = rows_of(out)
+    assert sorted(path.name for path in backend.folder.iterdir() if path.name.startswith(".")) == []
+    return rows
+
+
+def test_each_row_gets_what_its_map_gives(backend: Backend) -> None:
+    columns = people()
+    rows = mapped(backend, columns, MAPS, into="fair")
+    assert list(rows) == ["id", "risk", "group", "note", "fair"]
+    np.testing.assert_array_equal(np.array(rows["fair"], dtype=float), expected(columns, MAPS))
+    np.testing.assert_array_equal(np.array(rows["risk"], dtype=float), columns["risk"])
+    assert rows["note"] == columns["note"]
+    assert [str(value) for value in rows["id"]] == [str(value) for value in columns["id"]]
+
+
+@pytest.mark.parametrize("knots", [2, 3, 5_000])
+def test_few_and_many_knots_and_scores_on_them(backend: Backend, knots: int) -> None:
+    maps = {"A": learnt(knots), "B": learnt(knots, seed=3, spread=1e-3)}
+    columns = people(4_000, labels=("A", "B"))
+    risk = np.asarray(columns["risk"])
+    risk[:1_000] = np.resize(np.concatenate([maps["A"].raw, maps["B"].raw]), 1_000)
+    rows = mapped(backend, columns, maps)
+    np.testing.assert_array_equal(np.array(rows["adjusted"], dtype=float), expected(columns, maps))
+
+
+def test_knots_far_from_even(backend: Backend) -> None:
+    """Heavy tails, huge and tiny numbers: a grid over the scores holds nearly all of them in one cell."""
+    rng = np.random.default_rng(5)
+    raw = np.unique(np.concatenate([rng.standard_cauchy(300), [-1e300, -1e-300, 0.0, 5e-324, 1e-300, 1e150, 1e307]]))
+    maps = {"A": ScoreMap(raw, np.linspace(-3, 7, raw.size)), "B": ScoreMap([0.0, 5e-324], [0.0, 1.0])}
+    columns = people(2 * raw.size + 3, labels=("A",))
+    columns["risk"] = np.concatenate([raw, raw / 2, [-1e307, 1e308, 1.0]])
+    columns["group"][-1] = "B"
+    rows = mapped(backend, columns, maps)
+    np.testing.assert_array_equal(np.array(rows["adjusted"], dtype=float), expected(columns, maps))
+
+
+@pytest.mark.parametrize(
+    ("labels", "keys"),
+    [((1, 2), (1, 2)), ((True, False), (True, False)), ((1.5, 2.0), (1.5, 2)), (("it's", 'a "b" \\'), None)],
+    ids=["whole", "boolean", "fractions", "quotes"],
+)
+def test_groups_of_any_plain_type(backend: Backend, labels: tuple, keys: tuple | None) -> None:
+    columns = people(200, labels=labels)
+    keys = keys or labels
+    if backend.is_text:
+        keys = tuple(str(label) for label in labels)
+        columns["group"] = [str(label) for label in columns["group"]]
+    maps = dict(zip(keys, [learnt(), learnt(seed=9)], strict=True))
+    rows = mapped(backend, columns, maps)
+    np.testing.assert_array_equal(np.array(rows["adjusted"], dtype=float), expected(columns, maps))
+
+
+def test_groups_as_categories(backend: Backend) -> None:
+    pa = pytest.importorskip("pyarrow")
+    columns = people(200, labels=("A", "B"))
+    want = expected(columns, MAPS)
+    # A category that no row has is no group.
+    plain = pa.array([*columns["group"], "never seen"]).dictionary_encode()[:200]
+    if backend.name == "csv":
+        plain = columns["group"]
+    rows = mapped(backend, columns | {"group": plain}, MAPS)
+    np.testing.assert_array_equal(np.array(rows["adjusted"], dtype=float), want)
+
+
+@pytest.mark.parametrize("kind", ["float32", "int32"])
+def test_scores_of_other_types_count_as_what_they_are(backend: Backend, kind: str) -> None:
+    columns = people(300)
+    columns["risk"] = (np.asarray(columns["risk"]) * 3).astype(kind)
+    want = expected(columns, MAPS)
+    rows = mapped(backend, columns, MAPS)
+    got = np.array(rows["adjusted"], dtype=float)
+    if backend.is_text:
+        want = expected(columns | {"risk": [float(text) for text in rows["risk"]]}, MAPS)
+    np.testing.assert_array_equal(got, want)
+
+
+def complaint(backend: Backend, columns: dict[str, object], **settings: object) -> str:
+    """What is said: an InputError, or, of a frame that computes later, an error of its engine when it does."""
+    kinds = Exception if backend.name in LAZY else InputError
+    with pytest.raises(kinds) as caught:
+        mapped(backend, columns, MAPS, **settings)
+    left = {path.name for path in backend.folder.rglob("*") if path.name.startswith((".out", "out", "xorder-spill"))}
+    assert left == set()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(("score", "shown"), [(np.nan, "nan"), (np.inf, "inf"), (-np.inf, "-inf"), (None, "nan")])
+def test_scores_that_are_not_finite_are_refused(backend: Backend, score: float | None, shown: str) -> None:
+    columns = people(50)
+    columns["risk"] = [*np.asarray(columns["risk"])[:-1].tolist(), score]
+    said = complaint(backend, columns)
+    if backend.is_text:
+        assert "the score must be a finite number" in said
+    elif backend.name == "spark" and shown.endswith("inf"):
+        assert f"column 'risk' must be finite; a row holds {shown.replace('inf', 'Infinity')}. " in said
+    else:
+        assert f"column 'risk' must be finite; a row holds {shown}. Remove these rows or score them." in said.replace(
+            "NaN", "nan"
+        )
+
+
+def test_groups_that_have_no_map_are_refused(backend: Backend) -> None:
+    columns = people(50)
+    columns["group"][7] = "D"
+    assert "group 'D' was not seen in fit; the known groups are 'A', 'B', 'C'." in complaint(backend, columns)
+
+
+def test_missing_groups_are_refused(backend: Backend) -> None:
+    columns = people(50)
+    columns["group"][7] = None
+    said = complaint(backend, columns)
+    if backend.is_text:
+        assert "the group must be known for each row" in said
+    else:
+        assert "column 'group' must name a group for each row; in some it is missing. Remove these rows, or" in said
+
+
+@pytest.mark.parametrize("lost", [None, np.nan])
+def test_missing_groups_of_numbers(backend: Backend, lost: float | None) -> None:
+    if backend.is_text:
+        pytest.skip("a csv file has no numbers")
+    columns = people(50, labels=(1.0, 2.0))
+    columns["group"][7] = lost
+    maps = {1: learnt(), 2: ScoreMap.identity(), "missing": ScoreMap([0.0], [5.0])}
+    rows = mapped(backend, columns, maps, missing="missing")
+    assert rows["adjusted"][7] == pytest.approx(columns["risk"][7] + 5)
+    with pytest.raises(Exception, match="in some it is missing"):
+        mapped(backend, columns, maps, **({"overwrite": True} if backend.name in FILES else {}))
+
+
+def test_missing_groups_may_have_a_map(backend: Backend) -> None:
+    columns = people(50)
+    columns["group"][7] = None
+    if backend.is_text:
+        pytest.skip("empty cells of csv files are refused in any case")
+    rows = mapped(backend, columns, MAPS | {"missing": ScoreMap([0.0], [5.0])}, missing="missing")
+    assert rows["adjusted"][7] == pytest.approx(columns["risk"][7] + 5)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"score": "rsik"}, "has no column 'rsik'; did you mean 'risk'"),
+        ({"group": "sex"}, "has no column 'sex'"),
+        ({"into": "note"}, "has a column 'note' already"),
+        ({"into": ""}, "column"),
+        ({"score": "note"}, "number"),
+        ({"missing": "D"}, "missing must name one of the groups 'A', 'B', 'C'; got 'D'"),
+    ],
+)
+def test_wrong_names_are_refused_at_once(backend: Backend, settings: dict[str, str], words: str) -> None:
+    frame, names = backend(people(9)), {"score": "risk", "group": "group"} | settings
+    out = backend.folder / f"out.{'csv' if backend.is_text else 'parquet'}"
+    call = partial(map_file, frame, out) if backend.name in FILES else partial(map_frame, frame)
+    with pytest.raises(InputError, match=words):
+        call(MAPS, **names)
+
+
+@pytest.mark.parametrize("maps", [{}, None, {"A": "map"}])
+def test_what_is_no_set_of_maps_is_refused(maps: object) -> None:
+    with pytest.raises(InputError, match="a ScoreMap for each group"):
+        map_frame(None, maps, score="s", group="g")
+
+
+def test_what_is_no_frame_is_refused() -> None:
+    with pytest.raises(InputError, match=r"frame must be a frame of pandas, polars .* got list"):
+        map_frame([1, 2], MAPS, score="s", group="g")
+
+
+def test_names_that_would_break_out_of_a_query(backend: Backend) -> None:
+    score, group, into = "ri\"sk'; --", "gr`o'up", "fair \"er' `x"
+    columns = people(60)
+    renamed = {score: columns["risk"], group: columns["group"], "id": columns["id"], "xorder_x": columns["id"]}
+    rows = mapped(backend, renamed, MAPS, score=score, group=group, into=into)
+    assert list(rows) == [*renamed, into]
+    np.testing.assert_array_equal(np.array(rows[into], dtype=float), expected(columns, MAPS))
+
+
+def test_what_is_lazy_stays_lazy(backend: Backend) -> None:
+    if backend.name not in LAZY:
+        pytest.skip("rows are in memory, or in files")
+    columns = people(50)
+    columns["group"][7] = "D"
+    frame = backend(columns)
+    result = map_frame(frame, MAPS, score="risk", group="group")
+    assert type(result) is type(frame)
+
+
+def test_rows_keep_their_index_in_pandas(tmp_path: Path) -> None:
+    frame = make("pandas", people(20), tmp_path).sample(frac=1, random_state=0)
+    result = map_frame(frame, MAPS, score="risk", group="group")
+    assert result.index.equals(frame.index)
+    assert list(frame.columns) == ["id", "risk", "group", "note"]
+    assert result.drop(columns="adjusted").equals(frame)
+
+
+@pytest.mark.parametrize("name", ["pandas", "polars", "polars-lazy", "pyarrow", "duckdb", "spark"])
+def test_maps_that_leave_all_scores_still_refuse(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    if name == "spark":
+        request.getfixturevalue("spark")
+    maps = {"A": ScoreMap.identity(), "B": ScoreMap.identity()}
+    columns = people(50, labels=("A", "B"))
+    rows = rows_of(map_frame(make(name, columns, tmp_path), maps, score="risk", group="group"))
+    np.testing.assert_array_equal(rows["adjusted"], columns["risk"])
+    with pytest.raises(Exception, match="group 'D' was not seen in fit"):
+        rows_of(map_frame(make(name, columns | {"group": ["D"] * 50}, tmp_path), maps, score="risk", group="group"))
+
+
+def test_a_map_of_very_many_knots_in_duckdb(tmp_path: Path) -> None:
+    """Compressed there, by no more than a billionth of the range of scores."""
+    raw = np.linspace(0, 1, 80_001)
+    maps = {"A": ScoreMap.identity(), "B": ScoreMap(raw, 100 * raw**2)}
+    columns = people(2_000, labels=("A", "B"))
+    rows = rows_of(map_frame(make("duckdb", columns, tmp_path), maps, score="risk", group="group"))
+    want = expected(columns, maps)
+    np.testing.assert_allclose(rows["adjusted"], want, rtol=0, atol=1e-7)
+
+
+def test_what_runs_on_executors_needs_only_numpy() -> None:
+    cloudpickle = pytest.importorskip("pyspark.cloudpickle")
+    sent = cloudpickle.dumps(adjusting(MAPS | {"D": learnt(5_000)}))
+    code = (
+        "import pickle, sys\n"
+        "sys.modules['xorder'] = None\n"
+        "adjust = pickle.load(sys.stdin.buffer)\n"
+        "import numpy as np\n"
+        "print(adjust(np.array([0.3, 0.3, 0.6, 0.3]), np.array([0, 1, 2, 3])).tolist())\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], input=sent, capture_output=True, timeout=120, check=False)
+    assert done.stderr == b""
+    here = pickle.loads(sent)(np.array([0.3, 0.3, 0.6, 0.3]), np.array([0, 1, 2, 3]))
+    assert done.stdout.decode() == f"{here.tolist()}\n"
+    assert here[2] == pytest.approx(0.35)
+
+
+def test_a_file_may_replace_itself_if_allowed(tmp_path: Path) -> None:
+    columns = people(100)
+    path = make("parquet", columns, tmp_path)
+    with pytest.raises(InputError, match="exists already"):
+        map_file(path, path, MAPS, score="risk", group="group")
+    assert map_file(path, path, MAPS, score="risk", group="group", overwrite=True) == 100
+    np.testing.assert_array_equal(rows_of(path)["adjusted"], expected(columns, MAPS))
+
+
+def test_a_parquet_file_keeps_types_compression_and_notes(tmp_path: Path) -> None:
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    columns = people(100)
+    table = pa.table(
+        {
+            "risk": pa.array(columns["risk"], pa.float32()),
+            "group": columns["group"],
+            "count": pa.array(range(100), pa.uint16()),
+            "when": pa.array(range(100), pa.timestamp("us")),
+            "amount": pa.array([None, *range(99)], pa.decimal128(12, 3)),
+            "list": [[number] * 2 for number in range(100)],
+        },
+    ).replace_schema_metadata({"who": "me's \\ own"})
+    pq.write_table(table, tmp_path / "in.parquet", compression="zstd")
+    map_file(tmp_path / "in.parquet", tmp_path / "out.parquet", MAPS, score="risk", group="group")
+    again = pq.read_table(tmp_path / "out.parquet")
+    assert again.drop_columns("adjusted").to_pylist() == table.to_pylist()
+    assert again.schema.types[:-2] == table.schema.types[:-1]
+    assert again.schema.metadata[b"who"] == b"me's \\ own"
+    assert pq.ParquetFile(tmp_path / "out.parquet").metadata.row_group(0).column(0).compression == "ZSTD"
+
+
+def test_groups_of_files_may_be_told_apart_as_text(tmp_path: Path) -> None:
+    """Maps that were learnt from a csv file fit a parquet file of the same rows."""
+    columns = people(100, labels=(1, 2))
+    path = make("parquet", columns, tmp_path)
+    maps = {"1": learnt(), "2": ScoreMap.identity()}
+    map_file(path, tmp_path / "out.parquet", maps, score="risk", group="group")
+    want = expected(columns | {"group": [str(label) for label in columns["group"]]}, maps)
+    np.testing.assert_array_equal(rows_of(tmp_path / "out.parquet")["adjusted"], want)
+
+
+@pytest.mark.parametrize("content", [b"no parquet at all", b"PAR1 cut"])
+def test_a_damaged_file_is_told_in_one_sentence(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "in.parquet").write_bytes(content)
+    with pytest.raises(InputError, match=r"in\.parquet cannot be read"):
+        map_file(tmp_path / "in.parquet", tmp_path / "out.parquet", MAPS, score="risk", group="group")
+    assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
+
+
+def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
+    path = make("parquet", {name: values[:1] for name, values in people(5).items()}, tmp_path)
+    pq = pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pq.read_table(path)[:0], path)
+    with pytest.raises(InputError, match="has columns but no rows"):
+        map_file(path, tmp_path / "out.parquet", MAPS, score="risk", group="group")
+    assert not (tmp_path / "out.parquet").exists()
+
+
+def test_how_far_a_file_is_can_be_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xorder.engines.apply_file._LOOK_SECONDS", 0.0005)
+    seen = []
+    path = make("parquet", people(200_000), tmp_path)
+    map_file(
+        path,
+        tmp_path / "out.parquet",
+        MAPS,
+        score="risk",
+        group="group",
+        progress=lambda step, share: seen.append((step, share)),
+    )
+    assert seen
+    assert {step for step, _ in seen} == {"adjusting scores"}
+    assert all(share is None or 0 <= share <= 1 for _, share in seen)

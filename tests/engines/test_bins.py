@@ -1,0 +1,65 @@
+"""Bins: each key in the one that says so, in order, and shared out where pairs would fall into one."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xorder.engines.bins import Bins, Leaves, bin_of
+from xorder.engines.score_keys import CELL_BITS, keys_of, scores_of
+from xorder.engines.tally import Counted, split_leaves, spread_of
+
+SCORES = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30)
+
+
+@given(scores=SCORES, parts=st.lists(st.integers(1, 1 << 21), min_size=30, max_size=30))
+def test_a_leaf_spans_the_keys_of_its_bin(scores: list[float], parts: list[int]) -> None:
+    keys = np.sort(keys_of(np.array(scores)))
+    cells = np.unique(keys >> CELL_BITS)
+    # Few bins in all, as sums are kept for each.
+    bins = Bins(cells, np.array(parts[: cells.size]) % 50 + 1)
+    found = bin_of(keys, *bins.lookup())
+    assert np.all(np.diff(found) >= 0)
+    assert found.max() < len(bins)
+    sums = np.zeros((1, len(bins), 2))
+    np.add.at(sums[0, :, 1], found, 1.0)
+    leaves = bins.leaves(sums)
+    assert np.all(leaves.first <= leaves.last)
+    assert np.all(leaves.last[:-1] < leaves.first[1:])
+    at = np.searchsorted(leaves.first, keys, side="right") - 1
+    assert np.all(keys <= leaves.last[at])
+    assert leaves.masses[:, 1].tolist() == np.bincount(at, minlength=len(leaves)).tolist()
+    for first, last, where in zip(leaves.first, leaves.last, np.flatnonzero(sums[0, :, 1]), strict=True):
+        assert bin_of(np.array([first, last]), *bins.lookup()).tolist() == [where, where]
+
+
+def test_bins_go_where_two_samples_meet() -> None:
+    cells = keys_of(np.array([0.25, 0.5, 1.0])) >> CELL_BITS
+    masses = np.array([[80.0, 80.0], [20.0, 20.0], [0.0, 0.0]])
+    bins = Bins.for_masses(cells, masses, 1000)
+    assert bins.parts.tolist() == [800, 200, 1]
+
+
+@given(scores=SCORES, shift=st.sampled_from([0, 2, 20, 44]))
+def test_parts_of_a_leaf_lie_in_it_and_apart(scores: list[float], shift: int) -> None:
+    keys = np.unique(keys_of(np.array(scores)))
+    first, place = np.unique(keys >> CELL_BITS, return_inverse=True)
+    leaves = Leaves(first << CELL_BITS, (first << CELL_BITS) + ((1 << CELL_BITS) - 7), np.ones((first.size, 2)))
+    keys = np.minimum(keys, leaves.last[place])
+    packed = (place << CELL_BITS) + ((keys - leaves.first[place]) << spread_of(leaves)[place])
+    distinct = np.unique(packed >> shift)
+    parts = split_leaves(leaves, Counted(shift, distinct, np.ones((1, distinct.size, 2))))
+    assert len(parts) == distinct.size
+    assert np.all(parts.last[:-1] < parts.first[1:])
+    at = np.searchsorted(parts.first, keys, side="right") - 1
+    assert np.all(keys <= parts.last[at])
+    assert parts.is_exact.all() == (shift == 0)
+
+
+def test_leaves_of_one_key_are_exact() -> None:
+    keys = keys_of(np.array([0.5, 0.25]))
+    leaves = Leaves.of_sums(keys, keys, np.ones((1, 2, 2)))
+    assert leaves.is_exact.all()
+    assert scores_of(leaves.first).tolist() == [0.25, 0.5]
+    assert len(leaves[~leaves.is_exact] + leaves) == 2

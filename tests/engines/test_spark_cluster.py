@@ -1,0 +1,171 @@
+"""Audit, fit, transform and SQL on a Spark cluster of several processes, one of which is killed at work."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cluster import Cluster, cluster, session
+
+import xorder
+from xorder.engines.apply import map_frame
+from xorder.transfer.sql import repair_sql
+
+ROWS = 5_000_000
+GROUPS = ("A", "B")
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with cluster(tmp_path_factory.mktemp("cluster")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def spark_on_cluster(running: Cluster) -> Iterator[Any]:
+    with session(running) as opened:
+        yield opened
+
+
+class People:
+    """The same rows in memory: whole numbers that both sides compute alike, and scores out of them."""
+
+    def __init__(self) -> None:
+        row = np.arange(ROWS, dtype=np.int64)
+        mixed = row * 48_271 % 2_147_483_647
+        self.group = np.where(mixed % 10 < 3, "B", "A")
+        self.score = (mixed % 99_991) / 99_991
+        self.label = (mixed * 16_807 % 2_147_483_647 % 1_000 < 700 * self.score + 100 * (self.group == "B")).astype(int)
+        self.tables = {
+            group: xorder.ScoreTable.from_arrays(self.label[self.group == group], self.score[self.group == group])
+            for group in GROUPS
+        }
+
+
+@pytest.fixture(scope="module")
+def people() -> People:
+    return People()
+
+
+@pytest.fixture(scope="module")
+def repair(people: People) -> xorder.XOrder:
+    return xorder.XOrder(transfer="blocks").fit(people.score, people.label, sensitive_features=people.group)
+
+
+def rows(session: Any, parts: int = 8) -> Any:
+    """The rows of :class:`People`, made by the executors."""
+    from pyspark.sql import functions as f
+
+    mixed = (f.col("id") * 48_271) % 2_147_483_647
+    frame = session.range(0, ROWS, 1, parts).select("id", mixed.alias("mixed"))
+    frame = frame.withColumn("grp", f.when(f.col("mixed") % 10 < 3, "B").otherwise("A"))
+    frame = frame.withColumn("score", (f.col("mixed") % 99_991) / f.lit(99_991.0))
+    chance = f.col("mixed") * 16_807 % 2_147_483_647 % 1_000
+    limit = 700 * f.col("score") + f.when(f.col("grp") == "B", 100).otherwise(0)
+    return frame.withColumn("label", (chance < limit).cast("int")).drop("mixed")
+
+
+def sums(frame: Any, column: str) -> dict[str, list[tuple[float, ...]]]:
+    """What stands for all rows in a comparison: by group and part of the rows, count, sum, ends and spread."""
+    from pyspark.sql import functions as f
+
+    value = f.col(column)
+    parts = frame.groupBy("grp", (f.col("id") % 97).alias("part")).agg(
+        f.count("*"),
+        f.sum(value),
+        f.min(value),
+        f.max(value),
+        f.sum(value * value),
+        f.sum(value * (f.col("id") % 1_009)),
+    )
+    found: dict[str, list[tuple[float, ...]]] = {group: [] for group in GROUPS}
+    for group, *numbers in sorted(map(tuple, parts.collect())):
+        found[group].append(tuple(map(float, numbers)))
+    return found
+
+
+def sums_in_memory(people: People, value: np.ndarray) -> dict[str, list[tuple[float, ...]]]:
+    row = np.arange(ROWS)
+    found: dict[str, list[tuple[float, ...]]] = {group: [] for group in GROUPS}
+    for group in GROUPS:
+        for part in range(97):
+            here = value[part::97][people.group[part::97] == group]
+            weight = (row[part::97] % 1_009)[people.group[part::97] == group]
+            numbers = (part, here.size, here.sum(), here.min(), here.max(), (here**2).sum(), (here * weight).sum())
+            found[group].append(tuple(map(float, numbers)))
+    return found
+
+
+def assert_same(got: dict[str, list[tuple[float, ...]]], want: dict[str, list[tuple[float, ...]]]) -> None:
+    for group in GROUPS:
+        np.testing.assert_allclose(got[group], want[group], rtol=1e-12)
+
+
+@pytest.fixture(scope="module")
+def wanted(people: People, repair: xorder.XOrder) -> dict[str, list[tuple[float, ...]]]:
+    return sums_in_memory(people, repair.transform(people.score, sensitive_features=people.group))
+
+
+def test_transform_and_sql_agree_with_memory(
+    spark_on_cluster: Any, people: People, repair: xorder.XOrder, wanted: dict[str, list[tuple[float, ...]]]
+) -> None:
+    frame = rows(spark_on_cluster)
+    adjusted = map_frame(frame, repair.maps_, score="score", group="grp")
+    assert adjusted.columns == ["id", "grp", "score", "label", "adjusted"]
+    assert_same(sums(adjusted, "adjusted"), wanted)
+    # Row by row for some; all rows stand behind the sums.
+    some = adjusted.where("id % 50021 = 7").orderBy("id").toArrow()
+    at = some["id"].to_numpy()
+    want = repair.transform(people.score[at], sensitive_features=people.group[at])
+    np.testing.assert_allclose(some["adjusted"].to_numpy(), want, rtol=0, atol=1e-12)
+
+    small = {group: learnt.compressed(1e-3) for group, learnt in repair.maps_.items()}
+    as_sql = frame.selectExpr("*", f"{repair_sql(small, score='score', group='grp', dialect='spark')} AS adjusted")
+    by_hand = np.where(people.group == "B", small["B"].apply(people.score), small["A"].apply(people.score))
+    assert_same(sums(as_sql, "adjusted"), sums_in_memory(people, by_hand))
+
+
+def test_audit_and_fit_agree_with_memory(spark_on_cluster: Any, people: People) -> None:
+    engines = pytest.importorskip("xorder.engines.frame_tables")
+    found = engines.tables_of_frame(rows(spark_on_cluster), score="score", label="label", group="grp")
+    assert list(found.tables) == list(GROUPS)
+    for group in GROUPS:
+        assert found.tables[group] == people.tables[group]
+
+
+def test_a_worker_that_dies_changes_nothing(
+    running: Cluster, spark_on_cluster: Any, repair: xorder.XOrder, wanted: dict[str, list[tuple[float, ...]]]
+) -> None:
+    """Killed with its executor after the first tasks are done and before the last: the rest is run elsewhere, again."""
+    context = spark_on_cluster.sparkContext
+    adjusted = map_frame(rows(spark_on_cluster, parts=24), repair.maps_, score="score", group="grp")
+    killed: list[tuple[int, int]] = []
+
+    def kill() -> None:
+        until = time.monotonic() + 60
+        while time.monotonic() < until and not killed:
+            for stage in context.statusTracker().getActiveStageIds():
+                info = context.statusTracker().getStageInfo(stage)
+                if info is not None and info.numTasks == 24 and 2 <= info.numCompletedTasks < 20:
+                    running.kill_worker(0)
+                    killed.append((info.numCompletedTasks, info.numTasks))
+                    return
+            time.sleep(0.05)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    got = sums(adjusted, "adjusted")
+    killer.join()
+    assert killed, "the job was over before a worker could be killed"
+    assert running.workers[0].poll() is not None
+    assert running.workers[1].poll() is None
+    assert_same(got, wanted)
+
+
+def test_logs_are_kept_in_the_folder_of_the_test(running: Cluster) -> None:
+    assert {path.name for path in Path(running.folder).glob("*.log")} == {"master.log", "worker-0.log", "worker-1.log"}
