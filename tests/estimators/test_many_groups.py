@@ -260,7 +260,7 @@ class TestDoNoHarm:
             before.append(abs(xauc_difference(new[1], new[0], sensitive_features=new[2])))
         assert left > 24
         assert np.mean(careful) < 0.4 * np.mean(plain)
-        assert np.mean(careful) < np.mean(before) + 0.008
+        assert np.mean(careful) < np.mean(before) + 0.012
 
     def test_a_gap_beyond_doubt_is_repaired_in_full(self):
         score, y, group = population(20_000, groups=3)
