@@ -39,7 +39,7 @@ layers: setup
 
 # One worker a core; threads of numerical libraries on top of that only wait for each other.
 tests: setup
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadgroup
 
 # Strict: a warning is an error; then every link, and that nothing is loaded from elsewhere.
 docs: setup

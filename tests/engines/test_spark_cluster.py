@@ -115,7 +115,7 @@ def test_transform_and_sql_agree_with_memory(
     spark_on_cluster: Any, people: People, repair: xorder.XOrder, wanted: dict[str, list[tuple[float, ...]]]
 ) -> None:
     frame = rows(spark_on_cluster)
-    adjusted = map_frame(frame, repair.maps_, score="score", group="grp")
+    adjusted = repair.transform_frame(frame, score="score", group="grp")
     assert adjusted.columns == ["id", "grp", "score", "label", "adjusted"]
     assert_same(sums(adjusted, "adjusted"), wanted)
     # Row by row for some; all rows stand behind the sums.
@@ -130,12 +130,18 @@ def test_transform_and_sql_agree_with_memory(
     assert_same(sums(as_sql, "adjusted"), sums_in_memory(people, by_hand))
 
 
-def test_audit_and_fit_agree_with_memory(spark_on_cluster: Any, people: People) -> None:
-    engines = pytest.importorskip("xorder.engines.frame_tables")
-    found = engines.tables_of_frame(rows(spark_on_cluster), score="score", label="label", group="grp")
-    assert list(found.tables) == list(GROUPS)
-    for group in GROUPS:
-        assert found.tables[group] == people.tables[group]
+def test_audit_and_fit_agree_with_memory(spark_on_cluster: Any, people: People, repair: xorder.XOrder) -> None:
+    frame = rows(spark_on_cluster)
+    names = {"score": "score", "label": "label", "group": "grp"}
+    found = xorder.audit_frame(frame, **names)
+    exact = xorder.audit(people.label, people.score, sensitive_features=people.group)
+    assert (found.positives, found.negatives) == (exact.positives, exact.negatives)
+    assert found.auc == pytest.approx(exact.auc, abs=1e-9)
+    for gap, expected in zip(found.gaps, exact.gaps, strict=True):
+        assert gap.value == pytest.approx(expected.value, abs=1e-9)
+        assert gap.interval == pytest.approx(expected.interval, abs=1e-9)
+    learnt = xorder.XOrder(transfer="blocks").fit_frame(frame, **names)
+    np.testing.assert_allclose(learnt.maps_["B"].adjusted, repair.maps_["B"].adjusted, rtol=0, atol=1e-9)
 
 
 def test_a_worker_that_dies_changes_nothing(
