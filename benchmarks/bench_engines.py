@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 
 from measure import peak_bytes, people, report
-from xorder import XOrder
+from xorder import XOrder, audit_frame
 from xorder.engines.frame_tables import tables_of_frame
-from xorder.metrics.audit import audit_tables
 
 MILLION = 1_000_000
 FILE_ROWS = 5 * MILLION
@@ -50,12 +49,11 @@ def tables(files: str) -> dict[str, Any]:
 
 
 def audit(files: str) -> None:
-    audit_tables(tables_of_frame(files, **COLUMNS).tables)
+    audit_frame(files, **COLUMNS)
 
 
 def fit(files: str) -> None:
-    repair = XOrder()
-    repair._learn(tables_of_frame(files, **COLUMNS).tables)
+    XOrder().fit_frame(files, **COLUMNS)
 
 
 TASKS: dict[str, Callable[[str], Any]] = {"group_by": group_by, "tables": tables, "audit": audit, "fit": fit}

@@ -80,7 +80,16 @@ def open_rows(
         # Whether a value named as positive is there, and what else is, all rows must tell.
         guess = look(_GUESSED_ROWS if prepared.implementation.is_duckdb() and positive is None else None)
         yield (
-            LocalRows(batches, guess=guess, look=look, blame=blame, squares=squares, total=total, progress=progress),
+            LocalRows(
+                batches,
+                guess=guess,
+                look=look,
+                blame=blame,
+                weighted=names.weight is not None,
+                squares=squares,
+                total=total,
+                progress=progress,
+            ),
             source,
         )
 

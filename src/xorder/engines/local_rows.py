@@ -13,6 +13,7 @@ from xorder.engines.bins import Bins, Leaves, bin_of
 from xorder.engines.coding import Coding
 from xorder.engines.key_counts import KeyCounts
 from xorder.engines.score_keys import CELL_BITS, CELLS, FIRST_CELL, keys_of
+from xorder.engines.side_by_side import side_by_side, thread_count
 from xorder.engines.tally import SPLIT_SHIFTS, Counted, Progress, Seen, spread_of
 
 # With more codes than this, sums for each cell there may be take too much memory.
@@ -25,6 +26,17 @@ class Batch(NamedTuple):
     score: NDArray[Any]
     code: NDArray[np.int16]
     weight: FloatArray | None
+
+
+class _Cells(NamedTuple):
+    """What one thread has seen, and its sums by cell and code."""
+
+    seen: Seen
+    sums: FloatArray
+
+
+class _UnseenError(Exception):
+    """A row has a group or label that the coding does not know."""
 
 
 Batches = Callable[[Coding, bool], Iterator[Batch]]
@@ -45,11 +57,13 @@ class LocalRows:
         guess: Coding,
         look: Callable[[], Coding],
         blame: Callable[[], None],
+        weighted: bool = False,
         squares: bool = False,
         total: int | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.coding = guess
+        self._weighted = weighted
         self._batches, self._look, self._blame = batches, look, blame
         self._squares = squares
         self._total, self._progress = total, progress
@@ -67,40 +81,58 @@ class LocalRows:
         return found
 
     def _survey(self, limit: int) -> tuple[Seen, Counted] | None:
-        seen = Seen()
         codes = self.coding.size
         counts = KeyCounts(codes, limit=limit, shifts=(0, CELL_BITS), sums=1 + self._squares)
-        cells: FloatArray | None = None
-        for batch in self._each("reading scores", known=False):
-            if batch.code.size and batch.code.min() < 0:
-                return None
-            usable = _usable(batch, seen)
-            if not usable.score.size:
-                continue
-            keys, weights = keys_of(usable.score), self._weights(usable)
-            if counts.shift and codes <= _DENSE_CODES:
-                # Once all that counts is the cell, which is a small number, no key needs to be looked up.
-                cells = np.zeros((counts.sums, CELLS * codes)) if cells is None else cells
-                keys >>= CELL_BITS
-                keys -= FIRST_CELL
-                _add(cells, keys, codes, usable.code, weights)
+        batches = self._each("reading scores", known=False)
+        seen = Seen()
+        try:
+            for batch in batches:
+                usable = _usable(batch, seen)
+                if usable.score.size:
+                    counts.add(keys_of(usable.score), usable.code, self._weights(usable))
+                if counts.shift and codes <= _DENSE_CODES:
+                    break
             else:
-                counts.add(keys, usable.code, weights)
-        if cells is None:
-            return seen, Counted(counts.shift, counts.keys, counts.masses)
-        sums = cells.reshape(counts.sums, CELLS, codes)
+                return seen, Counted(counts.shift, counts.keys, counts.masses)
+            # Once all that counts is the cell, which is a small number, no key needs to be looked up.
+            parts = [_Cells(Seen(), np.zeros((counts.sums, CELLS * codes))) for _ in range(self._threads())]
+            side_by_side(batches, self._add_to_cells, parts)
+        except _UnseenError:
+            return None
+        for part in parts:
+            seen = seen + part.seen
+        for part in parts[1:]:
+            parts[0].sums[...] += part.sums
+        sums = parts[0].sums.reshape(counts.sums, CELLS, codes)
         sums[:, counts.keys - FIRST_CELL] += counts.masses
         used = np.flatnonzero(sums[-1].any(axis=1))
         return seen, Counted(counts.shift, used + FIRST_CELL, sums[:, used])
+
+    def _add_to_cells(self, batch: Batch, part: _Cells) -> None:
+        usable = _usable(batch, part.seen)
+        if usable.score.size:
+            keys = keys_of(usable.score)
+            keys >>= CELL_BITS
+            keys -= FIRST_CELL
+            _add(part.sums, keys, self.coding.size, usable.code, self._weights(usable))
+
+    def _threads(self) -> int:
+        # Sums of counts are exact in any order, those of weights are not, and are to be the same every time.
+        return 1 if self._weighted else thread_count()
 
     def fill(self, bins: Bins) -> FloatArray:
         """Sums by bin."""
         parts, start = bins.lookup()
         codes = self.coding.size
-        sums = np.zeros((1 + self._squares, len(bins) * codes))
-        for batch in self._each("filling bins"):
+
+        def add(batch: Batch, sums: FloatArray) -> None:
             _add(sums, bin_of(keys_of(batch.score), parts, start), codes, batch.code, self._weights(batch))
-        return sums.reshape(len(sums), len(bins), codes)
+
+        found = [np.zeros((1 + self._squares, len(bins) * codes)) for _ in range(self._threads())]
+        side_by_side(self._each("filling bins"), add, found)
+        for more in found[1:]:
+            found[0] += more
+        return found[0].reshape(1 + self._squares, len(bins), codes)
 
     def split(self, leaves: Leaves, limit: int) -> Counted:
         """Sums by place within some of the leaves, packed: number of the leaf, then key less its first, spread."""
@@ -151,6 +183,8 @@ def squared(weight: FloatArray) -> FloatArray:
 def _usable(batch: Batch, seen: Seen) -> Batch:
     """Count rows that cannot be used, for the complaint about them, and return the others."""
     score, code, weight = batch
+    if code.size and code.min() < 0:
+        raise _UnseenError
     seen.rows += score.size
     if not score.size:
         return batch
