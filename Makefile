@@ -50,6 +50,10 @@ docs: setup
 # Every table and figure of the paper, on the open data; about an hour on two cores. It goes on where it stopped.
 reproduce: setup
 	$(BIN)/python -m experiments run
+	$(BIN)/python -m experiments run --splits random --dataset german framingham --metric xauc --method unadjusted post-logit xorder-dp xorder-frontier fair-ranker
+	$(BIN)/python -m experiments timing
+	$(BIN)/python -m experiments distributions
+	$(BIN)/python -m experiments pack
 	$(BIN)/python -m experiments tables
 	$(BIN)/python -m experiments figures
 

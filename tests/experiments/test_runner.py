@@ -1,0 +1,120 @@
+"""Runs that are killed, that fail in part, on one process and on two: the rows are the same."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments.store import key_of, read
+
+HERE = Path(__file__).parent
+TOY = HERE / "toy.py"
+METHODS = ("unadjusted", "post-logit", "xorder-dp", "xorder-frontier", "fair-ranker", "nap")
+
+
+def command(runs: Path, *more: str, methods: tuple[str, ...] = METHODS, processes: int = 2) -> list[str]:
+    return [
+        *(sys.executable, "-m", "experiments", "run", "--add", str(TOY), "--dataset", "toy", "--model", "linear"),
+        *("--metric", "xauc", "--method", *methods, "--n-splits", "3", "--processes", str(processes)),
+        *("--runs", str(runs), *more),
+    ]
+
+
+def run(*arguments: Any, **settings: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command(*arguments, **settings), cwd=HERE.parents[1], text=True, capture_output=True, check=True, timeout=120
+    )
+
+
+def rows_of(runs: Path) -> dict[Any, dict[str, Any]]:
+    """Rows by cell, without the time they took."""
+    rows = {key_of(row): row for row in read(runs / "stored.jsonl")}
+    for row in rows.values():
+        row.pop("seconds", None)
+    return rows
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    runs = tmp_path_factory.mktemp("uninterrupted")
+    assert "0 failed" in run(runs).stderr
+    return runs
+
+
+def test_killed_at_any_moment_it_goes_on_and_ends_alike(tmp_path: Path, uninterrupted: Path) -> None:
+    path = tmp_path / "stored.jsonl"
+    process = subprocess.Popen(
+        command(tmp_path), cwd=HERE.parents[1], stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    _until(lambda: path.exists() and path.read_bytes().count(b"\n") >= 10)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    # Its workers do not live on without it.
+    _until(lambda: not _alive(process.pid))
+    before = rows_of(tmp_path)
+    assert 10 <= len(before) < len(rows_of(uninterrupted))
+    with path.open("ab") as file:
+        file.write(b'{"data": "toy", "sp')
+    run(tmp_path)
+    after = rows_of(tmp_path)
+    assert after == rows_of(uninterrupted)
+    assert before.items() <= after.items()
+    # Nothing was run twice.
+    assert path.read_bytes().count(b"\n") == len(after)
+
+
+def test_one_process_and_two_give_the_same_numbers(tmp_path: Path, uninterrupted: Path) -> None:
+    run(tmp_path, processes=1)
+    assert rows_of(tmp_path) == rows_of(uninterrupted)
+
+
+def test_a_second_run_has_nothing_left_to_do(uninterrupted: Path) -> None:
+    before = (uninterrupted / "stored.jsonl").read_bytes()
+    assert "0 cells run" in run(uninterrupted).stderr
+    assert (uninterrupted / "stored.jsonl").read_bytes() == before
+
+
+def test_what_is_named_is_run_again_on_demand(uninterrupted: Path) -> None:
+    before = rows_of(uninterrupted)
+    told = run(uninterrupted, "--again", methods=("unadjusted", "post-logit"), processes=1).stderr
+    assert "6 cells run" in told
+    assert rows_of(uninterrupted) == before
+
+
+def test_a_failing_cell_is_recorded_and_the_rest_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = run(tmp_path, methods=("fails", "dies", "post-logit"), processes=2).stderr
+    rows = list(rows_of(tmp_path).values())
+    failed = {row["method"]: row["error"] for row in rows if "error" in row}
+    assert failed.keys() == {"fails", "dies"}
+    assert failed["fails"] == "ValueError: nothing to see here"
+    assert "died" in failed["dies"]
+    assert "nothing to see here" in told
+    assert {(row["method"], row["split"]) for row in rows if "error" in row} == {("fails", 0), ("dies", 0)}
+    assert len(rows) == 9
+
+    monkeypatch.setenv("TOY_MENDED", "yes")
+    assert "0 cells run" in run(tmp_path, methods=("fails",), processes=1).stderr
+    run(tmp_path, "--retry", methods=("fails",), processes=1)
+    assert "error" not in rows_of(tmp_path)["toy", "stored", "linear", "fails", "xauc", None, 0]
+
+
+def _until(what: Any) -> None:
+    end = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def _alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
