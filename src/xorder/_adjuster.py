@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,6 +83,20 @@ class ScoreAdjuster(BaseEstimator):
         self.reference_, self.moved_ = roles.reference, roles.moved
         self.auc_before_, self.disparity_before_ = roles.auc, roles.gap
         return tables[roles.reference], tables[roles.moved]
+
+
+def check_adjuster(adjuster: Any) -> Any:
+    """Return what can be learnt as a repair; refuse what cannot, a class or a plain classifier among it."""
+    fit = getattr(adjuster, "fit", None)
+    takes_groups = (
+        not isinstance(adjuster, type) and callable(fit) and "sensitive_features" in signature(fit).parameters
+    )
+    if not takes_groups or not callable(getattr(adjuster, "transform", None)):
+        raise InputError(
+            f"adjuster must be a repair such as XOrder() or PostLogit(), with fit(y_score, y_true, *, "
+            f"sensitive_features) and transform; got {adjuster!r}."
+        )
+    return adjuster
 
 
 class Roles(NamedTuple):

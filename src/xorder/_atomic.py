@@ -26,7 +26,7 @@ def atomic_path(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iter
         if target.exists() and not target.is_file():
             raise InputError(f"{target} is a device or a pipe, not a file; name a file to write to.")
         if not overwrite and target.exists():
-            raise InputError(f"{target} exists already; choose another name, or allow it to be replaced (--force).")
+            raise InputError(f"{target} exists already; choose another name, or replace it with overwrite=True.")
         if not target.parent.is_dir():
             raise InputError(f"cannot write {target}: the folder {target.parent} does not exist; create it first.")
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)

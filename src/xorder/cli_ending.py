@@ -67,6 +67,8 @@ def _in_the_users_words(message: str, options: argparse.Namespace) -> str:
     for words, option in {
         "data_home or XORDER_DATA": "--data-home or XORDER_DATA",
         "memory='8GB'": "--memory 8GB",
+        "replace it with overwrite=True": "replace it with --force",
+        "weights_are='sampling'": "--weights-are sampling",
     }.items():
         message = message.replace(words, option)
     return message

@@ -109,6 +109,27 @@ def test_tables_of_several_days_add_up_to_the_repair_of_all():
     assert XOrder().fit_tables(together).summary() == whole.summary()
 
 
+@pytest.mark.parametrize(
+    ("tables", "words"),
+    [
+        ([ScoreTable.from_arrays([1, 0], [0.9, 0.4])], "a dict that holds a ScoreTable for each group"),
+        ({"A": np.zeros(3)}, "a dict that holds a ScoreTable for each group"),
+        ({None: ScoreTable.from_arrays([1, 0], [0.9, 0.4])}, "call the people of unknown group 'missing'"),
+    ],
+)
+def test_what_are_no_tables(tables, words):
+    with pytest.raises(InputError, match=words):
+        XOrder().fit_tables(tables)
+
+
+def test_groups_of_tables_are_sorted():
+    score, y, group = people(600)
+    tables = check_tables(y, score, group, None)
+    backwards = dict(reversed(tables.items()))
+    first, other = (XOrder(transfer="logistic").fit_tables(each).summary() for each in (tables, backwards))
+    assert first == other
+
+
 def test_parameters_are_checked_before_tables_are_used():
     with pytest.raises(InputError, match="metric must be one of"):
         XOrder(metric="auc").fit_tables({})

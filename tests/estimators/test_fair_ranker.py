@@ -23,7 +23,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from real_data import stored_problem
-from xorder import XOrder
+from xorder import XOrder, expected_disparity
 from xorder.baselines import PostLogit
 from xorder.datasets import simulate_population
 from xorder.estimators.fair_ranker import FairRanker
@@ -63,6 +63,24 @@ def by_column(model=None, **options):
 def routing():
     with sklearn.config_context(enable_metadata_routing=True):
         yield
+
+
+def test_settings_of_the_default_repair_can_be_searched():
+    frame, y, _ = people()
+    ranker = FairRanker(LogisticRegression(), sensitive_features="race", drop_sensitive_features=True, cv=2)
+    search = GridSearchCV(ranker, {"adjuster__max_disparity": [0.0, 0.1]}, scoring="roc_auc", cv=2)
+    search.fit(frame, y == "yes")
+    assert search.best_estimator_.adjuster.do_no_harm
+    assert search.best_estimator_.adjuster.max_disparity == search.best_params_["adjuster__max_disparity"]
+
+
+@pytest.mark.parametrize("adjuster", [XOrder, "xauc", LogisticRegression(), StandardScaler()])
+def test_what_is_no_repair(adjuster):
+    frame, y, group = people(60)
+    with pytest.raises(InputError, match="adjuster must be a repair such as"):
+        FairRanker(LogisticRegression(), adjuster=adjuster).fit(frame[INPUTS], y, sensitive_features=group)
+    with pytest.raises(InputError, match="adjuster must be a repair such as"):
+        expected_disparity(adjuster, frame["risk"], y == "yes", sensitive_features=group)
 
 
 # What fit learns
@@ -598,6 +616,7 @@ def not_applicable(ranker):
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
 @parametrize_with_checks(
     [
+        GroupedRanker(LogisticRegression()),
         GroupedRanker(LogisticRegression(), adjuster=OddsShift()),
         GroupedRanker(LogisticRegression(), adjuster=Leave(), final_model="refit"),
         GroupedRanker(LinearSVC(random_state=0), adjuster=Leave()),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from xorder._adjuster import check_adjuster
 from xorder._group_columns import group_labels
 from xorder._table import FloatArray
 from xorder._validation import check_scores, check_weights, name_missing
@@ -128,6 +129,7 @@ def expected_disparity(
     >>> round(found.before.gap("xauc").value, 3), abs(found.gap().value) < 0.01, round(found.likely_gap, 3)
     (0.254, True, 0.013)
     """
+    check_adjuster(adjuster)
     score, label = check_scores(y_score), np.asarray(y_true)
     groups = group_labels(sensitive_features)
     # The audit of the scores as they are checks all columns before anything is cut.

@@ -51,8 +51,13 @@ def caution_text(gap: Gap, audit: Audit, visible: float, target: float) -> str:
     return (
         f"With {count:,.10g} {word} in group {group!r} a gap in {gap.metric} below {visible:.2g} cannot be told from "
         f"0. Whether it is below {target:g} cannot be known from these rows; it takes about "
-        f"{(visible / target) ** 2:.2g} times as many."
+        f"{_rounded((visible / target) ** 2)} times as many."
     )
+
+
+def _rounded(number: float) -> str:
+    """Two digits of a number, written out."""
+    return f"{number:.2g}" if number < 10 else f"{float(f'{number:.2g}'):,.0f}"
 
 
 def _or_zero(value: float) -> float:

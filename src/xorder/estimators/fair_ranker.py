@@ -15,6 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from xorder._adjuster import check_adjuster
 from xorder._group_columns import group_labels, groups_in, without
 from xorder._response import gives_probabilities, response
 from xorder._table import FloatArray
@@ -153,11 +154,18 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             score, models = out_of_fold_scores(self.estimator, inputs, y, folds, fit_params=for_fit, n_jobs=self.n_jobs)
             if self.final_model == "refit":
                 models = [clone(self.estimator).fit(inputs, y, **for_fit)]
-        adjuster = default_adjuster() if self.adjuster is None else self.adjuster
+        adjuster = check_adjuster(default_adjuster() if self.adjuster is None else self.adjuster)
         self.adjuster_ = clone(adjuster).fit(score, positive, sensitive_features=groups, sample_weight=weight)
         self.expected_ = self._expect(adjuster, score, positive, groups, weight, folds)
         self.out_of_fold_ = score
         self.estimators_ = models
+        return self
+
+    def set_params(self, **params: Any) -> FairRanker:
+        """Set parameters; ``adjuster__max_disparity`` and the like also where the repair is the default one."""
+        if self.adjuster is None and any(name.startswith("adjuster__") for name in params):
+            self.adjuster = default_adjuster()
+        super().set_params(**params)
         return self
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]

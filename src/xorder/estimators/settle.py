@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from xorder._table import ScoreTable
-from xorder._validation import MISSING, Tables
+from xorder._validation import MISSING, Tables, sorted_groups
 from xorder.exceptions import InputError
 
 SMALL_GROUPS = ("error", "leave", "merge")
@@ -33,6 +34,15 @@ class Settled:
             for groups, what in said
             if groups
         ]
+
+
+def checked(tables: Any) -> Tables:
+    """Tables that somebody else has built, one for each group; that of people of unknown group is named so."""
+    if not isinstance(tables, Mapping) or not all(isinstance(table, ScoreTable) for table in tables.values()):
+        raise InputError("tables must be a dict that holds a ScoreTable for each group.")
+    if any(group is None or group != group for group in tables):
+        raise InputError(f"a group of the tables has no name; call the people of unknown group {MISSING!r}.")
+    return {group: tables[group] for group in sorted_groups(tables)}
 
 
 def settle_groups(

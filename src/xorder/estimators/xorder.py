@@ -22,7 +22,7 @@ from xorder.estimators.of_frames import OfFrames
 from xorder.estimators.record import SUMMARY, plain
 from xorder.estimators.repair import Repair, Wanted
 from xorder.estimators.settings import NO_WEIGHTS_BY_RANK, check_settings
-from xorder.estimators.settle import Settled, settle_groups
+from xorder.estimators.settle import Settled, checked, settle_groups
 from xorder.estimators.words import repair_text
 from xorder.exceptions import InputError, XorderWarning
 from xorder.transfer import ScoreMap, middle_ranks, write_maps
@@ -150,7 +150,7 @@ class XOrder(OfFrames, ScoreAdjuster):
         People of unknown group are the group ``"missing"``.
         """
         check_settings(self)
-        return self._fit_tables(tables)
+        return self._fit_tables(checked(tables))
 
     def _fit_tables(self, tables: Tables) -> XOrder:
         settled = self._settle(tables)
