@@ -18,7 +18,7 @@ from xorder.cli_data import add_data_commands, progress_line
 from xorder.cli_ending import run_command
 from xorder.cli_report import add_report_command
 from xorder.demo import run_demo
-from xorder.engines import FrameTables, adjust_file, notes_of, tables_of_file
+from xorder.engines import FrameTables, adjust_file, files_of, notes_of, tables_of_file
 from xorder.estimators import (
     MISSING_GROUPS,
     SMALL_GROUPS,
@@ -53,7 +53,7 @@ def _fit(options: argparse.Namespace) -> None:
         raise InputError("give --tradeoff or --max-disparity, not both.")
     if not options.force and os.path.exists(options.output):  # noqa: PTH110
         raise InputError(f"{options.output} exists already; choose another name, or replace it with --force.")
-    if os.path.realpath(options.output) == os.path.realpath(options.file):
+    if os.path.realpath(options.output) in map(os.path.realpath, files_of(options.file)):
         raise InputError(f"{options.output} is the input itself; the map needs a file of its own.")
     repair = XOrder(
         metric=options.metric,
@@ -73,9 +73,9 @@ def _fit(options: argparse.Namespace) -> None:
     if found.note is not None:
         warnings.warn(found.note, XorderWarning, stacklevel=2)
     repair.fit_tables(found.tables)
-    repair.save(options.output, overwrite=options.force)
     before = audit_tables(found.tables, found.squares).gap(repair.metric, repair.pair_)
     expected, why_not = _expected(repair, found)
+    repair.save(options.output, overwrite=options.force)
     if options.json:
         interval = [end if np.isfinite(end) else None for end in before.interval]
         result = repair.summary() | {"disparity_before_interval": interval, "map": options.output}

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from xorder.engines import FrameTables, notes_of
+from xorder.engines import FrameTables, files_of, notes_of
 from xorder.estimators import load
 from xorder.exceptions import InputError, XorderWarning
 from xorder.ordering import DISPARITIES
@@ -74,6 +74,6 @@ def _check_output(options: argparse.Namespace) -> None:
         return
     if not options.force and os.path.exists(options.output):  # noqa: PTH110
         raise InputError(f"{options.output} exists already; choose another name, or replace it with --force.")
-    inputs = [path for path in (options.file, options.before_after) if path is not None]
+    inputs = [*files_of(options.file), *([options.before_after] if options.before_after is not None else [])]
     if os.path.realpath(options.output) in map(os.path.realpath, inputs):
         raise InputError(f"{options.output} is an input itself; the page needs a file of its own.")

@@ -137,8 +137,9 @@ def test_axes_given_must_be_one_a_stage() -> None:
         PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group, y_adjusted=PEOPLE.y_score
     )
     assert both.plot(axes).axes_ == list(axes)
-    with pytest.raises(InputError, match="needs 2 axes to draw into, one before and one after; got 1"):
-        both.plot(axes[0])
+    _, three = pyplot.subplots(1, 3)
+    with pytest.raises(InputError, match="needs 2 axes to draw into, one before and one after; got 3"):
+        both.plot(three)
 
 
 @pytest.mark.parametrize("bins", [0, 2.5, "ten", 10**6])

@@ -287,6 +287,19 @@ def test_only_repairs_and_frontiers_have_a_tradeoff() -> None:
         TradeoffDisplay.from_estimator(fitted(), PEOPLE.y_score)
 
 
+def test_more_than_two_groups_are_refused_by_name() -> None:
+    group = np.array(list("abc"))[np.arange(PEOPLE.y_true.size) % 3]
+    repair = XOrder().fit(PEOPLE.y_score, PEOPLE.y_true, sensitive_features=group)
+    ways = (
+        lambda: TradeoffDisplay.from_predictions(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=group),
+        lambda: TradeoffDisplay.from_estimator(repair),
+        lambda: TradeoffDisplay.from_estimator(repair, PEOPLE.y_score, PEOPLE.y_true, sensitive_features=group),
+    )
+    for way in ways:
+        with pytest.raises(InputError, match=r"drawn for two groups; got 3: 'a', 'b', 'c'. Pass rows of two groups"):
+            way()
+
+
 def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     display = TradeoffDisplay.from_estimator(fitted())
     monkeypatch.setitem(sys.modules, "matplotlib", None)

@@ -98,3 +98,20 @@ def test_audits_and_repairs_have_one() -> None:
     assert (
         abs(after.matrix["A", "B"] - after.matrix["B", "A"]) < 0.01 < abs(found.xauc["A", "B"] - found.xauc["B", "A"])
     )
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("🔥" * 2500, "x" * 10_000), ("W" * 10_000, "🔥" * 2500 + "b"), ("🔥", "B"), ("家" * 3000, "B")],
+)
+def test_names_of_any_length_fit_into_the_figure(first: str, second: str) -> None:
+    """Warnings are errors here, and one would come if names left the cells no room."""
+    group = np.where(PEOPLE.group == "A", first, second)
+    display = XaucMatrixDisplay.from_predictions(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=group).plot()
+    display.figure_.canvas.draw()
+    ax, (width, height) = display.ax_, display.figure_.canvas.get_width_height()
+    for text in [*ax.get_xticklabels(), *ax.get_yticklabels(), *ax.texts]:
+        box = text.get_window_extent()
+        assert -1 < box.x0 < box.x1 < width + 1, text
+        assert -1 < box.y0 < box.y1 < height + 1, text
+    assert ax.get_window_extent().width > 0.35 * width

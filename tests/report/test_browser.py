@@ -209,6 +209,15 @@ def test_no_width_overflows(width: int, scheme: str, opened: Any, folder: Path, 
         assert shot.stat().st_size > 20_000
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.usefixtures("made")
+def test_the_first_screen_answers(width: int, opened: Any, folder: Path) -> None:
+    tiles = opened(folder / "two.html", width).page.locator(".facts div").all()
+    assert len(tiles) == 4
+    for box in (tile.bounding_box() for tile in tiles):
+        assert box["y"] + box["height"] <= 800
+
+
 @pytest.mark.usefixtures("made")
 def test_the_dark_is_dark_and_can_be_read(opened: Any, folder: Path) -> None:
     for scheme in ("light", "dark"):

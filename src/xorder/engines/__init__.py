@@ -3,7 +3,7 @@
 from xorder.engines.adjusted_file import adjust_file
 from xorder.engines.apply import map_frame
 from xorder.engines.apply_file import map_file
-from xorder.engines.file_tables import tables_of_file
+from xorder.engines.file_tables import files_of, tables_of_file
 from xorder.engines.frame_audit import audit_frame, notes_of
 from xorder.engines.frame_tables import FrameTables, tables_of_frame
 from xorder.engines.rows import Rows, add_column, check_rows, read_rows
@@ -15,6 +15,7 @@ __all__ = [
     "adjust_file",
     "audit_frame",
     "check_rows",
+    "files_of",
     "map_file",
     "map_frame",
     "notes_of",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from xorder._optional import import_optional
 from xorder._table import FloatArray
+from xorder.engines.frame_files import file_kind, find_files, reader_of
 from xorder.engines.labels import PLACE, Complaints, GroupNumbers, check_frame_columns, no_numbers
 from xorder.exceptions import InputError
 from xorder.transfer import ScoreMap
@@ -38,7 +40,8 @@ def map_frame(
     Parameters
     ----------
     frame : a frame of pandas, polars (eager or lazy), pyarrow or PySpark, or a relation of DuckDB. It comes back as the
-        same kind; what is lazy stays lazy, and no row is collected. Other columns stay as they are.
+        same kind; what is lazy stays lazy, and no row is collected. Other columns stay as they are. The path or glob of
+        parquet files comes back as a relation of DuckDB.
     maps : group -> ScoreMap, such as ``XOrder.maps_``. Groups are told apart by type: 1 is not "1".
     score, group, into : names of the columns to read and of the one to add
     missing : label of the map for rows whose group is missing; None refuses such rows
@@ -50,8 +53,19 @@ def map_frame(
     which moves a score by at most 1e-9 of the score range.
     """
     check_maps(maps, missing)
+    if isinstance(frame, str | os.PathLike):
+        frame = _relation_of(frame)
     apply = _engine(frame)
     return apply(frame, maps, score=score, group=group, into=into, missing=missing)
+
+
+def _relation_of(path: str | os.PathLike[str]) -> Any:
+    """Return parquet files as a relation of DuckDB, which stays as lazy as they are large."""
+    duckdb = import_optional("duckdb", extra="duckdb", purpose=_PURPOSE)
+    files = find_files(path)
+    if file_kind(files[0]) != "parquet":
+        raise InputError(f"{os.fspath(path)}: cells of csv files are text; adjust them with xorder apply, or map_file.")
+    return duckdb.connect().sql(f"SELECT * FROM {reader_of(files)}")
 
 
 def adjusting(maps: Mapping[Hashable, ScoreMap]) -> Adjust:
@@ -165,6 +179,8 @@ def _map_polars(
 
     def adjusted(rows: Any) -> Any:
         groups = rows.struct.field("group")
+        if not len(groups):
+            return pl.Series(into, [], dtype=pl.Float64)
         labels = groups.unique()
         places = labels.to_list()
         codes = groups.replace_strict(labels, pl.Series(range(len(places)), dtype=pl.Int32), return_dtype=pl.Int32)

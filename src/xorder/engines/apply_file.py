@@ -16,7 +16,7 @@ from xorder._duckdb import duckdb_connection
 from xorder._table import FloatArray
 from xorder.engines.apply import adjusting, check_maps
 from xorder.engines.apply_duckdb import mapping_select
-from xorder.engines.frame_files import blaming_files, file_kind, find_files
+from xorder.engines.frame_files import blaming_files, file_kind, find_files, reader_of
 from xorder.engines.labels import PLACE, Complaints, GroupNumbers
 from xorder.engines.rows import add_column
 from xorder.exceptions import InputError
@@ -80,7 +80,7 @@ def map_file(
         with duckdb_connection(
             extra="duckdb", purpose="Adjusting parquet files", memory=memory, spill=spill
         ) as connection:
-            source = f"read_parquet([{', '.join(map(text, files))}])"
+            source = reader_of(files)
             shape = connection.sql(f"SELECT * FROM {source}")
             query = mapping_select(
                 source,

@@ -136,7 +136,7 @@ def binary_labels(path: Path, column: str, codes: Codes, rows: CodeArray, positi
             f"{path}: column {column!r} holds {len(codes)} values; {positive!r} counts as positive and all "
             f"others as negative ({others}).",
             XorderWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return np.array([text == positive for text in codes], dtype=np.int8)[rows]
 

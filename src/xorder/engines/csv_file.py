@@ -14,7 +14,14 @@ from pathlib import Path
 import numpy as np
 
 from xorder.engines.columns import CodeArray, Codes, FloatArray, check_columns, check_new_column
-from xorder.engines.csv_text import BOM, check_round_trip, open_for_writing, read_blocks, resolve_encoding
+from xorder.engines.csv_text import (
+    BOM,
+    blaming_gzip,
+    check_round_trip,
+    open_for_writing,
+    read_blocks,
+    resolve_encoding,
+)
 from xorder.exceptions import InputError
 
 _DELIMITERS = ",;\t|"
@@ -87,6 +94,13 @@ def read_csv(path: Path, wanted: Sequence[str], encoding: str) -> Iterator[CsvBa
         header, lines = _read_header(path, blocks)
         check_columns(path, header.names, wanted)
         yield from _batches(path, header, wanted, lines, blocks)
+
+
+def csv_header(path: Path, encoding: str = "utf-8") -> tuple[list[str], str, int]:
+    """Return the names of the columns, the delimiter, and how many lines there are down to the end of the header."""
+    with blaming_gzip(path), closing(read_blocks(path, resolve_encoding(path, encoding))) as blocks:
+        header, _ = _read_header(path, blocks)
+    return header.names, header.delimiter, len(header.lines)
 
 
 def write_csv(

@@ -59,6 +59,10 @@ def tables_of_file(
             memory=memory,
             progress=progress,
         )
+        if any(isinstance(group, str) and not group.strip() for group in found.tables):
+            raise InputError(
+                f"{os.fspath(path)}: column {group!r} is blank in some rows; write null, or a name, instead."
+            )
     except InputError:
         # Row by row the same complaint comes with its place in the file.
         for file in files:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from xorder._duckdb import duckdb_connection
 from xorder._optional import import_optional
+from xorder.engines.csv_file import csv_header
 from xorder.exceptions import InputError
+from xorder.transfer.sql import text
 
 _CSV = (".csv", ".csv.gz", ".txt", ".txt.gz", ".tsv", ".tsv.gz")
 _MAGIC = "*?["
 _PURPOSE = "Reading files larger than memory"
+# As long as the reader of small files takes a field to be.
+_LONGEST_LINE = 1 << 24
 
 
 @contextmanager
@@ -29,14 +33,39 @@ def open_files(path: str | os.PathLike[str], *, memory: str = "2GB") -> Iterator
         connection = stack.enter_context(duckdb_connection(extra="duckdb", purpose=_PURPOSE, memory=memory))
         # Rows are added up, so that their order means nothing.
         connection.execute("SET preserve_insertion_order = false")
-        # Their names may hold what DuckDB would take for a pattern.
-        exact = [glob.escape(name) for name in names]
         with blaming_files(path):
-            if file_kind(names[0]) == "parquet":
-                relation = connection.read_parquet(exact)
-            else:
-                relation = connection.read_csv(exact, all_varchar=True, header=True)
-            yield relation
+            yield connection.sql(f"SELECT * FROM {reader_of(names)}")
+
+
+def reader_of(names: Sequence[str]) -> str:
+    """Return the expression of DuckDB that reads files, as they are: nothing is guessed, of folders or of cells."""
+    if file_kind(names[0]) == "parquet":
+        # A folder called y=1 is no column.
+        return f"read_parquet([{', '.join(map(_exact, names))}], hive_partitioning = false)"
+    parts = [_csv_reader(name) for name in names]
+    if len({frozenset(columns) for columns, _ in parts}) > 1:
+        raise InputError(f"the {len(names):,} files have different columns; give them the same header.")
+    queries = [f"SELECT * FROM {reader}" for _, reader in parts]
+    return f"({' UNION ALL BY NAME '.join(queries)})"
+
+
+def _csv_reader(name: str) -> tuple[list[str], str]:
+    """Columns of a csv file, and the expression that reads it as text, with the delimiter that its header shows."""
+    columns, delimiter, lines = csv_header(Path(name))
+    lowered = [column.lower() for column in columns]
+    twice = next((column for column in columns if lowered.count(column.lower()) > 1), None)
+    if twice is not None:
+        raise InputError(f"{name} has several columns named {twice!r}, in whatever case; rename all but one of them.")
+    types = ", ".join(f"{text(column)}: 'VARCHAR'" for column in columns)
+    return columns, (
+        f"read_csv({_exact(name)}, auto_detect = false, header = false, skip = {lines}, delim = {text(delimiter)}, "
+        f"quote = '\"', escape = '\"', strict_mode = true, max_line_size = {_LONGEST_LINE}, columns = {{{types}}})"
+    )
+
+
+def _exact(name: str) -> str:
+    # It may hold what DuckDB would take for a pattern.
+    return text(glob.escape(name))
 
 
 def find_files(path: str | os.PathLike[str]) -> list[str]:
@@ -76,7 +105,22 @@ def blaming_files(path: str | os.PathLike[str]) -> Iterator[None]:
     duckdb = import_optional("duckdb", extra="duckdb", purpose=_PURPOSE)
     try:
         yield
-    except (duckdb.IOException, duckdb.InvalidInputException, duckdb.ConversionException, UnicodeDecodeError) as error:
+    except duckdb.OutOfMemoryException as error:
+        raise InputError(
+            f"{os.fspath(path)} takes more memory than allowed; allow more, such as memory='8GB'."
+        ) from error
+    except RuntimeError as error:
+        # DuckDB ends in this way, too, when it is interrupted.
+        if "interrupt" in str(error).lower():
+            raise KeyboardInterrupt from error
+        raise
+    except (duckdb.IOException, duckdb.InvalidInputException, duckdb.ConversionException, OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        if "Out of Memory" in str(error):
+            raise InputError(
+                f"{os.fspath(path)} takes more memory than allowed; allow more, such as memory='8GB'."
+            ) from error
         line = (str(error).splitlines() or [type(error).__name__])[0].strip().rstrip(".")
         raise InputError(
             f"{os.fspath(path)} cannot be read ({line}). It may be cut short or of another format: write it again, or "

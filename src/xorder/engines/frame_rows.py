@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Generator, Hashable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,7 @@ def open_rows(
             yield SparkRows(prepared, coding=look(), squares=squares, progress=progress), source
             return
 
-        def batches(by: Coding, known: bool) -> Iterator[Batch]:
+        def batches(by: Coding, known: bool) -> Generator[Batch, None, None]:
             return _batches(nw, prepared, by.expression(nw, nw.col("group"), nw.col("label"), known=known))
 
         def blame() -> None:
@@ -121,7 +121,8 @@ def _prepared(nw: Any, frame: Any, names: Named, is_text: bool) -> Any:
         if schema[column].is_nested():
             raise _no_labels(column, f"its type is {schema[column]}")
         if schema[column].is_float():
-            value = nw.when(~value.is_nan()).then(value)
+            # Not is_nan: of parquet files whose statistics leave NaN out, DuckDB 2.0 takes it to be nowhere.
+            value = nw.when(value.is_finite()).then(value)
         chosen[role] = value
     try:
         return whole.select(**{role: value.alias(role) for role, value in chosen.items()})
@@ -205,7 +206,7 @@ def _is_missing(value: Any) -> bool:
         return True
 
 
-def _batches(nw: Any, frame: Any, code: Any) -> Iterator[Batch]:
+def _batches(nw: Any, frame: Any, code: Any) -> Generator[Batch, None, None]:
     """Yield rows as arrays of numpy, each engine in its own way of handing over some at a time."""
     wanted = [nw.col("score"), code.alias("code"), *([nw.col("weight")] if "weight" in frame.columns else [])]
     if isinstance(frame, nw.DataFrame):
@@ -214,9 +215,9 @@ def _batches(nw: Any, frame: Any, code: Any) -> Iterator[Batch]:
         return
     native = frame.select(*wanted).to_native()
     if frame.implementation.is_duckdb():
-        parts = native.to_arrow_reader(_STEP)
-        for part in parts:
-            yield _batch(part)
+        with closing(native.to_arrow_reader(_STEP)) as parts:
+            for part in parts:
+                yield _batch(part)
     elif frame.implementation.is_polars():
         for part in native.collect_batches(chunk_size=_STEP, maintain_order=False):
             yield _batch(part)

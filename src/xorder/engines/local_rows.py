@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +40,7 @@ class _UnseenError(Exception):
     """A row has a group or label that the coding does not know."""
 
 
-Batches = Callable[[Coding, bool], Iterator[Batch]]
+Batches = Callable[[Coding, bool], Generator[Batch, None, None]]
 """Gives all rows under a coding, which may be known to be that of all rows."""
 
 
@@ -81,24 +82,26 @@ class LocalRows:
         return found
 
     def _survey(self, limit: int) -> tuple[Seen, Counted] | None:
-        codes = self.coding.size
-        counts = KeyCounts(codes, limit=limit, shifts=(0, CELL_BITS), sums=1 + self._squares)
-        batches = self._each("reading scores", known=False)
-        seen = Seen()
-        try:
-            for batch in batches:
-                usable = _usable(batch, seen)
-                if usable.score.size:
-                    counts.add(keys_of(usable.score), usable.code, self._weights(usable))
-                if counts.shift and codes <= _DENSE_CODES:
-                    break
-            else:
-                return seen, Counted(counts.shift, counts.keys, counts.masses)
-            # Once all that counts is the cell, which is a small number, no key needs to be looked up.
-            parts = [_Cells(Seen(), np.zeros((counts.sums, CELLS * codes))) for _ in range(self._threads())]
-            side_by_side(batches, self._add_to_cells, parts)
-        except _UnseenError:
-            return None
+        """Look at all rows; None if some have a group or label that the coding does not know."""
+        counts = KeyCounts(self.coding.size, limit=limit, shifts=(0, CELL_BITS), sums=1 + self._squares)
+        # Closed whatever happens: DuckDB answers nothing else as long as it is being read from.
+        with closing(self._each("reading scores", known=False)) as batches, suppress(_UnseenError):
+            return self._survey_of(batches, counts)
+        return None
+
+    def _survey_of(self, batches: Iterator[Batch], counts: KeyCounts) -> tuple[Seen, Counted]:
+        seen, codes = Seen(), self.coding.size
+        for batch in batches:
+            usable = _usable(batch, seen)
+            if usable.score.size:
+                counts.add(keys_of(usable.score), usable.code, self._weights(usable))
+            if counts.shift and codes <= _DENSE_CODES:
+                break
+        else:
+            return seen, Counted(counts.shift, counts.keys, counts.masses)
+        # Once all that counts is the cell, which is a small number, no key needs to be looked up.
+        parts = [_Cells(Seen(), np.zeros((counts.sums, CELLS * codes))) for _ in range(self._threads())]
+        side_by_side(batches, self._add_to_cells, parts)
         for part in parts:
             seen = seen + part.seen
         for part in parts[1:]:
@@ -157,14 +160,15 @@ class LocalRows:
             return []
         return [batch.weight, squared(batch.weight)] if self._squares else [batch.weight]
 
-    def _each(self, step: str, *, known: bool = True) -> Iterator[Batch]:
+    def _each(self, step: str, *, known: bool = True) -> Generator[Batch, None, None]:
         """Yield the batches; tell how far they are."""
         done = 0
-        for batch in self._batches(self.coding, known):
-            yield batch
-            done += batch.score.size
-            if self._progress is not None:
-                self._progress(step, min(1.0, done / self._total) if self._total else None)
+        with closing(self._batches(self.coding, known)) as batches:
+            for batch in batches:
+                yield batch
+                done += batch.score.size
+                if self._progress is not None:
+                    self._progress(step, min(1.0, done / self._total) if self._total else None)
 
 
 def _add(sums: FloatArray, place: IntArray, codes: int, code: NDArray[np.int16], weights: Sequence[FloatArray]) -> None:

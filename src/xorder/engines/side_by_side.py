@@ -44,5 +44,10 @@ def side_by_side(batches: Iterator[Batch], work: Callable[[Batch, State], None],
             raise
 
     with ThreadPoolExecutor(len(states)) as threads:
-        for done in [threads.submit(run, state) for state in states]:
-            done.result()
+        try:
+            for done in [threads.submit(run, state) for state in states]:
+                done.result()
+        except BaseException:
+            # Also if this thread is interrupted: the others would go on to the last batch.
+            over.set()
+            raise

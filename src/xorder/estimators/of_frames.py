@@ -69,7 +69,8 @@ class OfFrames:
     def transform_frame(self, frame: Any, *, score: str, group: str, into: str = "adjusted") -> Any:
         """Return the frame with one more column, of adjusted scores; what is lazy stays lazy, and no row is collected.
 
-        ``frame`` is one of pandas, polars (eager or lazy), pyarrow or PySpark, or a relation of DuckDB.
+        ``frame`` is one of pandas, polars (eager or lazy), pyarrow or PySpark, or a relation of DuckDB; the path or
+        glob of parquet files comes back as a relation.
         """
         check_is_fitted(self, "maps_")
         if self.transfer == "rank":

@@ -14,7 +14,7 @@ from xorder.metrics.audit import WeightKind
 from xorder.plotting.calibration_bins import CalibrationBins, Strategy, calibration_bins
 from xorder.plotting.names import group_names, named
 from xorder.plotting.scored import scored_rows
-from xorder.plotting.style import COLOURS, GREY, axes_for, tidy, title
+from xorder.plotting.style import COLOURS, GREY, axes_for, given_axes, legend, tidy, title
 
 # Panels of a picture, at most, unless groups are named.
 _MOST_PANELS = 12
@@ -116,22 +116,24 @@ class CalibrationByGroupDisplay:
     def plot(
         self, ax: Any = None, *, groups: Sequence[Hashable] | None = None, name: str | None = None, **kwargs: Any
     ) -> CalibrationByGroupDisplay:
-        """Draw into one axis a group, or into a new figure; ``groups`` says which, by default the twelve largest.
+        """Draw into one axis a group, one that is split, or a new figure; ``groups``: by default the twelve largest.
 
         Further arguments go to each ``errorbar``. Keeps ``axes_`` (by group), ``ax_`` (the last), ``figure_``,
         ``lines_``: (stage, group) -> the error bars, and ``bars_``: group -> the bars of the counts.
         """
         shown = self._shown(groups)
+        fresh = ax is None or len(given_axes(ax)) == 1
         columns = min(len(shown), 4 if -len(shown) % 4 <= -len(shown) % 3 else 3)
         rows = -(-len(shown) // columns)
         axes, self.figure_ = axes_for(
             ax,
             name="CalibrationByGroupDisplay",
-            rows=rows if ax is None else 1,
-            columns=columns if ax is None else len(shown),
+            rows=rows if fresh else 1,
+            columns=columns if fresh else len(shown),
+            split=True,
             size=(max(3.3 * columns, 5.0), 3.7 * rows + 0.5),
             why=", one a group",
-            **({"sharex": True, "sharey": True} if ax is None else {}),
+            **({"sharex": True, "sharey": True} if fresh else {}),
         )
         for spare in axes[len(shown) :]:
             spare.remove()
@@ -141,9 +143,9 @@ class CalibrationByGroupDisplay:
         self.axes_ = dict(zip(shown, axes, strict=False))
         for place, (one, called) in enumerate(zip(axes, group_names(shown, longest=26), strict=False)):
             self._panel(one, shown[place], called, most, kwargs)
-            if ax is not None or place % columns == 0:
+            if not fresh or place % columns == 0:
                 one.set_ylabel("observed share of positives")
-            if ax is not None or place + columns >= len(shown):
+            if not fresh or place + columns >= len(shown):
                 one.tick_params(labelbottom=True)
                 one.set_xlabel("score (mean of the bin)")
         score = named(name or self.name)
@@ -156,7 +158,10 @@ class CalibrationByGroupDisplay:
                 weight="bold",
             )
         self.ax_ = axes[len(shown) - 1]
-        axes[0].legend(frameon=False, fontsize="small", loc="upper left")
+        if ax is None:
+            axes[0].legend(frameon=False, fontsize="small", loc="upper left")
+        else:
+            legend(axes[0], inside=True)
         return self
 
     def _shown(self, groups: Sequence[Hashable] | None) -> list[Hashable]:

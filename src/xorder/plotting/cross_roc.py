@@ -18,7 +18,7 @@ from xorder.metrics.matrix import GroupMatrix
 from xorder.metrics.moments import moments
 from xorder.plotting.names import group_names, named
 from xorder.plotting.scored import scored_rows
-from xorder.plotting.style import GREY, axes_for, given_axes, legend_outside, line_style, thin, tidy, title
+from xorder.plotting.style import GREY, axes_for, given_axes, legend, line_style, thin, tidy, title
 
 Pair = tuple[Hashable, Hashable]
 
@@ -174,7 +174,7 @@ class CrossRocDisplay:
                 ylabel="share of positives ranked above",
             )
             tidy(one)
-            legend_outside(one, title="area under the curve", title_fontsize="small", alignment="left")
+            legend(one, inside=ax is not None, title="area under the curve", title_fontsize="small", alignment="left")
         self.axes_, self.ax_ = axes, axes[-1]
         return self
 

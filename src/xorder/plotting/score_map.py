@@ -14,7 +14,7 @@ from xorder._validation import check_groups, check_scores
 from xorder.estimators import FairRanker, XOrder
 from xorder.exceptions import InputError
 from xorder.plotting.names import group_names, named
-from xorder.plotting.style import GREY, axes_for, legend_outside, line_style, thin, tidy, title
+from xorder.plotting.style import GREY, axes_for, legend, line_style, thin, tidy, title
 from xorder.transfer import ScoreMap
 
 # Groups that get a line of their own in colour; the rest are thin and grey.
@@ -114,6 +114,7 @@ class ScoreMapDisplay:
 
         Keeps ``ax_``, ``figure_`` and ``lines_``, by group.
         """
+        given = ax is not None
         (ax,), self.figure_ = axes_for(
             ax, name="ScoreMapDisplay", size=(5.2, 5.6) if len(self.maps) <= 6 else (8.8, 5.0)
         )
@@ -142,7 +143,7 @@ class ScoreMapDisplay:
         tidy(ax)
         heading = f"What the repair does to a score{named(name or self.name)}"
         title(ax, heading, None if moved else "all scores stay as they are")
-        legend_outside(ax)
+        legend(ax, inside=given)
         self.ax_ = ax
         return self
 

@@ -13,7 +13,7 @@ from xorder._validation import Tables, check_tables
 from xorder.exceptions import InputError
 from xorder.plotting.names import group_names, named
 from xorder.plotting.scored import scored_rows
-from xorder.plotting.style import COLOURS, axes_for, tidy, title
+from xorder.plotting.style import COLOURS, axes_for, given_axes, tidy, title
 
 # What lies outside the middle 99.6 % sets the scale unless it would squeeze the rest into a tenth of it.
 _TAIL, _SQUEEZED = 0.002, 10.0
@@ -149,31 +149,38 @@ class ScoreShiftDisplay:
         )
 
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> ScoreShiftDisplay:
-        """Draw into one axis a stage, or into a new figure: each group has a row, with its negatives and positives.
+        """Draw into one axis a stage, into one that is split, or a new figure: each group has a row, with both classes.
 
         Further arguments go to each ``stairs``. Keeps ``axes_``, ``ax_`` (the last of them), ``figure_``, and
         ``stairs_``: (stage, group) -> those of negatives and of positives.
         """
         groups, stages = list(self.counts), list(self.shares)
+        fresh = ax is None or len(given_axes(ax)) == 1
         axes, self.figure_ = axes_for(
             ax,
             name="ScoreShiftDisplay",
             columns=len(stages),
+            split=True,
             size=(5.2 * len(stages) + 1.2, min(1.7 + 0.95 * len(groups), 16.0)),
             why=", one before and one after" if len(stages) == 2 else "",
-            **({"sharey": True} if ax is None else {}),
+            **({"sharey": True} if fresh else {}),
+        )
+        # On an axis that nothing moves aside, names must do with the usual margin.
+        cramped = ax is not None and self.figure_.get_layout_engine() is None
+        longest, yes, no, letters = (
+            (11, "pos.", "neg.", "x-small") if cramped else (22, "positive", "negative", "small")
         )
         names = [
-            f"{label}\n{self.counts[group][1]:,.10g} positive\n{self.counts[group][0]:,.10g} negative"
-            for label, group in zip(group_names(groups, longest=22), groups, strict=True)
+            f"{label}\n{self.counts[group][1]:,.10g} {yes}\n{self.counts[group][0]:,.10g} {no}"
+            for label, group in zip(group_names(groups, longest=longest), groups, strict=True)
         ]
         self.stairs_ = {}
         for one, stage in zip(axes, stages, strict=True):
             for row, group in enumerate(groups):
                 # Rows count downwards, so that the first group is on top.
                 self.stairs_[stage, group] = self._draw_row(one, stage, group, -row, kwargs)
-            self._finish(one, stage, named(name or self.name) if stage == "before" else "")
-        axes[0].set_yticks([0.4 - row for row in range(len(groups))], names, fontsize="small")
+            self._finish(one, stage, named(name or self.name) if stage == "before" else "", ax is not None)
+        axes[0].set_yticks([0.4 - row for row in range(len(groups))], names, fontsize=letters)
         handles = self.stairs_[stages[0], groups[0]]
         axes[-1].legend(
             handles[::-1],
@@ -210,7 +217,7 @@ class ScoreShiftDisplay:
                 )
         return drawn[0], drawn[1]
 
-    def _finish(self, ax: Any, stage: str, called: str) -> None:
+    def _finish(self, ax: Any, stage: str, called: str, narrow: bool) -> None:
         far = self.beyond.get(stage, 0.0)
         beyond = f"\n{far:,.10g} scores beyond the ends are counted at the ends" if far else ""
         ax.set(xlabel=f"score   (marks: medians){beyond}", ylim=(-len(self.counts) + 0.85, 1.0))
@@ -220,4 +227,5 @@ class ScoreShiftDisplay:
         for row in range(len(self.counts)):
             ax.axhline(-row, color="0.8", linewidth=0.8, zorder=0)
         text = {"before": "Scores before", "after": "Scores after"}[stage] if len(self.shares) > 1 else "Scores"
-        title(ax, f"{text}{called}")
+        # Where an axis may be too narrow for title and legend side by side, the legend has a line of its own.
+        title(ax, f"{text}{called}", " " if narrow else None)

@@ -24,6 +24,12 @@ MOST_POINTS = 2000
 # Entries of a legend that fit below an axis.
 _FEW_ENTRIES = 6
 
+# Letters of a legend inside an axis, in points, tried until it fits.
+_LETTERS = (8.5, 7.5, 6.5, 5.5, 4.5)
+
+# Room between inner axes, in shares of one of them: titles of three lines stand above each.
+_BETWEEN = {"wspace": 0.15, "hspace": 0.75}
+
 
 def line_style(number: int) -> dict[str, Any]:
     """Return colour and line of the n-th thing drawn; the first 28 differ, in grey as well."""
@@ -45,15 +51,28 @@ def thin(x: FloatArray, y: FloatArray, at_most: int = MOST_POINTS) -> tuple[Floa
 
 
 def axes_for(
-    ax: Any, *, name: str, rows: int = 1, columns: int = 1, size: tuple[float, float], why: str = "", **options: Any
+    ax: Any,
+    *,
+    name: str,
+    rows: int = 1,
+    columns: int = 1,
+    size: tuple[float, float],
+    why: str = "",
+    split: bool = False,
+    **options: Any,
 ) -> tuple[list[Any], Any]:
-    """Return the axes to draw into, row by row, and their figure: those given, if as many as needed, or new ones."""
+    """Return the axes to draw into, row by row, and their figure: those given, if as many as needed, or new ones.
+
+    With ``split``, one axis that is part of a grid gives its place to as many as are needed.
+    """
     needed = rows * columns
     if ax is None:
         pyplot = import_optional("matplotlib.pyplot", extra="plot", purpose=f"Drawing with {name}")
         figure, made = pyplot.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False, **options)
         return list(made.flat), figure
     found = given_axes(ax)
+    if split and len(found) == 1 < needed and found[0].get_subplotspec() is not None:
+        return _inner_axes(found[0], rows, columns, **options), found[0].figure
     if len(found) != needed:
         wanted = "one axis" if needed == 1 else f"{needed} axes"
         raise InputError(
@@ -73,18 +92,54 @@ def given_axes(ax: Any) -> list[Any]:
     return found
 
 
+def _inner_axes(ax: Any, rows: int, columns: int, *, sharex: bool = False, sharey: bool = False) -> list[Any]:
+    """Put a grid of axes into the place of one, which is no longer seen."""
+    ax.set_axis_off()
+    grid = ax.get_subplotspec().subgridspec(rows, columns, **_BETWEEN)
+    made: list[Any] = []
+    for place in range(rows * columns):
+        first = made[0] if made else None
+        made.append(
+            ax.figure.add_subplot(grid[place], sharex=first if sharex else None, sharey=first if sharey else None)
+        )
+        if sharex and place < (rows - 1) * columns:
+            made[-1].tick_params(labelbottom=False)
+        if sharey and place % columns:
+            made[-1].tick_params(labelleft=False)
+    return made
+
+
 def tidy(ax: Any) -> None:
     """Leave out the frame where there is nothing to read off."""
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def legend_outside(ax: Any, **options: Any) -> Any:
+def legend(ax: Any, *, inside: bool, **options: Any) -> Any:
+    """Name what is drawn: inside an axis that someone else has placed, outside one of a figure made for it."""
+    return (_legend_inside if inside else _legend_outside)(ax, **options)
+
+
+def _legend_outside(ax: Any, **options: Any) -> Any:
     """Name what is drawn below the axis or, where there is much, beside it: never on top of a point."""
     handles, _ = ax.get_legend_handles_labels()
     place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (-0.02, -0.13)}
     if len(handles) > _FEW_ENTRIES:
         place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
     return ax.legend(frameon=False, fontsize="small", **(place | {"handlelength": 3.0} | options))
+
+
+def _legend_inside(ax: Any, **options: Any) -> Any:
+    """Name what is drawn where nothing is known of the room around: inside, in letters small enough to fit."""
+    ax.apply_aspect()
+    room = ax.get_window_extent()
+    look = {"loc": "best", "framealpha": 0.75, "edgecolor": "0.8", "handlelength": 2.2, "borderaxespad": 0.4}
+    for points in _LETTERS:
+        sizes = {"fontsize": points} | ({"title_fontsize": points} if "title" in options else {})
+        made = ax.legend(**(look | options | sizes))
+        box = made.get_window_extent()
+        if box.width < 0.97 * room.width and box.height < 0.97 * room.height:
+            break
+    return made
 
 
 def title(ax: Any, text: str, note: str | None = None) -> None:

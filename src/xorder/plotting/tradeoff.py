@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
 from typing import Any
@@ -19,7 +19,7 @@ from xorder.metrics import Audit, audit
 from xorder.ordering import Frontier, frontier, order
 from xorder.plotting.names import group_names, named
 from xorder.plotting.scored import scored_rows
-from xorder.plotting.style import COLOURS, GREY, axes_for, legend_outside, thin, tidy, title
+from xorder.plotting.style import COLOURS, GREY, axes_for, legend, thin, tidy, title
 
 _NAMES = {"xauc": "xAUC gap", "prf": "PRF gap", "parity": "parity gap"}
 
@@ -90,6 +90,7 @@ class TradeoffDisplay:
             raise InputError("X and y of new people go together; got one of them.")
         trained = isinstance(estimator, XOrder) and hasattr(estimator, "ordering_")
         if X is None and not trained:
+            _check_two(getattr(repair, "maps_", {}))
             raise InputError(
                 f"this {type(estimator).__name__} keeps no training scores to draw: a repair read from a file or by a "
                 "smooth map has none. Pass rows and labels of some people along."
@@ -148,6 +149,7 @@ class TradeoffDisplay:
 
         Keeps ``ax_``, ``figure_``, ``line_`` (the curve) and ``points_``, by name.
         """
+        given = ax is not None
         (ax,), self.figure_ = axes_for(ax, name="TradeoffDisplay", size=(7.0, 5.0))
         window = self._window()
         ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=0)
@@ -182,7 +184,7 @@ class TradeoffDisplay:
         title(ax, f"What closing the gap costs{named(name)}", note)
         # Names longer than half an axis would be cut off in two columns.
         _, labels = ax.get_legend_handles_labels()
-        legend_outside(ax, ncols=1 if max(map(len, labels)) > _LONG else 2, columnspacing=1.2)
+        legend(ax, inside=given, ncols=1 if given or max(map(len, labels)) > _LONG else 2, columnspacing=1.2)
         tidy(ax)
         self.ax_ = ax
         return self
@@ -201,6 +203,7 @@ class TradeoffDisplay:
     @classmethod
     def _of_rows(cls, rows: Any, repair: Any, sample_weight: Any, dp_tradeoffs: Sequence[float]) -> TradeoffDisplay:
         tables = check_tables(rows.y_true, rows.before, rows.groups, sample_weight)
+        _check_two(tables)
         (first, a), (second, b) = check_two_tables(tables)
         if getattr(repair, "reference_", first) == second:
             (first, a), (second, b) = (second, b), (first, a)
@@ -229,6 +232,14 @@ class TradeoffDisplay:
         aucs = _known([self.auc[top]], ends, *(aucs for _, aucs in marks))
         room = 0.08 * max(float(np.ptp(aucs)), 0.002)
         return {"xlim": (left, right), "ylim": (float(aucs.min()) - room, float(aucs.max()) + room)}
+
+
+def _check_two(groups: Collection[Hashable]) -> None:
+    if len(groups) > 2:
+        some = ", ".join(map(repr, list(groups)[:10])) + (", …" if len(groups) > 10 else "")
+        raise InputError(
+            f"a trade-off curve is drawn for two groups; got {len(groups)}: {some}. Pass rows of two groups."
+        )
 
 
 def _known(*parts: Any) -> FloatArray:

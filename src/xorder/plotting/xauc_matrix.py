@@ -8,14 +8,21 @@ from typing import Any
 
 import numpy as np
 
+from xorder._optional import import_optional
 from xorder.metrics import Audit, GroupMatrix, xauc_matrix
 from xorder.plotting.cross_roc import widest_pairs
-from xorder.plotting.names import LONGEST, group_names, named
+from xorder.plotting.names import group_names, named
 from xorder.plotting.scored import scored_rows
 from xorder.plotting.style import axes_for, title
 
 # More groups than this and a cell has no room for its number.
 _MOST_NUMBERS = 30
+
+# Signs in a name, at most: each stands at the side, below, and twice in the note.
+_LONGEST = 20
+
+# Two names longer than this, together, get lines of the note to themselves.
+_LONG = 20
 
 # Luminance on which black and white letters stand out alike.
 _MIDDLE = 0.18
@@ -95,38 +102,27 @@ class XaucMatrixDisplay:
         values, size = self.matrix.values, len(self.matrix.groups)
         # Cells of a figure made for them are square by its size; a fixed shape would leave the names no room.
         aspect = "auto" if ax is None else "equal"
-        (ax,), self.figure_ = axes_for(ax, name="XaucMatrixDisplay", size=self._size())
+        names = group_names(self.matrix.groups, longest=_LONGEST)
+        turned = size > 3 or max(map(len, names)) > 14
+        note = self._note(names)
+        (ax,), self.figure_ = axes_for(ax, name="XaucMatrixDisplay", size=_size(names, note, turned=turned))
         low, high = _range(values)
         self.im_ = ax.imshow(values, **({"cmap": cmap, "vmin": low, "vmax": high, "aspect": aspect} | kwargs))
         self.im_.cmap = self.im_.cmap.with_extremes(bad="0.92")
         self.text_ = None
         if include_values or (include_values is None and size <= _MOST_NUMBERS):
             self.text_ = self._write(ax, values_format or (".3f" if size <= 5 else ".2f"))
-        names = group_names(self.matrix.groups)
-        turned = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if self._turned() else {}
-        ax.set_xticks(range(size), names, **turned)
+        slant = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if turned else {}
+        ax.set_xticks(range(size), names, **slant)
         ax.set_yticks(range(size), names)
         ax.set(xlabel="… outranks a negative of", ylabel="chance that a positive of …")
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
         if colorbar:
             self.figure_.colorbar(self.im_, ax=ax, label="chance   (0.5: coin toss)", shrink=0.8)
-        title(ax, f"Who outranks whom{named(name or self.name)}", self._note(names))
+        title(ax, f"Who outranks whom{named(name or self.name)}", note)
         self.ax_ = ax
         return self
-
-    def _longest(self) -> int:
-        return min(max(len(str(group)) for group in self.matrix.groups), LONGEST)
-
-    def _turned(self) -> bool:
-        """Whether the names below the columns are too long to stand side by side."""
-        return len(self.matrix.groups) > 3 or self._longest() > 14
-
-    def _size(self) -> tuple[float, float]:
-        """Inches that cells, names and scale take."""
-        cells = float(np.clip(0.55 * len(self.matrix.groups), 2.6, 14.0))
-        names = 0.08 * self._longest()
-        return cells + names + 1.6, cells + (0.65 * names if self._turned() else 0.2) + 1.2
 
     def _write(self, ax: Any, values_format: str) -> Any:
         size = len(self.matrix.groups)
@@ -165,13 +161,30 @@ class XaucMatrixDisplay:
         pair = self._widest()
         if pair is not None:
             first, second = (names[self.matrix.groups.index(group)] for group in pair)
+            start = "widest gap: " if len(first + second) <= _LONG else "widest gap:\n"
             lines.append(
-                f"widest gap: {first} over {second} {self.matrix[pair]:.3f},\n"
+                f"{start}{first} over {second} {self.matrix[pair]:.3f},\n"
                 f"{second} over {first} {self.matrix[pair[::-1]]:.3f}"
             )
         if np.isnan(self.matrix.values).any():
             lines.append("n/a: no positives (row) or no negatives (column)")
         return "\n".join(lines) or None
+
+
+def _size(names: list[str], note: str | None, *, turned: bool) -> tuple[float, float]:
+    """Inches that cells, names, note and scale take."""
+    cells = float(np.clip(0.55 * len(names), 2.6, 14.0))
+    beside = max(_inches(name, 10.0) for name in names)
+    lines = note.split("\n") if note else []
+    # The note begins where the cells do, and may reach over the scale.
+    across = max(cells + 1.0, max((_inches(line, 8.33) for line in lines), default=0.0) + 0.2)
+    return across + beside + 0.6, cells + (0.65 * beside if turned else 0.2) + 0.9 + 0.16 * len(lines)
+
+
+def _inches(text: str, points: float) -> float:
+    """Width of a line of text: signs differ too much in theirs to count them."""
+    path = import_optional("matplotlib.textpath", extra="plot", purpose="Drawing with XaucMatrixDisplay")
+    return float(path.TextPath((0, 0), text, size=points).get_extents().width) / 72
 
 
 def _range(values: Any) -> tuple[float, float]:

@@ -9,7 +9,7 @@ import os
 import platform
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +29,12 @@ from xorder.report.words import summary
 _COLUMNS = ("score", "label", "group")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Report:
     """A report, made by :func:`report` or :func:`report_tables`: its numbers, and the page that tells them."""
 
-    numbers: dict[str, Any] = field(repr=False)
-    drawn: Drawn = field(repr=False)
+    numbers: dict[str, Any]
+    drawn: Drawn
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number of the report as plain lists and numbers, ready for JSON; None is what is not known."""
@@ -49,6 +49,13 @@ class Report:
         text = self.html()
         with atomic_path(path, overwrite=overwrite) as temporary:
             temporary.write_text(text, encoding="utf-8")
+
+    def __repr__(self) -> str:
+        """Return what was found in one line."""
+        said = summary(self.numbers, display_names(self.numbers["groups"]), "with the outcome")
+        metric, value = self.numbers["metric"], self.numbers["finding"].get("value")
+        gap = "" if value is None else f", {metric} gap {value:.4f}"
+        return f"<Report: {said['headline']}; {len(self.numbers['groups'])} groups{gap}>"
 
     def __str__(self) -> str:
         """Return the page's first paragraph."""
@@ -148,7 +155,7 @@ def report_tables(
         raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}. For 95 % pass 0.95.")
     empty = [group for group, table in tables.items() if not len(table)]
     if empty or len(tables) < 2:
-        who = f"group {empty[0]!r} has none" if empty else f"there are {len(tables)} groups"
+        who = f"group {empty[0]!r} has none" if empty else "there is one group" if tables else "there are no groups"
         raise InputError(f"a report compares two groups or more, each with people; {who}.")
     columns = {str(key): str(name) for key, name in (names or {}).items()}
     if not set(columns) <= set(_COLUMNS):

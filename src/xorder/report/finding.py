@@ -7,13 +7,14 @@ from collections.abc import Collection, Hashable
 from typing import Any
 
 from xorder.metrics import Audit, Gap
+from xorder.metrics.gaps import interval
 
 # Below this a gap may be beyond doubt and still be small.
 SMALL = 0.02
 
-VERDICTS = ("clear", "small", "chance", "unsure", "unknown")
+VERDICTS = ("clear", "small", "chance", "unsure", "none", "unknown")
 """A gap that is there; one that is there and small; one that may be chance; one whose uncertainty the sample cannot
-tell; and no gap that can be computed at all."""
+tell; none at all, to the last digit, among people whose ranks do not vary; and none that can be computed."""
 
 
 def find(audit: Audit, metric: str, few: Collection[Hashable] = ()) -> dict[str, Any]:
@@ -23,7 +24,8 @@ def find(audit: Audit, metric: str, few: Collection[Hashable] = ()) -> dict[str,
 
     As many pairs are looked at as there are, and the widest of many is wide by chance more often than one, p-values
     are multiplied by their number (Bonferroni's rule). ``pair`` has the favoured group first, so ``value`` is not
-    negative; groups are given by their number.
+    negative; groups are given by their number. ``interval`` and ``pvalue`` are those of the one pair, what begins with
+    ``allowed`` allows for all: it is what the verdict rests on.
     """
     gaps = [gap for gap in audit.gaps if gap.metric == metric]
     known = [gap for gap in gaps if math.isfinite(gap.value)]
@@ -52,6 +54,8 @@ def find(audit: Audit, metric: str, few: Collection[Hashable] = ()) -> dict[str,
         "stderr": _plain(gap.stderr),
         "interval": [_plain(end) for end in gap.interval],
         "pvalue": _plain(gap.pvalue),
+        **_allowing_for(gap, len(gaps), audit.confidence),
+        "few": not enough,
         "chances": [_plain(chance) for chance in _chances(audit, metric, favoured, lower, gap.value)],
         "people": audit.positives[lower] if metric != "parity" else audit.positives[lower] + audit.negatives[lower],
     }
@@ -62,9 +66,22 @@ def is_clear(gap: Gap, pairs: int, confidence: float) -> bool:
     return math.isfinite(gap.pvalue) and gap.pvalue * pairs <= 1 - confidence
 
 
+def _allowing_for(gap: Gap, pairs: int, confidence: float) -> dict[str, Any]:
+    """Interval and p-value of a gap with so many pairs looked at; of a single pair, its own."""
+    allowed = confidence if pairs == 1 else 1 - (1 - confidence) / pairs
+    ends = gap.interval if pairs == 1 else interval((gap.value, gap.stderr), allowed)
+    return {
+        "allowed_confidence": allowed,
+        "allowed_interval": [_plain(end) for end in ends],
+        "allowed_pvalue": _plain(min(1.0, gap.pvalue * pairs) if math.isfinite(gap.pvalue) else gap.pvalue),
+    }
+
+
 def _verdict(gap: Gap, *, clear: bool, enough: bool) -> str:
     if clear:
         return "clear" if abs(gap.value) >= SMALL else "small"
+    if gap.value == 0 and not math.isfinite(gap.stderr):
+        return "none"
     return "chance" if enough and math.isfinite(gap.stderr) else "unsure"
 
 

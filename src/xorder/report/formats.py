@@ -63,12 +63,37 @@ def level(confidence: float) -> str:
 
 
 def count(value: float | None) -> str:
-    """Write a count, or a sum of weights.
+    """Write a count, or a sum of weights: whole, or with as many digits as can matter.
 
-    >>> count(6499325.0), count(12.5), count(None)
-    ('6,499,325', '12.5', 'not known')
+    >>> count(6499325.0), count(12.5), count(155.4338251), count(20345.678), count(0.012345), count(None)
+    ('6,499,325', '12.5', '155.4', '20,346', '0.0123', 'not known')
     """
-    return UNKNOWN if value is None else f"{value:,.10g}"
+    if value is None or not math.isfinite(value):
+        return UNKNOWN
+    # Sums of many weights miss a whole number by what rounding leaves.
+    whole = round(value)
+    if abs(value) >= 1000 or abs(value - whole) <= 1e-9 * abs(value):
+        return f"{whole:,}" if abs(value) < 1e15 else f"{value:.4g}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
+
+
+def called(name: str) -> str:
+    """Speak of a group: 'group B', but not 'group group B'."""
+    return name if name.lower().startswith("group") else f"group {name}"
+
+
+def capital(text: str) -> str:
+    """Return text that begins with a capital letter."""
+    return text[:1].upper() + text[1:]
+
+
+def listed(items: list[str]) -> str:
+    """Write items as a list.
+
+    >>> listed(["1 %", "5 %", "20 %"]), listed(["1 %"]), listed([])
+    ('1 %, 5 % and 20 %', '1 %', '')
+    """
+    return " and ".join(filter(None, (", ".join(items[:-1]), *items[-1:])))
 
 
 def pvalue(value: float | None) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -54,7 +55,8 @@ def report_numbers(
     groups, before = list(tables), list(tables.values())
     audit = _audit(tables, squares, confidence)
     few = {name: too_few(before, squares, name) for name in GAPS}
-    finding = find(audit, metric, {group for group, is_few in zip(groups, few[metric], strict=True) if is_few})
+    finding_of = partial(find, metric=metric, few=[g for g, is_few in zip(groups, few[metric], strict=True) if is_few])
+    finding = finding_of(audit)
     drawn = Drawn(_shown(audit, finding["pair"]))
     place, edges = standing(before), bin_edges(before)
     drawn.edges = edges.tolist()
@@ -94,7 +96,7 @@ def report_numbers(
         "finding": finding,
         "audit": audit.to_dict(),
         "path": path,
-        "after": _after(audit, after, squares, repair) if changed else None,
+        "after": _after(audit, after, squares, repair, finding_of) if changed else None,
         "data": data_notes(tables, audit, place, few) | {"warnings": notes},
     }
     return numbers | _ranks(before, place, list(after.values()) if changed else None), drawn
@@ -107,7 +109,13 @@ def _audit(tables: Tables, squares: Sequence[ScoreTable] | None, confidence: flo
         return audit_tables(tables, squares, confidence=confidence)
 
 
-def _after(audit: Audit, after: Tables, squares: Sequence[ScoreTable] | None, repair: XOrder | None) -> dict[str, Any]:
+def _after(
+    audit: Audit,
+    after: Tables,
+    squares: Sequence[ScoreTable] | None,
+    repair: XOrder | None,
+    finding_of: Callable[[Audit], dict[str, Any]],
+) -> dict[str, Any]:
     """Audit the scores after the repair that the report is about; say whether it was learnt from these very people."""
     if squares is not None:
         squares = [
@@ -119,9 +127,11 @@ def _after(audit: Audit, after: Tables, squares: Sequence[ScoreTable] | None, re
     outside = {} if repair is None else outside_share(after, repair)
     return {
         "kind": "repair" if repair is None else "map",
+        "transfer": "interpolate" if repair is None else repair.transfer,
         "learnt_here": learnt_here,
         "outside": [outside.get(group) for group in after],
         "audit": found.to_dict(),
+        "finding": finding_of(found),
     }
 
 

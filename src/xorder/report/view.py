@@ -7,6 +7,7 @@ from typing import Any
 from xorder.report.formats import (
     UNKNOWN,
     at_most,
+    called,
     count,
     display_names,
     interval,
@@ -22,7 +23,8 @@ from xorder.report.formats import (
 )
 from xorder.report.numbers import Drawn
 from xorder.report.people_view import data_view, moves_view, top_view
-from xorder.report.words import GAP_NAMES, called, summary
+from xorder.report.repair_words import at_the_top
+from xorder.report.words import GAP_NAMES, summary
 
 # Rows of gaps shown; of more, the widest. The numbers have all.
 _MOST_GAPS = 28
@@ -58,6 +60,7 @@ def page_view(numbers: dict[str, Any], drawn: Drawn) -> dict[str, Any]:
         "path": _path(numbers, names),
         "after": _after(numbers),
         "moves": moves_view(numbers, names, drawn.shown),
+        "against": at_the_top(numbers, names),
         "top": top_view(numbers, names, drawn.shown),
         "data": data_view(numbers, names, keys),
         "versions": numbers["versions"],

@@ -1,0 +1,199 @@
+"""Files that go through DuckDB mean what they mean when they are read row by row."""
+
+import gzip
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import xorder
+from xorder.engines import tables_of_file
+from xorder.engines.adjusted_file import adjust_file
+from xorder.exceptions import InputError
+
+NAMES = {"score": "s", "label": "y", "group": "g"}
+LINES = "s,y,g\n.9,1,A\n.4,0,A\n.7,1,B\n.1,0,B\n.6,1,A\n.3,0,B\n"
+
+
+def both(path, **options):
+    """What comes of the file by rows and through DuckDB, tables or complaints."""
+    found = []
+    for large in (1 << 40, 0):
+        try:
+            found.append(tables_of_file(path, **NAMES | options, large=large).tables)
+        except InputError as error:
+            found.append(str(error))
+    return found
+
+
+CSV = {
+    "plain": LINES,
+    "semicolons": LINES.replace(",", ";"),
+    "tabs": LINES.replace(",", "\t"),
+    "byte order mark": "\ufeff" + LINES,
+    "line ends": LINES.replace("\n", "\r\n"),
+    "single quotes": LINES.replace("A", "'A'").replace(".9,1,'A'", ".9,1,A"),
+    "quoted with a comma": LINES.replace("B\n", '"B, west"\n'),
+    "a quote late": LINES + ".2,1,A\n" * 30_000 + '.3,0,"A, x"\n.4,1,"A, x"\n',
+    "spaces": LINES.replace("A", " A "),
+    "words for labels": LINES.replace(",1,", ",TRUE,").replace(",0,", ", false,"),
+    "blank lines before": "\n\n" + LINES,
+    "a wide field": LINES.replace("A\n.4", "A" * 300_000 + "\n.4"),
+    "header with spaces": LINES.replace("s,y,g", "s,y,g, x")
+    .replace("\n.", "\n.")
+    .replace("A\n", "A,1\n")
+    .replace("B\n", "B,1\n"),
+}
+
+
+@pytest.mark.parametrize("text", CSV.values(), ids=CSV)
+def test_csv(text, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(text, encoding="utf-8", newline="")
+    by_rows, in_engine = both(path)
+    assert by_rows == in_engine
+    assert isinstance(by_rows, dict)
+    (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
+    assert both(tmp_path / "rows.csv.gz")[1] == by_rows
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LINES + ".5,1\n",
+        LINES + ".5,1,A,more\n",
+        LINES.replace(".3,0,B", "n/a,0,B"),
+        LINES.replace(".3,0,B", ".3,2,B"),
+        LINES.replace(".3,0,B", ".3,0,"),
+        LINES.replace(".3,0,B", ".3,,B"),
+        LINES + '.5,1,"A\n',
+    ],
+)
+def test_csv_that_is_wrong(text, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(text, encoding="utf-8")
+    by_rows, in_engine = both(path)
+    assert by_rows == in_engine
+    assert "line" in by_rows
+
+
+PARQUET = {
+    "whole numbers": [1, 1, 2, 2, 1, 2],
+    "floats with nan": [1.0, 1.0, 2.0, 2.0, 1.0, float("nan")],
+    "null": ["A", "A", "B", "B", "A", None],
+    "truth": [True, True, False, False, True, False],
+    "blank": ["A", "A", "B", "B", "A", " "],
+}
+
+
+@pytest.mark.parametrize("groups", PARQUET.values(), ids=PARQUET)
+@pytest.mark.parametrize("missing_group", ["error", "group"])
+def test_parquet(groups, missing_group, tmp_path):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"s": [0.9, 0.4, 0.7, 0.1, 0.6, 0.3], "y": [1, 0, 1, 0, 1, 0], "g": groups}), path)
+    by_rows, in_engine = both(path, missing_group=missing_group)
+    if groups[-1] == " " and missing_group == "group":
+        assert "is blank in some rows" in in_engine
+    else:
+        assert by_rows == in_engine
+
+
+def test_a_group_that_comes_late(tmp_path):
+    rows = 400_000
+    rng = np.random.default_rng(0)
+    group = np.where(np.arange(rows) < rows - 3000, rng.choice(["A", "B"], rows), "C")
+    columns = {"s": rng.random(rows), "y": rng.integers(0, 2, rows), "g": group}
+    pq.write_table(pa.table(columns), tmp_path / "rows.parquet")
+    # So few bins that scores go to cells, which threads add up, before the new group comes.
+    found = xorder.engines.tables_of_frame(str(tmp_path / "rows.parquet"), **NAMES, bins=1000, tolerance=1)
+    assert [table.n1 + table.n0 for table in found.tables.values()] == [(group == name).sum() for name in "ABC"]
+
+
+def test_a_folder_is_no_column(tmp_path):
+    folder = tmp_path / "y=1" / "day=2024-01-01"
+    folder.mkdir(parents=True)
+    columns = {"s": [0.9, 0.4, 0.7, 0.1], "y": [1, 0, 1, 0], "g": ["A", "A", "B", "B"]}
+    pq.write_table(pa.table(columns), folder / "rows.parquet")
+    maps = {"A": xorder.ScoreMap.identity(), "B": xorder.ScoreMap([0.0, 1.0], [0.1, 1.0])}
+    names = {"score": "s", "group": "g", "into": "adjusted"}
+    adjust_file(folder / "rows.parquet", tmp_path / "out.parquet", maps=maps, transform=None, **names, large=0)
+    found = pq.read_table(tmp_path / "out.parquet", partitioning=None).to_pydict()
+    assert {name: found[name] for name in columns} == columns
+    assert list(found) == [*columns, "adjusted"]
+
+
+def test_types_that_duckdb_would_change_are_kept(tmp_path):
+    """Such a file is written row by row, whatever its size."""
+    table = pa.table(
+        {
+            "s": [0.9, 0.4],
+            "g": ["A", "B"],
+            "at": pa.array([1, 2], pa.duration("s")),
+            "kind": pa.array(["x", "y"]).dictionary_encode(),
+        }
+    )
+    pq.write_table(table, tmp_path / "rows.parquet")
+    names = {"score": "s", "group": "g", "into": "adjusted"}
+    out = tmp_path / "out.parquet"
+    adjust_file(tmp_path / "rows.parquet", out, maps={}, transform=lambda s, g: 2 * s, **names, large=0)
+    found = pq.read_table(out)
+    assert found.drop_columns("adjusted").schema.types == table.schema.types
+    assert found["adjusted"].to_pylist() == [1.8, 0.8]
+
+
+def test_csv_files_are_joined_by_name(tmp_path):
+    (tmp_path / "a.csv").write_text("s,y,g\n.9,1,A\n.4,0,A\n.5,1,B\n", encoding="utf-8")
+    (tmp_path / "b.csv").write_text("g,s,y\nB,.7,1\nB,.1,0\n", encoding="utf-8")
+    found = tables_of_file(tmp_path / "*.csv", **NAMES).tables
+    assert {group: table.score.tolist() for group, table in found.items()} == {"A": [0.9, 0.4], "B": [0.7, 0.5, 0.1]}
+    (tmp_path / "c.csv").write_text("g,s,label\nB,.7,1\n", encoding="utf-8")
+    with pytest.raises(InputError, match="has no column 'y'"):
+        tables_of_file(tmp_path / "*.csv", **NAMES)
+
+
+def test_too_little_memory_is_told(tmp_path):
+    rows = 300_000
+    columns = {"s": np.random.default_rng(0).random(rows), "y": np.arange(rows) % 2, "g": ["A", "B"] * (rows // 2)}
+    pq.write_table(pa.table(columns), tmp_path / "rows.parquet")
+    with pytest.raises(InputError, match=r"takes more memory than allowed; allow more, such as memory='8GB'"):
+        tables_of_file(tmp_path / "rows.parquet", **NAMES, large=0, memory="1MB")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_leaves_nothing(number, tmp_path):
+    rows = 3_000_000
+    rng = np.random.default_rng(0)
+    group = rng.choice(["A", "B"], rows)
+    score = rng.random(rows)
+    pq.write_table(pa.table({"s": score, "y": rng.integers(0, 2, rows), "g": group}), tmp_path / "rows.parquet")
+    repair = xorder.XOrder().fit(score[:500], rng.integers(0, 2, 500), sensitive_features=group[:500])
+    repair.save(tmp_path / "map.json")
+    script = (
+        "import sys, xorder.engines.adjusted_file as a; a.in_engine = lambda files, large=0: True; "
+        "from xorder.cli import main; print('ready', flush=True); sys.exit(main(sys.argv[1:]))"
+    )
+    arguments = ["apply", "rows.parquet", "--score", "s", "--group", "g", "--map", "map.json", "-o", "out.parquet"]
+    running = subprocess.Popen(
+        [sys.executable, "-c", script, *arguments],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert running.stdout.readline() == "ready\n"
+    until = time.monotonic() + 30
+    while not list(tmp_path.glob(".out.parquet*")) and time.monotonic() < until:
+        time.sleep(0.01)
+    time.sleep(0.2)
+    running.send_signal(number)
+    _, told = running.communicate(timeout=60)
+    assert running.returncode in (130, 143, -number), told
+    assert "Traceback" not in told
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["map.json", "rows.parquet"]
