@@ -73,7 +73,15 @@ def map_file(
             return adjust(scores, np.array([known[label] for label in labels.tolist()])[codes])
 
         return add_column(
-            path, out, score=score, group=group, into=into, transform=transform, overwrite=overwrite, encoding=encoding
+            path,
+            out,
+            score=score,
+            group=group,
+            into=into,
+            transform=transform,
+            missing=None if missing is None else str(missing),
+            overwrite=overwrite,
+            encoding=encoding,
         )
     with atomic_path(out, overwrite=overwrite) as temporary, _blaming_rows(path, complaints):
         spill = Path(os.path.realpath(out)).parent
