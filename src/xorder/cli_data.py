@@ -15,11 +15,11 @@ from functools import partial
 from typing import Any, NamedTuple, TextIO
 
 from xorder import datasets
+from xorder._progress import Progress
 from xorder.datasets.catalogue import Entry, available, describe, fetch
 from xorder.exceptions import InputError, XorderError
 
 Show = Callable[[str | dict[str, Any]], None]
-Progress = Callable[[str, float | None], None]
 
 _WIDTH = 79
 _LINE_SECONDS = 30.0

@@ -106,8 +106,15 @@ def _write_tables(out: Path, known: Population, new: Population, repair: XOrder)
     _write_people(out / "new_people.csv", new)
     repair.save(out / "map.json")
     for source, target in (("people.csv", "adjusted.csv"), ("new_people.csv", "new_adjusted.csv")):
-        columns = {"score": "score", "group": "group", "into": "adjusted"}
-        add_column(out / source, out / target, transform=adjust, overwrite=True, **columns)
+        add_column(
+            out / source,
+            out / target,
+            score="score",
+            group="group",
+            into="adjusted",
+            transform=adjust,
+            overwrite=True,
+        )
     return {
         out / "people.csv": "the people the repair was learnt on: id, group, outcome, score",
         out / "new_people.csv": "other people, for a fair test",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from datetime import date
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
@@ -93,8 +95,15 @@ def test_knots_far_from_even(backend: Backend) -> None:
 
 @pytest.mark.parametrize(
     ("labels", "keys"),
-    [((1, 2), (1, 2)), ((True, False), (True, False)), ((1.5, 2.0), (1.5, 2)), (("it's", 'a "b" \\'), None)],
-    ids=["whole", "boolean", "fractions", "quotes"],
+    [
+        ((1, 2), (1, 2)),
+        ((True, False), (True, False)),
+        ((1.5, 2.0), (1.5, 2)),
+        (("it's", 'a "b" \\'), None),
+        ((Decimal("1.50"), Decimal("2.00")), None),
+        ((date(2026, 1, 31), date(2026, 2, 1)), None),
+    ],
+    ids=["whole", "boolean", "fractions", "quotes", "decimals", "days"],
 )
 def test_groups_of_any_plain_type(backend: Backend, labels: tuple, keys: tuple | None) -> None:
     columns = people(200, labels=labels)

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import date
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +17,7 @@ import pytest
 import xorder
 from xorder.engines import tables_of_file
 from xorder.engines.adjusted_file import adjust_file
-from xorder.exceptions import InputError
+from xorder.exceptions import InputError, XorderWarning
 
 NAMES = {"score": "s", "label": "y", "group": "g"}
 LINES = "s,y,g\n.9,1,A\n.4,0,A\n.7,1,B\n.1,0,B\n.6,1,A\n.3,0,B\n"
@@ -42,6 +44,7 @@ CSV = {
     "quoted with a comma": LINES.replace("B\n", '"B, west"\n'),
     "a quote late": LINES + ".2,1,A\n" * 30_000 + '.3,0,"A, x"\n.4,1,"A, x"\n',
     "spaces": LINES.replace("A", " A "),
+    "labels of other numbers": LINES.replace(",1,", ",1.00,").replace(",0,", ", 0e0,"),
     "words for labels": LINES.replace(",1,", ",TRUE,").replace(",0,", ", false,"),
     "blank lines before": "\n\n" + LINES,
     "a wide field": LINES.replace("A\n.4", "A" * 300_000 + "\n.4"),
@@ -70,6 +73,9 @@ def test_csv(text, tmp_path):
         LINES + ".5,1,A,more\n",
         LINES.replace(".3,0,B", "n/a,0,B"),
         LINES.replace(".3,0,B", ".3,2,B"),
+        LINES.replace(".3,0,B", "1_000,0,B"),
+        LINES.replace(".3,0,B", ".3,1_0,B"),
+        LINES.replace(".3,0,B", ".3,0, "),
         LINES.replace(".3,0,B", ".3,0,"),
         LINES.replace(".3,0,B", ".3,,B"),
         LINES + '.5,1,"A\n',
@@ -98,10 +104,40 @@ def test_parquet(groups, missing_group, tmp_path):
     path = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"s": [0.9, 0.4, 0.7, 0.1, 0.6, 0.3], "y": [1, 0, 1, 0, 1, 0], "g": groups}), path)
     by_rows, in_engine = both(path, missing_group=missing_group)
-    if groups[-1] == " " and missing_group == "group":
-        assert "is blank in some rows" in in_engine
-    else:
-        assert by_rows == in_engine
+    assert by_rows == in_engine
+
+
+COLUMNS = {
+    "whether, as scores": {"s": [True, False, True, False, True, False]},
+    "decimals as labels": {"y": pa.array([Decimal(one) for one in "101010"], pa.decimal128(5, 2))},
+    "decimals as groups": {"g": pa.array([Decimal(one) for one in "112212"], pa.decimal128(5, 2))},
+    "days as groups": {"g": pa.array([date(2026, 1, int(one)) for one in "112212"])},
+    "whether, as weights": {"w": [True, True, True, True, False, True]},
+}
+
+
+@pytest.mark.parametrize("columns", COLUMNS.values(), ids=COLUMNS)
+def test_types_of_parquet(columns, tmp_path):
+    plain = {"s": [0.9, 0.4, 0.7, 0.1, 0.6, 0.3], "y": [1, 0, 1, 0, 1, 0], "g": list("AABBAB"), "w": [1] * 6}
+    pq.write_table(pa.table(plain | columns), tmp_path / "rows.parquet")
+    by_rows, in_engine = both(tmp_path / "rows.parquet", weight="w")
+    assert by_rows == in_engine
+    assert isinstance(by_rows, dict)
+
+
+@pytest.mark.parametrize(("positive", "found"), [("Yes", True), ("yes", True), (" YES ", True), ("y", False)])
+def test_a_positive_value_however_it_is_written(positive, found, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(LINES.replace(",1,", ",Yes,").replace(",0,", ",No,"), encoding="utf-8")
+    by_rows, in_engine = both(path, positive=positive)
+    assert by_rows == in_engine
+    assert isinstance(by_rows, dict) is found
+    # Where one is written so, others are not it.
+    path.write_text(LINES.replace(",1,A", ",Yes,A").replace(",1,B", ",yes,B"), encoding="utf-8")
+    with pytest.warns(XorderWarning, match="holds 3 values"):
+        by_rows, in_engine = both(path, positive="Yes")
+    assert by_rows == in_engine
+    assert by_rows["B"].n1 == 0
 
 
 def test_a_group_that_comes_late(tmp_path):

@@ -59,6 +59,10 @@ class TestTypes:
         assert rows.y_score.dtype == np.float64
         assert rows.y_score.tolist() == [1.0, 2.0, 3.0]
 
+    def test_whether_is_a_score_of_two_values(self, path: Path) -> None:
+        rows = read_rows(write(path, score=[True, False, True], group=["a", "b", "c"]), **COLUMNS)
+        assert rows.y_score.tolist() == [1.0, 0.0, 1.0]
+
     def test_integers_too_large_for_a_float_are_rounded(self, path: Path) -> None:
         write(path, score=pa.array([2**60 + 1]), group=["a"])
         assert read_rows(path, **COLUMNS).y_score.tolist() == [2.0**60]
@@ -69,7 +73,6 @@ class TestTypes:
             pa.array(["1", "2"]),
             pa.array([[1.0], [2.0]]),
             pa.array([{"x": 1.0}, {"x": 2.0}]),
-            pa.array([True, False]),
             pa.array(["1", "2"]).dictionary_encode(),
             pa.array([datetime.date(2020, 1, 1)] * 2),
         ],

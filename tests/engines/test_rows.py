@@ -209,10 +209,17 @@ class TestLabels:
         assert rows.y_true.dtype == np.int8
         assert rows.y_true.tolist() == [1, 0, 1, 0]
 
+    def test_positive_written_in_another_case(self, file: Path) -> None:
+        write_table(file, {**BASE, "label": ["yes", "no", "Yes ", "no"]})
+        with pytest.warns(XorderWarning, match="holds 3 values"):
+            rows = read_rows(file, score="score", group="group", label="label", positive="YES")
+        assert rows.y_true is not None
+        assert rows.y_true.tolist() == [1, 0, 1, 0]
+
     def test_positive_that_no_row_has(self, file: Path) -> None:
         write_table(file, {**BASE, "label": ["yes", "no", "yes", "no"]})
-        text = message(read_rows, file, score="score", group="group", label="label", positive="Yes")
-        assert "no row of column 'label' equals the positive value 'Yes'" in text
+        text = message(read_rows, file, score="score", group="group", label="label", positive="ja")
+        assert "no row of column 'label' equals the positive value 'ja'" in text
         assert "'yes', 'no'" in text
 
     def test_positive_among_more_than_two_values_warns(self, file: Path) -> None:
@@ -325,6 +332,21 @@ class TestAddColumn:
         rows = read_rows(self.out(file), score="adjusted", group="group", label="label", weight="weight")
         assert rows.y_score.tolist() == [0.25 / 3, 0.5, 1e-3 / 3, -2.0]
         assert rows.groups.tolist() == BASE["group"]
+
+    def test_it_tells_how_far_it_is(self, file: Path) -> None:
+        told: list[tuple[str, float | None]] = []
+        write_table(file, {"score": [0.5] * 80_000, "group": ["A"] * 80_000})
+        add_column(
+            file,
+            self.out(file),
+            **self.OPTIONS,
+            transform=halve,
+            progress=lambda step, share: told.append((step, share)),
+        )
+        shares = [share for _, share in told]
+        assert {step for step, _ in told} == {"adjusting scores"}
+        assert shares == sorted(shares)
+        assert shares[-1] == 1.0
 
     def test_source_is_kept_unless_overwritten(self, file: Path) -> None:
         write_table(file, BASE)

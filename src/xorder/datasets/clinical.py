@@ -19,11 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from xorder._duckdb import duckdb_connection
+from xorder._progress import Progress
 from xorder.datasets.clinical_errors import COPY_AGAIN, first_line, plain_errors
 from xorder.exceptions import InputError
-
-Progress = Callable[[str, float | None], None]
-"""Called, from another thread too, with what is being done and how far it is, from 0 to 1, or ``None`` if unknown."""
 
 _ENDINGS = (".csv.gz", ".csv")
 _POLL_SECONDS = 0.25

@@ -7,10 +7,10 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from xorder._optional import import_optional
-from xorder.engines.apply_file import map_file
+from xorder._progress import Progress
+from xorder.engines.apply_file import UnusableRowError, map_file
 from xorder.engines.file_tables import LARGE, files_of, in_engine
-from xorder.engines.rows import Transform, add_column
-from xorder.engines.tally import Progress
+from xorder.engines.rows import Transform, add_column, check_rows
 from xorder.exceptions import InputError
 from xorder.transfer import ScoreMap
 
@@ -47,10 +47,18 @@ def adjust_file(
     is_parquet = files[0].lower().endswith(".parquet")
     if is_parquet and in_engine(files, large) and (len(files) > 1 or _comes_back(files[0], group)):
         labelled: dict[Hashable, ScoreMap] = {label: learnt for label, learnt in maps.items()}  # noqa: C416
-        return map_file(path, out, labelled, **names, overwrite=overwrite, memory=memory, progress=progress)
+        try:
+            return map_file(path, out, labelled, **names, overwrite=overwrite, memory=memory, progress=progress)
+        except UnusableRowError:
+            # Row by row the same complaint comes with its place in the file.
+            for file in files:
+                check_rows(file, score=score, group=group, missing=missing)
+            raise
     if len(files) > 1:
         raise InputError(f"{os.fspath(path)} names {len(files):,} csv files; adjust them one at a time.")
-    return add_column(files[0], out, **names, transform=transform, overwrite=overwrite, encoding=encoding)
+    return add_column(
+        files[0], out, **names, transform=transform, overwrite=overwrite, encoding=encoding, progress=progress
+    )
 
 
 def _comes_back(path: str, group: str) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,7 +122,7 @@ def _code(
     """Return the number of a row's map: 0 if its score stays, else from 1 up; other groups fail when computed."""
     column = quoted_name(group)
     is_text = _is_plain(kind, "VARCHAR", "ENUM")
-    if not is_text and not _is_plain(kind, *_NUMBERS, "BOOLEAN"):
+    if not is_text and not _is_plain(kind, *_NUMBERS, "BOOLEAN", "DATE"):
         raise InputError(f"column {group!r} must hold plain labels such as text or numbers; its type is {kind}.")
     written = f"CAST({column} AS VARCHAR)"
     moved = [label for label, learnt in maps.items() if learnt.raw.size]
@@ -150,9 +152,11 @@ def _literal(label: Hashable, kind: str, *, as_text: bool) -> str | None:
     if kind == "BOOLEAN":
         # In Python, True is 1.
         return str(bool(label)).upper() if label in (True, False) else None
-    if isinstance(label, int):
-        return str(int(label))
-    return number(label) if isinstance(label, float) else None
+    if isinstance(label, date) and not isinstance(label, datetime):
+        return f"DATE '{label.isoformat()}'" if kind == "DATE" else None
+    if isinstance(label, int | Decimal) and kind != "DATE":
+        return str(label if isinstance(label, Decimal) else int(label))
+    return number(label) if isinstance(label, float) and kind != "DATE" else None
 
 
 def _is_plain(kind: str, *names: str) -> bool:

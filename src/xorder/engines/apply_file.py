@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import numpy as np
 
 from xorder._atomic import atomic_path
 from xorder._duckdb import duckdb_connection
+from xorder._progress import Progress
 from xorder._table import FloatArray
 from xorder.engines.apply import adjusting, check_maps
 from xorder.engines.apply_duckdb import mapping_select
@@ -23,11 +24,13 @@ from xorder.exceptions import InputError
 from xorder.transfer import ScoreMap
 from xorder.transfer.sql import text
 
-Progress = Callable[[str, float | None], None]
-
 # Compressions of parquet that DuckDB writes.
 _COMPRESSIONS = ("SNAPPY", "ZSTD", "GZIP", "LZ4_RAW", "BROTLI", "UNCOMPRESSED")
 _LOOK_SECONDS = 0.5
+
+
+class UnusableRowError(InputError):
+    """A row that cannot be adjusted, without its place: DuckDB does not tell."""
 
 
 def map_file(
@@ -82,6 +85,7 @@ def map_file(
             missing=None if missing is None else str(missing),
             overwrite=overwrite,
             encoding=encoding,
+            progress=progress,
         )
     with atomic_path(out, overwrite=overwrite) as temporary, _blaming_rows(path, complaints):
         spill = Path(os.path.realpath(out)).parent
@@ -163,5 +167,5 @@ def _blaming_rows(path: str | os.PathLike[str], complaints: Complaints) -> Itera
             start = said.find(before)
             if start >= 0 and after in said[start:]:
                 end = said.index(after, start) + len(after) if after else start + len(before)
-                raise InputError(f"{os.fspath(path)}: {said[start:end]}") from error
+                raise UnusableRowError(f"{os.fspath(path)}: {said[start:end]}") from error
         raise

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 from xorder._optional import import_optional
@@ -65,7 +67,7 @@ def _number(
     """Return the number of a row's group among the maps, as an expression that fails for groups without one."""
     column = functions.col(quoted_name(group, "spark"))
     is_text = kind.startswith(("string", "varchar", "char"))
-    if not (is_text or kind == "boolean" or kind.startswith(_NUMBERS)):
+    if not (is_text or kind in ("boolean", "date") or kind.startswith(_NUMBERS)):
         raise InputError(f"column {group!r} must hold plain labels such as text or numbers; its type is {kind}.")
     lost = column.isNull() | functions.isnan(column) if kind in ("float", "double") else column.isNull()
     if missing is None:
@@ -82,16 +84,20 @@ def _number(
     return number.otherwise(_failing(functions, complaints.unknown, shown))
 
 
-def _value(label: Hashable, kind: str, *, is_text: bool) -> str | bool | int | float | None:
+def _value(label: Hashable, kind: str, *, is_text: bool) -> str | bool | int | float | Decimal | date | None:
     """Return the label as the column would hold it, or None where it holds no such values."""
     if is_text or isinstance(label, str):
         return label if is_text and isinstance(label, str) else None
     if kind == "boolean":
         # In Python, True is 1.
         return bool(label) if label in (True, False) else None
+    if isinstance(label, date) and not isinstance(label, datetime):
+        return label if kind == "date" else None
+    if kind == "date":
+        return None
     if isinstance(label, int):
         return int(label)
-    return label if isinstance(label, float) else None
+    return label if isinstance(label, float | Decimal) else None
 
 
 def _failing(functions: Any, message: str, value: Any) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from xorder._validation import MAX_GROUPS, MISSING, sorted_groups
-from xorder.engines.columns import quoted
+from xorder.engines.columns import label_class, positive_texts, quoted
 from xorder.exceptions import InputError, XorderWarning
 
 MOST_LABELS = 1000
@@ -16,8 +16,6 @@ MOST_LABELS = 1000
 
 # Added to the code of a row whose group or label is not among those known: whatever the other is, it is below 0.
 _FAR_BELOW = -1000
-
-_LABELS = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +56,15 @@ def coding(
     label: str,
     positive: Any = None,
     missing_group: str = "error",
+    blanks: bool = False,
 ) -> Coding:
-    """Check the distinct values of the two columns, ``None`` standing for missing, and number them."""
-    known = [value for value in groups if value is not None]
-    if len(known) < len(groups) and missing_group == "error":
+    """Check the distinct values of the two columns, ``None`` standing for missing, and number them.
+
+    With ``blanks``, text of nothing but blanks is missing too, as in files.
+    """
+    lost = [value for value in groups if _is_missing(value, blanks)]
+    known = [value for value in groups if value not in lost]
+    if lost and missing_group == "error":
         raise InputError(
             f"column {group!r} must name a group for each row; in some it is missing. "
             "Remove these rows, or give them a label of their own such as 'unknown'."
@@ -71,18 +74,24 @@ def coding(
             f"column {group!r} has more than {MAX_GROUPS} distinct values; at most {MAX_GROUPS} groups can be "
             "compared. Is it the right column?"
         )
-    names = sorted_groups({*known, *([MISSING] if len(known) < len(groups) else [])})
+    names = sorted_groups({*known, *([MISSING] if lost else [])})
+    places = [(value, names.index(value)) for value in known]
+    places += [(value, names.index(MISSING)) for value in lost if value is not None]
     return Coding(
         groups=tuple(names),
-        group_values=tuple((value, names.index(value)) for value in known),
-        label_values=tuple(_classes(labels, label, positive)),
-        missing=names.index(MISSING) if len(known) < len(groups) else None,
+        group_values=tuple(places),
+        label_values=tuple(_classes(labels, label, positive, blanks)),
+        missing=names.index(MISSING) if lost else None,
     )
 
 
-def _classes(labels: Sequence[Any], label: str, positive: Any) -> Iterable[tuple[Any, int]]:
+def _is_missing(value: Any, blanks: bool) -> bool:
+    return value is None or (blanks and isinstance(value, str) and not value.strip())
+
+
+def _classes(labels: Sequence[Any], label: str, positive: Any, blanks: bool) -> Iterable[tuple[Any, int]]:
     """Pair each value of the label column with its class."""
-    if any(value is None for value in labels):
+    if any(_is_missing(value, blanks) for value in labels):
         raise InputError(f"column {label!r} must have a value in each row. Remove or complete the rows without one.")
     if len(labels) > MOST_LABELS:
         raise InputError(
@@ -99,7 +108,9 @@ def _classes(labels: Sequence[Any], label: str, positive: Any) -> Iterable[tuple
         return [(value, int(_class(value) or 0)) for value in labels]
     # As it is, or as it is written: on a command line and in csv files everything is text.
     chosen = [value for value in labels if type(value) is type(positive) and value == positive]
-    chosen = chosen or [value for value in labels if str(value).strip().lower() == str(positive).strip().lower()]
+    if not chosen:
+        texts = positive_texts(map(str, labels), str(positive))
+        chosen = [value for value in labels if str(value) in texts]
     others = sorted(_written(value) for value in labels if value not in chosen)
     if not chosen:
         raise InputError(
@@ -118,7 +129,7 @@ def _classes(labels: Sequence[Any], label: str, positive: Any) -> Iterable[tuple
 
 def _class(value: Any) -> int | None:
     if isinstance(value, str):
-        return _LABELS.get(value.strip().lower())
+        return label_class(value)
     return 1 if value == 1 else 0 if value == 0 else None
 
 

@@ -19,7 +19,7 @@ CodeArray = NDArray[np.int32]
 LabelArray = NDArray[np.int8]
 TextArray = NDArray[Any]
 
-_LABELS = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
+_CLASSES = {"false": 0, "true": 1}
 
 
 class Codes(dict[str, int]):
@@ -109,7 +109,7 @@ def label_codes(batch: Batch, column: str, codes: Codes, positive: str | None) -
     seen = len(codes)
     rows = batch.encode(column, codes)
     for text in islice(codes, seen, None):
-        if text.strip() and (positive is not None or _plain(text) in _LABELS):
+        if text.strip() and (positive is not None or label_class(text) is not None):
             continue
         where = f"{batch.path}, {batch.place(_first(rows == codes[text]))}: column {column!r}"
         if not text.strip():
@@ -124,21 +124,46 @@ def label_codes(batch: Batch, column: str, codes: Codes, positive: str | None) -
 def binary_labels(path: Path, column: str, codes: Codes, rows: CodeArray, positive: str | None) -> LabelArray:
     """Turn the label numbers of a whole file into 0 and 1; with ``positive``, rows equal to it are 1."""
     if positive is None:
-        return np.array([_LABELS[_plain(text)] for text in codes], dtype=np.int8)[rows]
-    if positive not in codes:
+        return np.array([label_class(text) or 0 for text in codes], dtype=np.int8)[rows]
+    chosen = positive_texts(codes, positive)
+    if not chosen:
         raise InputError(
             f"{path}: no row of column {column!r} equals the positive value {positive!r}; "
             f"values found: {_some(codes)}. Give one of these with --positive VALUE."
         )
     if len(codes) > 2:
-        others = _some(text for text in codes if text != positive)
+        others = _some(text for text in codes if text not in chosen)
         warnings.warn(
             f"{path}: column {column!r} holds {len(codes)} values; {positive!r} counts as positive and all "
             f"others as negative ({others}).",
             XorderWarning,
             stacklevel=4,
         )
-    return np.array([text == positive for text in codes], dtype=np.int8)[rows]
+    return np.array([text in chosen for text in codes], dtype=np.int8)[rows]
+
+
+def label_class(text: str) -> int | None:
+    """Return the class that a label stands for: 0 or 1, however the number is written, or false or true; else None."""
+    plain = _plain(text)
+    if plain in _CLASSES:
+        return _CLASSES[plain]
+    value = number(plain)
+    return int(value) if value in (0.0, 1.0) else None
+
+
+def positive_texts(texts: Iterable[str], positive: str) -> set[str]:
+    """Return those texts that are the positive value: as it is written, or else but for case and blanks around it."""
+    texts = set(texts)
+    return texts & {positive} or {text for text in texts if _plain(text) == _plain(positive)}
+
+
+def number(text: str) -> float:
+    """Return the number that a text stands for, NaN if it is none."""
+    try:
+        # float() reads 1_000 as a number, which no writer of files means.
+        return float("nan" if "_" in text else text)
+    except ValueError:
+        return float("nan")
 
 
 def quoted(text: str) -> str:
@@ -161,17 +186,9 @@ def _refuse_first(bad: NDArray[np.bool_], batch: Batch, column: str, rule: str) 
     cell = batch.cell(column, row)
     came = quoted(cell) if cell else "an empty cell"
     hint = "Correct the cell or remove the row."
-    if cell and "," in cell and _is_number(cell.replace(",", ".")):
+    if cell and "," in cell and not np.isnan(number(cell.replace(",", "."))):
         hint = "Write decimals with a point and no thousands separator."
     raise InputError(f"{batch.path}, {batch.place(row)}: {rule}; column {column!r} holds {came}. {hint}")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _some(texts: Iterable[str], most: int = 5) -> str:

@@ -7,7 +7,7 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, TextIO, cast
@@ -59,13 +59,20 @@ def resolve_encoding(path: Path, encoding: str) -> str:
     return "utf-8" if name == "utf-8-sig" else name
 
 
-def read_blocks(path: Path, encoding: str) -> Generator[list[str], None, None]:
-    """Yield the lines of the file, line ends kept as they are, in blocks of some hundred kilobytes."""
+def read_blocks(
+    path: Path, encoding: str, watch: Callable[[float], None] | None = None
+) -> Generator[list[str], None, None]:
+    """Yield the lines of the file, line ends kept as they are, in blocks of some hundred kilobytes.
+
+    ``watch`` is told the share of its bytes that has been read, packed as they are.
+    """
     line = 1
     with ExitStack() as stack:
         with _reading(path):
-            file = stack.enter_context(_open_bytes(path))
-            text = stack.enter_context(_as_text(file, encoding))
+            size = max(path.stat().st_size, 1)
+            raw = stack.enter_context(path.open("rb"))
+            file = stack.enter_context(gzip.GzipFile(fileobj=raw, mode="rb")) if is_gzip(path) else raw
+            text = stack.enter_context(_as_text(cast("IO[bytes]", file), encoding))
         while True:
             try:
                 with _reading(path):
@@ -82,6 +89,8 @@ def read_blocks(path: Path, encoding: str) -> Generator[list[str], None, None]:
                 )
             line += len(lines)
             yield lines
+            if watch is not None:
+                watch(min(raw.tell() / size, 1.0))
 
 
 @contextmanager

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from xorder._progress import Progress
 from xorder._validation import MISSING, check_tables
 from xorder.engines.frame_files import find_files
 from xorder.engines.frame_tables import FrameTables, tables_of_frame
 from xorder.engines.rows import check_rows, read_rows
-from xorder.engines.tally import Progress
 from xorder.exceptions import InputError
 from xorder.metrics.deviation import Deviation
 
@@ -59,10 +59,6 @@ def tables_of_file(
             memory=memory,
             progress=progress,
         )
-        if any(isinstance(group, str) and not group.strip() for group in found.tables):
-            raise InputError(
-                f"{os.fspath(path)}: column {group!r} is blank in some rows; write null, or a name, instead."
-            )
     except InputError:
         # Row by row the same complaint comes with its place in the file.
         for file in files:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from xorder._progress import Progress
 from xorder.engines.frame_tables import FrameTables, tables_of_frame
-from xorder.engines.tally import Progress
 from xorder.exceptions import XorderWarning
 from xorder.metrics.audit import NOT_WHOLE, Audit, WeightKind, audit_tables, check_confidence, check_weights_are
 

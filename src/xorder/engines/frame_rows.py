@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from xorder._optional import import_optional
+from xorder._progress import Progress
 from xorder._validation import MAX_GROUPS
 from xorder.engines.coding import MOST_LABELS, Coding, coding
 from xorder.engines.columns import check_columns, quoted
-from xorder.engines.frame_files import file_kind, find_files, open_files
+from xorder.engines.frame_files import file_kind, find_files, open_files, rows_about
 from xorder.engines.local_rows import Batch, LocalRows
 from xorder.engines.spark_rows import SparkRows
-from xorder.engines.tally import Named, Progress, Tally
+from xorder.engines.tally import Named, Tally
 from xorder.exceptions import InputError
 
 _STEP = 1 << 17
@@ -42,11 +43,12 @@ def open_rows(
     """Yield the rows, ready to be tallied in their own engine, and what to call them in a message."""
     nw = _narwhals()
     with ExitStack() as stack:
-        source, is_text, total = "the frame", False, None
+        source, is_file, is_text, total = "the frame", False, False, None
         if isinstance(frame, str | os.PathLike):
-            source, is_text = os.fspath(frame), file_kind(find_files(frame)[0]) == "csv"
+            files = find_files(frame)
+            source, is_file, is_text = os.fspath(frame), True, file_kind(files[0]) == "csv"
             frame = stack.enter_context(open_files(frame, memory=memory))
-            total = None if is_text else frame.count("*").fetchall()[0][0]
+            total = rows_about(files) if is_text else frame.count("*").fetchall()[0][0]
         check_columns(Path(source), native_columns(frame), _wanted(names))
         prepared = _prepared(nw, frame, names, is_text)
 
@@ -64,6 +66,7 @@ def open_rows(
                 label=names.label,
                 positive=positive,
                 missing_group=missing_group,
+                blanks=is_file,
             )
 
         if prepared.implementation.is_pyspark() or prepared.implementation.is_pyspark_connect():
@@ -148,24 +151,27 @@ def _no_labels(column: str, why: str) -> InputError:
 
 
 def _parsed(nw: Any, relation: Any, names: Named, numbers: dict[str, str]) -> Any:
-    """Read numbers out of text; what is none is missing, and so is blank text."""
+    """Read numbers out of text; what is none is missing."""
     duckdb = import_optional("duckdb", extra="duckdb", purpose="Reading csv files")
-    column, call = duckdb.ColumnExpression, duckdb.FunctionExpression
-    blank = duckdb.ConstantExpression("")
-    chosen = []
-    for role, name in numbers.items():
-        chosen.append(duckdb.SQLExpression(f"TRY_CAST({_quoted(name)} AS DOUBLE)").alias(role))
+    chosen = [duckdb.SQLExpression(_number_in(name)).alias(role) for role, name in numbers.items()]
     for role, name in (("label", names.label), ("group", names.group)):
-        text = duckdb.CaseExpression(call("trim", column(name)) != blank, column(name))
-        chosen.append(text.alias(role))
+        chosen.append(duckdb.ColumnExpression(name).alias(role))
     return nw.from_native(relation.select(*chosen))
+
+
+def _number_in(name: str) -> str:
+    """Return a column of text as numbers, null where it is none; to DuckDB alone, 1_000 is one."""
+    return f"CASE WHEN contains({_quoted(name)}, '_') THEN NULL ELSE TRY_CAST({_quoted(name)} AS DOUBLE) END"
 
 
 def _refuse_text(relation: Any, names: Named) -> None:
     """Name a text that stands where a number should; looked for only once some number is missing."""
     for name in filter(None, (names.score, names.weight)):
-        number = f"TRY_CAST({_quoted(name)} AS DOUBLE)"
-        found = relation.filter(f"{number} IS NULL AND trim({_quoted(name)}) <> ''").select(_quoted(name)).limit(1)
+        found = (
+            relation.filter(f"{_number_in(name)} IS NULL AND trim({_quoted(name)}) <> ''")
+            .select(_quoted(name))
+            .limit(1)
+        )
         for (text,) in found.fetchall():
             raise _no_numbers(name, f"such as {quoted(text)}")
 

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from xorder._progress import Progress
 from xorder._table import FloatArray, ScoreTable
 from xorder.engines.bins import Bins, Leaves
 from xorder.engines.deviation import deviation, heavy_leaves
 from xorder.engines.frame_rows import open_rows
 from xorder.engines.score_keys import scores_of
-from xorder.engines.tally import Named, Progress, Tally, check_same, split_leaves
+from xorder.engines.tally import Named, Tally, check_same, split_leaves
 from xorder.exceptions import InputError
 from xorder.metrics.deviation import Deviation
 

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xorder._progress import Progress
 from xorder._table import FloatArray, IntArray
 from xorder.engines.bins import Bins, Leaves, bin_of
 from xorder.engines.coding import Coding
 from xorder.engines.key_counts import KeyCounts
 from xorder.engines.score_keys import CELL_BITS, CELLS, FIRST_CELL, keys_of
 from xorder.engines.side_by_side import side_by_side, thread_count
-from xorder.engines.tally import SPLIT_SHIFTS, Counted, Progress, Seen, spread_of
+from xorder.engines.tally import SPLIT_SHIFTS, Counted, Seen, spread_of
 
 # With more codes than this, sums for each cell there may be take too much memory.
 _DENSE_CODES = 32

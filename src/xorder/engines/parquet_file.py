@@ -36,6 +36,8 @@ class ParquetBatch:
             array = array.dictionary_decode()
         if pa.types.is_null(array.type):
             return np.full(len(array), np.nan)
+        if pa.types.is_boolean(array.type):
+            array = array.cast(pa.uint8())
         if not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or pa.types.is_decimal(array.type)):
             raise InputError(
                 f"{self.path}: column {column!r} must hold numbers, but its type is {array.type}. "
@@ -91,6 +93,7 @@ def write_parquet(
     wanted: Sequence[str],
     into: str,
     compute: Callable[[ParquetBatch], FloatArray],
+    watch: Callable[[float], None] | None = None,
 ) -> int:
     """Write the file to ``temporary`` with one more column of float64; types and metadata stay."""
     pa = _pyarrow()
@@ -115,6 +118,8 @@ def write_parquet(
                     added = pa.array(compute(batch), pa.float64())
                     writer.write_batch(pa.RecordBatch.from_arrays([*batch.arrow.columns, added], schema=schema))
                     rows += len(added)
+                    if watch is not None:
+                        watch(min(rows / max(file.metadata.num_rows, 1), 1.0))
         except pa.ArrowException as error:
             raise InputError(f"{path} cannot be written again with one more column: {_sentence(error)}.") from error
     return rows

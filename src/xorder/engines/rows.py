@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from xorder._atomic import atomic_path
+from xorder._progress import Progress
 from xorder.engines import columns
 from xorder.engines.columns import Batch, CodeArray, Codes, FloatArray, LabelArray, TextArray
 from xorder.engines.csv_file import read_csv, write_csv
@@ -138,6 +139,7 @@ def add_column(
     missing: str | None = None,
     overwrite: bool = False,
     encoding: str = "utf-8",
+    progress: Progress | None = None,
 ) -> int:
     """Write ``path`` again as ``out`` with one more last column, named ``into``; return the number of rows.
 
@@ -145,6 +147,7 @@ def add_column(
     group is refused, or of the group ``missing``. All else stays: each byte of a csv file; the types, values and
     metadata of a parquet file. The file is read in batches, so memory does not grow with it. ``out`` appears when it is
     complete, and not at all if something goes wrong; it may be the file that is read, if ``overwrite`` allows it.
+    ``progress`` is called now and then with what is being done and the share that is done.
     """
     source, target = _existing(path), Path(out)
     kind = _format(source)
@@ -160,9 +163,13 @@ def add_column(
             raise InputError(f"transform must return {scores.size} numbers, one per row; got shape {values.shape}.")
         return values
 
+    def watch(share: float) -> None:
+        if progress is not None:
+            progress("adjusting scores", share)
+
     with atomic_path(target, overwrite=overwrite) as temporary, blaming_gzip(source):
         if kind == "parquet":
-            rows = write_parquet(source, temporary, wanted=[score, group], into=into, compute=compute)
+            rows = write_parquet(source, temporary, wanted=[score, group], into=into, compute=compute, watch=watch)
         else:
             rows = write_csv(
                 source,
@@ -172,6 +179,7 @@ def add_column(
                 into=into,
                 encoding=encoding,
                 compute=compute,
+                watch=watch,
             )
         if not rows:
             raise _no_rows(source)

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from xorder._optional import import_optional
+from xorder._progress import Progress
 from xorder._table import FloatArray, IntArray
 from xorder.engines.bins import PLACE_BITS, Bins, Leaves
 from xorder.engines.coding import Coding
 from xorder.engines.score_keys import CELL_BITS
-from xorder.engines.tally import SPLIT_SHIFTS, Counted, Progress, Seen, spread_of
+from xorder.engines.tally import SPLIT_SHIFTS, Counted, Seen, spread_of
 
 # Spark counts distinct values to within a few hundredths; with as many more than the limit, there are too many.
 _SURELY = 1.25

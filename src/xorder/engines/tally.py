@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,8 +12,6 @@ from xorder.engines.bins import Bins, Leaves
 from xorder.engines.coding import Coding
 from xorder.engines.score_keys import CELL_BITS
 from xorder.exceptions import InputError
-
-Progress = Callable[[str, float | None], None]
 
 SPLIT_SHIFTS = tuple(range(0, CELL_BITS + 1, 2))
 """Bits that may be dropped where leaves are split."""

@@ -8,10 +8,10 @@ from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
+from xorder._progress import Progress
 from xorder._validation import MISSING, Tables
 from xorder.engines.apply import map_frame
 from xorder.engines.frame_tables import tables_of_frame
-from xorder.engines.tally import Progress
 from xorder.estimators.settings import NO_WEIGHTS_BY_RANK, check_settings
 from xorder.exceptions import InputError, XorderWarning
 from xorder.transfer import ScoreMap

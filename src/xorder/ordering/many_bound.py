@@ -28,6 +28,9 @@ from xorder.ordering.hull import Corner, Hull
 TOLERANCE = 1e-6
 _CUTS = 400
 
+# Share of the way from the best weights so far to those that the cuts promise most of.
+_TOWARDS = 0.3
+
 
 class Merges:
     """The blocks of K groups, ready to be merged with any weights for their positives."""
@@ -110,8 +113,9 @@ def prf_bound(
         )
         if not master.success or best - master.fun <= TOLERANCE:
             break
-        query = np.maximum(master.x[:size], 0.0)
-        query = projected(query / query.sum())
+        lowest = np.maximum(master.x[:size], 0.0)
+        # Where the cuts are lowest jumps about; a point on the way there from the best so far tells three times more.
+        query = projected(_TOWARDS * lowest / lowest.sum() + (1 - _TOWARDS) * found)
     return best, np.log(np.maximum(found / merges.n1, 1e-300))
 
 

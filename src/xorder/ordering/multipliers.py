@@ -24,10 +24,13 @@ _STAGES = ((3.0, 0.5), (30.0, 0.02), (1000.0, 0.001))
 
 # The descent by exact counts: steps, fewer where counting takes long; promised gains that end it; how far below a
 # limit it aims, at first and how often further below.
-_EXACT_ROUNDS, _FEW_ROUNDS, _MANY_PLACES = 15, 5, 100_000
+_EXACT_ROUNDS, _CORRECTIONS, _MANY_PLACES = 15, 5, 100_000
 _TOLERANCE = 1e-6
 _MARGIN = 1e-7
 _MARGINS = 8
+
+# The tables leave out the outermost people, so that a chance they tell is off by less than this.
+_CLEARLY = 0.01
 
 # How far exact counting looks around what the tables say, in widths of their smoothing; less where there are many
 # places, as the tables are then nearly right and longer steps bring in more curvature than they gain.
@@ -138,20 +141,27 @@ def _search(placed: Placed, exact: Chances, goal: Goal, reference: int) -> Float
 
     compressed = Compressed(placed)
     found = _on_tables(compressed, goal, reference)
-    tried = [unshifted, found]
+    # Where the tables tell that shifts are worth much more than none, none need not be counted.
+    tried = [found] if _clearly_better(compressed, goal, found, unshifted) else [unshifted, found]
     few = sum(sizes) <= _MANY_PLACES
-    rounds = _EXACT_ROUNDS if few else _FEW_ROUNDS
+    rounds = _EXACT_ROUNDS if few else _CORRECTIONS
     window = compressed.doubt * (_EXACT_RADIUS if few else _SHORT_RADIUS)
     margin, excess = _MARGIN, 0.0
+
+    def closer(start: FloatArray, aim: Goal) -> FloatArray:
+        if few:
+            return descend(start, exact, compressed, aim, reference, radius=window, rounds=rounds, tolerance=_TOLERANCE)
+        return _corrected(start, exact, compressed, aim, reference, radius=window)
+
     for _ in range(_MARGINS):
         # Counts go in steps: aim a little below the limit, to end up inside it.
         aim = replace(goal, allowed=max(goal.allowed - margin, 0.0), steep=_STAGES[1][0])
-        found = descend(found, exact, compressed, aim, reference, radius=window, rounds=rounds, tolerance=_TOLERANCE)
+        found = closer(found, aim)
         tried.append(found)
         excess = float(worst_gap(measure(placed, exact, found)[1])) - goal.allowed
         if goal.tradeoff is not None or excess <= ROUNDING or aim.allowed == 0:
             break
-        margin = max(4 * margin, 1.5 * excess)
+        margin, window = max(4 * margin, 1.5 * excess), window if few else window / 4
     if goal.tradeoff is None and margin > 16 * _MARGIN and excess <= ROUNDING:
         tried.append(_towards(tried[-2], tried[-1], rank, halves=rounds))
     best = max(tried, key=rank)
@@ -184,6 +194,44 @@ def _on_tables(compressed: Compressed, goal: Goal, reference: int) -> FloatArray
             )
         ends.append(end)
     return max(ends, key=merit)
+
+
+def _clearly_better(compressed: Compressed, goal: Goal, shift: FloatArray, other: FloatArray) -> bool:
+    """Whether shifts rank above others by far more than the tables can be off."""
+    ranks = []
+    for one in (shift, other):
+        auc, gaps = measure(compressed.placed, compressed.chances, one)
+        ranks.append(float(goal.rank(auc, worst_gap(gaps))))
+    return ranks[0] > ranks[1] + _CLEARLY
+
+
+def _corrected(
+    start: FloatArray, exact: Chances, compressed: Compressed, goal: Goal, reference: int, *, radius: float
+) -> FloatArray:
+    """Search on the tables, moved to agree with an exact count; count where that led; again until both agree.
+
+    Steps become shorter each time: how far the tables are off then changes less on the way.
+    """
+    placed, best = compressed.placed, start
+
+    def merit(chances: Chances, shift: FloatArray) -> float:
+        auc, gaps = measure(placed, chances, shift)
+        return float(goal.merit(auc, worst_gap(gaps)))
+
+    for _ in range(_CORRECTIONS):
+        off = [count - read for count, read in zip(exact(best), compressed.chances(best), strict=True)]
+
+        def moved(shift: FloatArray, off: list[FloatArray] = off) -> tuple[FloatArray, FloatArray]:
+            auc, chance = compressed.chances(shift)
+            return auc + off[0], chance + off[1]
+
+        found = descend(best, moved, compressed, goal, reference, radius=radius, rounds=_ROUNDS, tolerance=1e-8)
+        missed = merit(moved, found) - merit(exact, found)
+        best = max(best, found, key=lambda shift: merit(exact, shift))
+        if missed <= _TOLERANCE:
+            break
+        radius /= 4
+    return best
 
 
 def _towards(

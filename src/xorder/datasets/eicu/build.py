@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from xorder._optional import import_optional
-from xorder.datasets.clinical import Progress, SourceTable, check_key, find_tables, open_database, run
+from xorder._progress import Progress
+from xorder.datasets.clinical import SourceTable, check_key, find_tables, open_database, run
 from xorder.datasets.clinical_errors import plain_errors
 from xorder.datasets.cohort_file import check_output, write_cohort
 from xorder.datasets.eicu.features import FEATURES

@@ -11,7 +11,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from xorder.datasets.clinical import Progress, SourceTable, find_tables, run
+from xorder._progress import Progress
+from xorder.datasets.clinical import SourceTable, find_tables, run
 from xorder.datasets.eicu.features import DAILY, LABS, VITALS, Measurement
 
 NAME = "eICU"

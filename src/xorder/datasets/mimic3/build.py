@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from xorder._optional import import_optional
-from xorder.datasets.clinical import Progress, find_tables, open_database, run
+from xorder._progress import Progress
+from xorder.datasets.clinical import find_tables, open_database, run
 from xorder.datasets.clinical_errors import plain_errors
 from xorder.datasets.cohort_file import check_output, write_cohort
 from xorder.datasets.mimic3.features import FEATURES, window_features

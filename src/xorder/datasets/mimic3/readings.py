@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from xorder.datasets.clinical import Progress, SourceTable, run
+from xorder._progress import Progress
+from xorder.datasets.clinical import SourceTable, run
 from xorder.datasets.mimic3.variables import VARIABLES, Variable
 
 _NUMBER = "try_cast(value AS DOUBLE)"

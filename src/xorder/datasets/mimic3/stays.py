@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from xorder.datasets.clinical import Progress, SourceTable, check_key, run
+from xorder._progress import Progress
+from xorder.datasets.clinical import SourceTable, check_key, run
 
 # The columns that are used, and those of them that are not text.
 TABLES: dict[str, dict[str, str]] = {

@@ -1,0 +1,8 @@
+"""What a long job calls to tell how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Progress = Callable[[str, float | None], None]
+"""Takes, from another thread too, what is being done and the share that is done, None where that is not known."""
