@@ -57,6 +57,8 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert "xorder/py.typed" in package
+    # Nothing that an editor or a merge left behind.
+    assert {Path(name).suffix for name in package} == {".py", ".typed", ".j2", ".css", ".js"}
     assert names == package | {
         f"{info}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")
     }
@@ -94,6 +96,7 @@ def test_the_wheel_runs_in_an_empty_environment(wheel: Path, tmp_path: Path) -> 
     expected = xorder.audit(people.y_true, people.y_score, sensitive_features=people.group)
     assert run([script, "audit", "xorder-demo/people.csv", *columns], away) == f"{expected}\n"
     assert run([script, "--version"], away) == f"xorder {xorder.__version__}\n"
+    assert run([python, "-m", "xorder", "--version"], away) == f"xorder {xorder.__version__}\n"
 
 
 def test_the_version_comes_from_one_place() -> None:

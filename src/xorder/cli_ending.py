@@ -69,6 +69,8 @@ def _in_the_users_words(message: str, options: argparse.Namespace) -> str:
         "memory='8GB'": "--memory 8GB",
         "replace it with overwrite=True": "replace it with --force",
         "weights_are='sampling'": "--weights-are sampling",
+        "with positive=": "with --positive",
+        "with into=": "with --into",
     }.items():
         message = message.replace(words, option)
     return message
