@@ -74,6 +74,15 @@ def test_settings_of_the_default_repair_can_be_searched():
     assert search.best_estimator_.adjuster.max_disparity == search.best_params_["adjuster__max_disparity"]
 
 
+def test_a_column_that_the_estimator_cannot_take_is_pointed_out():
+    frame, y, _ = people(200)
+    with pytest.raises(ValueError, match="could not convert string to float") as caught:
+        by_column(drop_sensitive_features=False).fit(frame, y)
+    (note,) = caught.value.__notes__
+    assert note.startswith("LogisticRegression was given the column 'race' too")
+    assert "drop_sensitive_features=True" in note
+
+
 @pytest.mark.parametrize("adjuster", [XOrder, "xauc", LogisticRegression(), StandardScaler()])
 def test_what_is_no_repair(adjuster):
     frame, y, group = people(60)

@@ -16,7 +16,7 @@ import oracles
 from tables import noisy_table, random_table, tied_tables
 from xorder import ScoreTable, frontier
 from xorder.exceptions import InputError
-from xorder.ordering import many_bound
+from xorder.ordering import many_bound, multipliers
 from xorder.ordering.blocks import pool
 from xorder.ordering.calibration import CALIBRATIONS, logistic_calibration
 from xorder.ordering.multipliers import Multipliers, solve_multipliers
@@ -261,6 +261,37 @@ def test_a_limit_that_binds_is_met_from_inside_and_used_up(metric: str, groups: 
     for allowed in (0.04, 0.1):
         found = solve_multipliers(tables, curves, metric=metric, max_disparity=allowed)
         assert allowed - 1e-3 < found.worst <= allowed + 1e-13
+
+
+def people_of_one_group(rng: np.random.Generator, rows: int, shift: float) -> tuple[np.ndarray, np.ndarray]:
+    """Labels, and scores of which no two are equal; the group's risks are lower the lower ``shift`` is."""
+    risk = rng.normal(size=rows) + shift
+    return rng.random(rows) < 1 / (1 + np.exp(-risk)), risk + rng.normal(0, 0.5, size=rows)
+
+
+@pytest.mark.parametrize("goal", [{"max_disparity": 0.03}, {"tradeoff": 1.0}], ids=str)
+@pytest.mark.parametrize("metric", METRICS)
+def test_many_places_take_few_counts_and_end_as_well(
+    metric: str, goal: dict[str, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Searching on corrected tables, as is done from 100,000 places on, is no worse than counting at each step."""
+    rng = np.random.default_rng(8)
+    tables = [ScoreTable.from_arrays(*people_of_one_group(rng, 20_000, shift)) for shift in np.linspace(0.0, -1.2, 5)]
+    curves = [logistic_calibration(table, unit=False) for table in tables]
+    counts: list[int] = []
+    count = multipliers.Placed.chances
+    monkeypatch.setattr(multipliers.Placed, "chances", lambda self, shift: counts.append(1) or count(self, shift))
+    found = {}
+    for many in (1_000, 1_000_000):
+        monkeypatch.setattr(multipliers, "_MANY_PLACES", many)
+        counts.clear()
+        found[many] = solve_multipliers(tables, curves, metric=metric, **goal)
+        if many == 1_000:
+            assert len(counts) <= 7
+    few, each = found.values()
+    assert value(goal, few.auc, few.worst) >= value(goal, each.auc, each.worst) - 2e-5
+    if "max_disparity" in goal:
+        assert 0.03 - 1e-5 < few.worst <= 0.03 + 1e-13
 
 
 @pytest.mark.parametrize("groups", [2, 4])

@@ -151,7 +151,17 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             score, models = response(self.estimator, inputs), [self.estimator]
         else:
             check_both_classes_to_learn_from(folds, positive)
-            score, models = out_of_fold_scores(self.estimator, inputs, y, folds, fit_params=for_fit, n_jobs=self.n_jobs)
+            try:
+                score, models = out_of_fold_scores(
+                    self.estimator, inputs, y, folds, fit_params=for_fit, n_jobs=self.n_jobs
+                )
+            except (TypeError, ValueError) as error:
+                if self.sensitive_features is not None and not self.drop_sensitive_features:
+                    error.add_note(
+                        f"{type(self.estimator).__name__} was given the column {self.sensitive_features!r} too. "
+                        "If that is what it cannot take: drop_sensitive_features=True keeps the column from it."
+                    )
+                raise
             if self.final_model == "refit":
                 models = [clone(self.estimator).fit(inputs, y, **for_fit)]
         adjuster = check_adjuster(default_adjuster() if self.adjuster is None else self.adjuster)

@@ -37,6 +37,8 @@ class Compressed:
         # Smoothed over the distance of neighbouring flips in short lists, where the chance itself is a staircase.
         deviation = np.maximum(1.0, 2 * bins * np.outer(spread, spread))
         self.doubt = self.step * float(deviation.max())
+        # Every list is so long that nothing had to be smoothed.
+        self.is_sharp = bool(deviation.max() <= 1.0)
         self.placed = placed
         self.auc = _tables(transforms, deviation, 0, 1)
         self.chance = self.auc if placed.by_label else _tables(transforms, deviation, 2, 2)

@@ -22,8 +22,8 @@ from xorder.ordering.placed import GAPS_OF_MANY, Curve, Placed
 _ROUNDS = 60
 _STAGES = ((3.0, 0.5), (30.0, 0.02), (1000.0, 0.001))
 
-# The descent by exact counts: steps, fewer where counting takes long; promised gains that end it; how far below a
-# limit it aims, at first and how often further below.
+# The descent by exact counts: its steps, or how often the tables are corrected where there are more places than that;
+# promised gains that end it; how far below a limit it aims, at first and how often further below.
 _EXACT_ROUNDS, _CORRECTIONS, _MANY_PLACES = 15, 5, 100_000
 _TOLERANCE = 1e-6
 _MARGIN = 1e-7
@@ -143,25 +143,26 @@ def _search(placed: Placed, exact: Chances, goal: Goal, reference: int) -> Float
     found = _on_tables(compressed, goal, reference)
     # Where the tables tell that shifts are worth much more than none, none need not be counted.
     tried = [found] if _clearly_better(compressed, goal, found, unshifted) else [unshifted, found]
-    few = sum(sizes) <= _MANY_PLACES
-    rounds = _EXACT_ROUNDS if few else _CORRECTIONS
-    window = compressed.doubt * (_EXACT_RADIUS if few else _SHORT_RADIUS)
+    # A count takes long, and the tables are right but for a trifle: then each count serves a whole search on them.
+    sharp = sum(sizes) > _MANY_PLACES and compressed.is_sharp
+    rounds = _CORRECTIONS if sharp else _EXACT_ROUNDS
+    window = radius = compressed.doubt * (_SHORT_RADIUS if sharp else _EXACT_RADIUS)
     margin, excess = _MARGIN, 0.0
-
-    def closer(start: FloatArray, aim: Goal) -> FloatArray:
-        if few:
-            return descend(start, exact, compressed, aim, reference, radius=window, rounds=rounds, tolerance=_TOLERANCE)
-        return _corrected(start, exact, compressed, aim, reference, radius=window)
-
     for _ in range(_MARGINS):
         # Counts go in steps: aim a little below the limit, to end up inside it.
         aim = replace(goal, allowed=max(goal.allowed - margin, 0.0), steep=_STAGES[1][0])
-        found = closer(found, aim)
+        if sharp:
+            found = _corrected(found, exact, compressed, aim, reference, radius=radius)
+            radius /= 4
+        else:
+            found = descend(
+                found, exact, compressed, aim, reference, radius=radius, rounds=rounds, tolerance=_TOLERANCE
+            )
         tried.append(found)
         excess = float(worst_gap(measure(placed, exact, found)[1])) - goal.allowed
         if goal.tradeoff is not None or excess <= ROUNDING or aim.allowed == 0:
             break
-        margin, window = max(4 * margin, 1.5 * excess), window if few else window / 4
+        margin = max(4 * margin, 1.5 * excess)
     if goal.tradeoff is None and margin > 16 * _MARGIN and excess <= ROUNDING:
         tried.append(_towards(tried[-2], tried[-1], rank, halves=rounds))
     best = max(tried, key=rank)
