@@ -20,15 +20,51 @@ def groups_in(X: Any, columns: Any) -> NDArray[Any]:
 
     Columns of a DataFrame are meant by name, those of an array by place, counted from 0.
     """
-    names = _listed(columns)
+    names = listed(columns)
     _check_there(X, names)
     found = {name: _values(X, name) for name in names}
     return found[names[0]] if len(names) == 1 else _combined(found)
 
 
+def groups_given(X: Any, sensitive_features: Any) -> NDArray[Any]:
+    """Return the group of each row of ``X``, by labels or by the columns of ``X`` that hold them."""
+    columns = columns_named(X, sensitive_features)
+    return group_labels(sensitive_features) if columns is None else groups_in(X, columns)
+
+
+def columns_named(X: Any, sensitive_features: Any) -> Any:
+    """Return ``sensitive_features`` if it names columns of ``X``; None if it holds a label, or several, for each row.
+
+    A single text or number names a column. A list of texts is labels if it has one a row of ``X``, whatever they are;
+    of any other length, it names columns.
+    """
+    if isinstance(sensitive_features, str | int | np.integer):
+        return sensitive_features
+    if not isinstance(sensitive_features, list | tuple) or not all(
+        isinstance(each, str) for each in sensitive_features
+    ):
+        return None
+    rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    if len(sensitive_features) in (0, rows):
+        return None
+    here = _names(X) or []
+    if not any(name in here for name in sensitive_features):
+        raise InputError(
+            f"sensitive_features must hold one label for each of the {rows:,} rows of X, or name columns of X; got a "
+            f"list of {len(sensitive_features):,}, such as {sensitive_features[0]!r}, none of which is a column."
+        )
+    return list(sensitive_features)
+
+
+def text_columns(X: Any) -> list[Hashable]:
+    """Return the columns of a frame that hold text; nothing for what is no frame."""
+    names = _names(X) or []
+    return [name for name in names if any(isinstance(value, str) for value in np.asarray(X[name]).ravel().tolist())]
+
+
 def without(X: Any, columns: Any) -> Any:
     """Return ``X`` less some columns, as the kind of frame or array it is."""
-    names = _listed(columns)
+    names = listed(columns)
     _check_there(X, names)
     here = _names(X)
     kept = [name for name in (range(_width(X)) if here is None else here) if name not in names]
@@ -56,17 +92,39 @@ def group_labels(sensitive_features: Any) -> NDArray[Any]:
 
 def _combined(columns: dict[Hashable, NDArray[Any]]) -> NDArray[np.object_]:
     """Join the values of each row: text speaks for itself, other values are named, and with one missing it is None."""
-    parts = []
-    for name, values in columns.items():
-        known = [value for value in dict.fromkeys(values.tolist()) if not _is_missing(value)]
-        plain = all(isinstance(value, str) for value in known)
-        words = {value: value if plain else f"{name}={_written(value)}" for value in known}
-        parts.append([None if _is_missing(value) else words[value] for value in values.tolist()])
-    labels = [None if None in row else BETWEEN.join(row) for row in zip(*parts, strict=True)]
-    return np.array(labels, dtype=object)
+    wordings = [_wording(name, values.tolist()) for name, values in columns.items()]
+    rows = list(zip(*(values.tolist() for values in columns.values()), strict=True))
+    labels = {row: _joined(row, wordings) for row in dict.fromkeys(rows)}
+    written: dict[str, Any] = {}
+    for row, label in labels.items():
+        if label is not None and written.setdefault(label, row) != row:
+            raise InputError(
+                f"sensitive_features has the combinations {written[label]!r} and {row!r}, which would both be the "
+                f"group {label!r}. Rename the values of one of the columns {_quoted(list(columns))}."
+            )
+    return np.array([labels[row] for row in rows], dtype=object)
 
 
-def _listed(columns: Any) -> list[Hashable]:
+def _wording(name: Hashable, values: Sequence[Any]) -> dict[Any, str]:
+    """Return how each value of a column is written in a label.
+
+    Text that holds what stands between parts is named and quoted: ``("x & y", "z")`` is not ``("x", "y & z")``. That
+    hangs on the value alone, so that rows to predict are called what rows to learn from were called.
+    """
+    known = [value for value in dict.fromkeys(values) if not _is_missing(value)]
+    if not all(isinstance(value, str) for value in known):
+        return {value: f"{name}={_written(value)}" for value in known}
+    return {value: f"{name}={value!r}" if BETWEEN.strip() in value else value for value in known}
+
+
+def _joined(row: Sequence[Any], wordings: Sequence[dict[Any, str]]) -> str | None:
+    if any(map(_is_missing, row)):
+        return None
+    return BETWEEN.join(words[value] for words, value in zip(wordings, row, strict=True))
+
+
+def listed(columns: Any) -> list[Hashable]:
+    """Return one column, or several, as a list of different ones."""
     names = list(columns) if isinstance(columns, list | tuple) else [columns]
     if not names or len(set(names)) < len(names):
         raise InputError(f"sensitive_features must name one column of X, or several different ones; got {columns!r}.")

@@ -143,9 +143,15 @@ def check_groups(sensitive_features: Any, rows: int) -> Iterator[tuple[Hashable,
 
 
 def name_missing(sensitive_features: Any) -> NDArray[np.object_]:
-    """Return groups with :data:`MISSING` in place of None, NaN and the like."""
+    """Return groups with :data:`MISSING` in place of None, NaN and the like; refuse a group that has that very name."""
     values = np.asarray(group_labels(sensitive_features), dtype=object)
-    named = [MISSING if _is_missing(label) else label for label in values.tolist()]
+    lost = [_is_missing(label) for label in values.tolist()]
+    if any(lost) and any(isinstance(label, str) and label == MISSING for label in values.tolist()):
+        raise InputError(
+            f"sensitive_features has rows without a group, which are called {MISSING!r}, and a group that is called "
+            f"{MISSING!r} too. Rename that group, or make its rows None if they are people whose group is not known."
+        )
+    named = [MISSING if gone else label for gone, label in zip(lost, values.tolist(), strict=True)]
     labels = np.empty(len(named), dtype=object)
     labels[:] = named
     return labels

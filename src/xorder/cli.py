@@ -72,7 +72,7 @@ def _fit(options: argparse.Namespace) -> None:
     found = _tables(options, missing_group=options.missing_group)
     if found.note is not None:
         warnings.warn(found.note, XorderWarning, stacklevel=2)
-    repair.fit_tables(found.tables)
+    repair.fit_tables(found.tables, found.spreads)
     before = audit_tables(found.tables, found.squares).gap(repair.metric, repair.pair_)
     expected, why_not = _expected(repair, found)
     repair.save(options.output, overwrite=options.force)
@@ -93,12 +93,11 @@ def _fit(options: argparse.Namespace) -> None:
 
 def _expected(repair: XOrder, found: FrameTables) -> tuple[ExpectedDisparity | None, str]:
     """What the repair does on people it was not learnt from, or why that cannot be told."""
-    squares = None if found.squares is None else dict(zip(found.tables, found.squares, strict=True))
     try:
         with warnings.catch_warnings():
             # Of groups that are too small the repair of all rows has told already.
             warnings.simplefilter("ignore", XorderWarning)
-            return expected_disparity_of_tables(repair, found.tables, squares), ""
+            return expected_disparity_of_tables(repair, found.tables, found.spreads), ""
     except InputError as error:
         return None, str(error)
 

@@ -21,7 +21,7 @@ def run_command(options: argparse.Namespace) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name that the terminal's encoding lacks is shown escaped, as it is on standard error.
         sys.stdout.reconfigure(errors="backslashreplace")
-    with warnings.catch_warnings(), _sigterm_as_interrupt() as received:
+    with warnings.catch_warnings(), _ends_as_interrupt() as received:
         # Files are read in parts; what is true of many parts is said once.
         warnings.simplefilter("once", XorderWarning)
         warnings.showwarning = _show_warning
@@ -45,6 +45,9 @@ def run_command(options: argparse.Namespace) -> int:
             return 128 + (received[0] if received else signal.SIGINT)
     return 0
 
+
+# Windows has no terminal that hangs up.
+_ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 # Arguments whose options are named alike.
 _SETTINGS = (
@@ -77,10 +80,11 @@ def _in_the_users_words(message: str, options: argparse.Namespace) -> str:
 
 
 @contextmanager
-def _sigterm_as_interrupt() -> Iterator[list[int]]:
-    """Let SIGTERM end the block as Ctrl-C does, so that what it keeps on disk is removed; yield the signals received.
+def _ends_as_interrupt() -> Iterator[list[int]]:
+    """Let SIGTERM, and a terminal that is closed, end the block as Ctrl-C does, so that what it keeps on disk is
+    removed; yield the signals received.
 
-    A handler that someone has set already is left, and other threads than the main one cannot set any.
+    A handler that someone has set already is left (nohup sets one), and other threads than the main one cannot set any.
     """
     received: list[int] = []
 
@@ -90,14 +94,16 @@ def _sigterm_as_interrupt() -> Iterator[list[int]]:
             received.append(number)
             raise KeyboardInterrupt
 
-    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-    if ours:
-        signal.signal(signal.SIGTERM, stop)
+    ours = []
+    if threading.current_thread() is threading.main_thread():
+        ours = [number for number in _ENDS if signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, stop)
     try:
         yield received
     finally:
-        if ours:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _complain(message: str) -> int:

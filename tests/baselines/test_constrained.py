@@ -286,12 +286,12 @@ def test_a_failed_fit_leaves_no_trace():
         np.testing.assert_array_equal(ranker.decision_function(X), before)
 
 
-# The table of docs/design/constrained.md. On most splits of Adult the PRF gap is below .02 from the start; split 7 has
+# The ends of the table of docs/design/constrained.md. On most splits of Adult the PRF gap is below .02 from the start; split 7 has
 # .028, and only the tightest limit binds there.
 LIMITS = [
     (name, split, metric, epsilon)
     for name, split, metric in (("compas", 0, "xauc"), ("compas", 0, "prf"), ("adult", 0, "xauc"))
-    for epsilon in (0.1, 0.05, 0.02)
+    for epsilon in (0.1, 0.02)
 ] + [("adult", 7, "prf", 0.02)]
 
 

@@ -9,14 +9,18 @@ from datetime import date
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from backends import NAMES, Backend, make, rows_of
 
-from xorder import ScoreMap
+from xorder import ScoreMap, XOrder
+from xorder.engines.adjusted_file import adjust_file
 from xorder.engines.apply import adjusting, map_frame
 from xorder.engines.apply_file import map_file
+from xorder.engines.file_tables import tables_of_file
+from xorder.engines.labels import values_of
 from xorder.exceptions import InputError
 
 LAZY = ("polars-lazy", "duckdb", "spark")
@@ -116,6 +120,112 @@ def test_groups_of_any_plain_type(backend: Backend, labels: tuple, keys: tuple |
     np.testing.assert_array_equal(np.array(rows["adjusted"], dtype=float), expected(columns, maps))
 
 
+@pytest.mark.parametrize("reverse", [False, True], ids=["maps of text", "column of text"])
+@pytest.mark.parametrize(
+    "labels",
+    [(0, 1), (True, False), (1.5, -2e-7), (Decimal("1.50"), Decimal("2.00")), (date(2026, 1, 31), date(2026, 2, 1))],
+    ids=["whole", "boolean", "fractions", "decimals", "days"],
+)
+def test_labels_of_another_type_match_as_they_are_written(backend: Backend, labels: tuple, reverse: bool) -> None:
+    """Maps learnt in one engine fit another, which holds the same groups in another type."""
+    texts = tuple(map(str, labels))
+    held, keys = (texts, labels) if reverse else (labels, texts)
+    columns = people(200, labels=labels)
+    want = expected(columns, dict(zip(labels, [learnt(), learnt(seed=9)], strict=True)))
+    columns["group"] = [held[labels.index(label)] for label in columns["group"]]
+    maps = dict(zip(keys, [learnt(), learnt(seed=9)], strict=True)) | {"missing": ScoreMap.identity()}
+    rows = mapped(backend, columns, maps, missing="missing")
+    np.testing.assert_array_equal(np.array(rows["adjusted"], dtype=float), want)
+
+
+@pytest.mark.parametrize(
+    ("held", "wrong", "keys", "shown"),
+    [
+        ((1, 2), 3, (1, 2, "3"), "3"),
+        (("1", "2"), "3", ("1", "2", 3), "'3'"),
+        ((True, True), False, (True, "0", 0), "False"),
+        ((1, 2), 3, ("1", "2", "03"), "3"),
+        ((1, 2), 3, ("1", "2", "9" * 20), "3"),
+    ],
+    ids=["text among numbers", "a number among texts", "no truth values", "a code", "a long number"],
+)
+@pytest.mark.parametrize("backend", [name for name in NAMES if name != "csv"], indirect=True)
+def test_a_label_of_the_own_type_shuts_out_others(
+    backend: Backend, held: tuple, wrong: object, keys: tuple, shown: str
+) -> None:
+    columns = people(60, labels=held)
+    maps = dict(zip(keys, [learnt(), learnt(seed=9), ScoreMap([0.0], [9.0])], strict=True))
+    by_text = {str(label): one for label, one in maps.items()}
+    rows = mapped(backend, columns, maps, **({"overwrite": True} if backend.name in FILES else {}))
+    want = expected(columns | {"group": [str(label) for label in columns["group"]]}, by_text)
+    np.testing.assert_array_equal(rows["adjusted"], want)
+    columns["group"][7] = wrong
+    with pytest.raises(Exception, match="was not seen in fit") as caught:
+        mapped(backend, columns, maps, **({"overwrite": True} if backend.name in FILES else {}))
+    assert f"group {shown} was not seen in fit; the known groups are {', '.join(map(repr, maps))}." in str(caught.value)
+
+
+def test_which_values_labels_stand_for() -> None:
+    assert values_of([1, 2.5, "A", False], "number") == {1: 1, 2.5: 2.5}
+    assert values_of(["1", "1.50", "1e3", "01", "+1", " 1", "1_0", "nan", "inf", "A"], "number") == {
+        "1": 1,
+        "1.50": 1.5,
+        "1e3": 1000.0,
+    }
+    assert values_of([np.int64(3), np.float32(0.5)], "number") == {3: 3, 0.5: 0.5}
+    assert values_of([0.1], "decimal") == {0.1: Decimal("0.1")}
+    assert values_of([Decimal("0.1"), Decimal("7")], "number") == {Decimal("0.1"): 0.1, Decimal("7"): 7}
+    assert values_of(["9" * 5000, "1e999"], "number") == {}
+    assert values_of(["true", "1", 1, "True"], "boolean") == {"True": True}
+    assert values_of([1, 0], "boolean") == {}
+    assert values_of(["2026-01-31", "20260131", "2026-02-30"], "date") == {"2026-01-31": date(2026, 1, 31)}
+    assert values_of([1, "missing"], "text", "missing") == {1: "1", "missing": "missing"}
+    assert values_of([1, "missing"], "text") == {"missing": "missing"}
+    with pytest.raises(InputError, match=r"groups '1' and '1\.0' are both meant for rows whose group is 1"):
+        values_of(["1", "1.0"], "number")
+
+
+@pytest.mark.parametrize("keys", [("2026-01-31", "2026-02-01"), (date(2026, 1, 31), date(2026, 2, 1))])
+def test_days_as_pandas_holds_them(tmp_path: Path, keys: tuple) -> None:
+    pd = pytest.importorskip("pandas")
+    columns = people(50, labels=("2026-01-31", "2026-02-01"))
+    maps = dict(zip(("2026-01-31", "2026-02-01"), [learnt(), learnt(seed=9)], strict=True))
+    frame = make("pandas", columns, tmp_path).assign(group=pd.to_datetime(columns["group"]))
+    rows = map_frame(frame, dict(zip(keys, maps.values(), strict=True)), score="risk", group="group")
+    np.testing.assert_array_equal(rows["adjusted"], expected(columns, maps))
+
+
+@pytest.mark.parametrize("kind", ["bool", "float32", "float64", "int16", "decimal128(5, 2)", "date32", "string"])
+def test_what_fit_calls_the_groups_of_many_files_apply_knows(tmp_path: Path, kind: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    types = {"decimal128(5, 2)": pa.decimal128(5, 2)}
+    columns = people(120, labels=(0, 1))
+    days = [date(2026, 1, 31), date(2026, 2, 1)]
+    values = {"bool": [False, True], "int16": [-3, 7], "string": ["a", "b"], "date32": days}
+    values = values.get(kind, [Decimal("0.10"), Decimal("2.00")] if kind.startswith("decimal") else [0.1, 2.0])
+    column = pa.array([values[label] for label in columns["group"]], types.get(kind) or pa.type_for_alias(kind))
+    y = np.arange(120) // 2 % 2
+    files = make("parquet-glob", columns | {"group": column, "y": y}, tmp_path)
+    names = {"score": "risk", "group": "group"}
+    groups = list(tables_of_file(files, **names, label="y").tables)
+    maps = dict(zip(groups, [ScoreMap([0.0], [5.0]), ScoreMap([0.0], [7.0])], strict=True))
+    adjust_file(files, tmp_path / "out.parquet", maps=maps, transform=None, **names, into="fair")
+    rows = rows_of(tmp_path / "out.parquet")
+    order = sorted(set(column.to_pylist()), key=str)
+    want = [risk + (5, 7)[order.index(label)] for risk, label in zip(columns["risk"], column.to_pylist(), strict=True)]
+    np.testing.assert_allclose(rows["fair"], want)
+
+
+@pytest.mark.parametrize("kind", ["timestamp", "time64", "binary"])
+def test_groups_that_have_no_plain_text_are_refused(tmp_path: Path, kind: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    types = {"timestamp": pa.timestamp("us"), "time64": pa.time64("us"), "binary": pa.binary()}
+    column = pa.array([b"A"] * 9 if kind == "binary" else range(9), types[kind])
+    path = make("parquet-glob", people(9) | {"group": column}, tmp_path)
+    with pytest.raises(InputError, match="column 'group' must hold plain labels such as text or numbers; its type is"):
+        map_file(path, tmp_path / "out.parquet", MAPS, score="risk", group="group")
+
+
 def test_groups_as_categories(backend: Backend) -> None:
     pa = pytest.importorskip("pyarrow")
     columns = people(200, labels=("A", "B"))
@@ -198,6 +308,121 @@ def test_missing_groups_may_have_a_map(backend: Backend) -> None:
     columns["group"][7] = None
     rows = mapped(backend, columns, MAPS | {"missing": ScoreMap([0.0], [5.0])}, missing="missing")
     assert float(rows["adjusted"][7]) == pytest.approx(columns["risk"][7] + 5)
+
+
+@pytest.mark.parametrize("backend", ["parquet", "parquet-glob", "csv"], indirect=True)
+def test_blank_groups_of_files_are_missing(backend: Backend) -> None:
+    columns = people(50)
+    columns["group"][7:10] = ["", "  ", "\t\u3000"]
+    columns["y"] = np.arange(50) // 2 % 2
+    frame, names = backend(columns), {"score": "risk", "group": "group"}
+    maps = MAPS | {"missing": ScoreMap([0.0], [5.0])}
+    rows = rows_of(map_frame(frame, maps, **names, missing="missing"))
+    np.testing.assert_allclose(rows["adjusted"][7:10], np.asarray(columns["risk"])[7:10] + 5)
+    rows = mapped(backend, columns, maps, missing="missing")
+    np.testing.assert_allclose(np.array(rows["adjusted"][7:10], dtype=float), np.asarray(columns["risk"])[7:10] + 5)
+    with pytest.raises(Exception, match="in some it is missing"):
+        rows_of(map_frame(frame, maps | {"": ScoreMap.identity()}, **names))
+    columns["group"] = ["A" if group == "C" else group for group in columns["group"]]
+    frame = backend(columns)
+    repair = XOrder(missing_group="group").fit_frame(frame, **names, label="y")
+    assert len(rows_of(repair.transform_frame(frame, **names))["adjusted"]) == 50
+
+
+def test_a_missing_group_of_a_csv_file_may_have_a_label_that_is_no_text(tmp_path: Path) -> None:
+    columns = people(20)
+    columns["group"][7] = None
+    maps = MAPS | {0: ScoreMap([0.0], [5.0])}
+    map_file(make("csv", columns, tmp_path), tmp_path / "out.csv", maps, score="risk", group="group", missing=0)
+    assert float(rows_of(tmp_path / "out.csv")["adjusted"][7]) == pytest.approx(columns["risk"][7] + 5)
+
+
+@pytest.mark.parametrize("files", ["*.csv", "0.csv"])
+def test_csv_files_come_back_as_a_relation_of_text(tmp_path: Path, files: str) -> None:
+    columns = people(90)
+    parts = 3 if files == "*.csv" else 1
+    for part in range(parts):
+        path = make("csv", {name: values[part::parts] for name, values in columns.items()}, tmp_path)
+        path.rename(tmp_path / f"{part}.csv")
+    relation = map_frame(str(tmp_path / files), MAPS, score="risk", group="group", into="fair")
+    assert list(map(str, relation.types)) == ["VARCHAR"] * 4 + ["DOUBLE"]
+    assert relation.columns == [*columns, "fair"]
+    rows = rows_of(relation)
+    order = np.concatenate([np.arange(90)[part::parts] for part in range(parts)])
+    assert rows["id"] == [str(number) for number in order]
+    assert rows["note"] == [columns["note"][number] for number in order]
+    np.testing.assert_array_equal(rows["fair"], expected(columns, MAPS)[order])
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown"), [("n/a", "'n/a'"), ("1_000", "'1_000'"), ("", "nan"), ("inf", "'inf'"), ("0,5", "'0,5'")]
+)
+def test_text_of_a_csv_file_that_is_no_score(tmp_path: Path, cell: str, shown: str) -> None:
+    columns = people(9)
+    columns["risk"] = [*map(str, np.asarray(columns["risk"])[:-1].tolist()), cell]
+    relation = map_frame(make("csv", columns, tmp_path), MAPS, score="risk", group="group")
+    with pytest.raises(Exception, match=f"column 'risk' must be finite; a row holds {shown}. Remove these rows"):
+        relation.fetchall()
+
+
+@pytest.mark.parametrize("backend", ["duckdb", "spark", "parquet", "parquet-glob"], indirect=True)
+def test_a_name_that_differs_in_case_alone_would_replace_a_column(backend: Backend) -> None:
+    engine = "Spark" if backend.name == "spark" else "DuckDB"
+    with pytest.raises(InputError, match=f"^{engine} does not tell 'Risk' from a column that is there; choose another"):
+        map_frame(backend(people(9)), MAPS, score="risk", group="group", into="Risk")
+
+
+def test_spark_may_be_told_to_tell_case(spark: Any, tmp_path: Path) -> None:
+    columns = people(9)
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        rows = rows_of(map_frame(make("spark", columns, tmp_path), MAPS, score="risk", group="group", into="Risk"))
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+    np.testing.assert_array_equal(rows["risk"], columns["risk"])
+    np.testing.assert_array_equal(rows["Risk"], expected(columns, MAPS))
+
+
+def test_names_of_pandas_that_are_no_text(tmp_path: Path) -> None:
+    frame = make("pandas", people(9), tmp_path).rename(columns={"note": 3})
+    with pytest.raises(InputError, match="the frame has no column 'rsik'; did you mean 'risk'"):
+        map_frame(frame, MAPS, score="rsik", group="group")
+    with pytest.raises(InputError, match=r"a column '3' whose name is no text; rename it"):
+        map_frame(frame, MAPS, score="3", group="group")
+    assert list(map_frame(frame, MAPS, score="risk", group="group").columns) == ["id", "risk", "group", 3, "adjusted"]
+
+
+def test_a_table_of_the_user_is_not_read_instead() -> None:
+    connection = pytest.importorskip("duckdb").connect()
+    connection.execute("CREATE TABLE rows_to_map AS SELECT 0.75 AS risk, 'C' AS \"group\", 1 AS more")
+    relation = connection.sql("SELECT 0.5 AS risk, 'C' AS \"group\"")
+    twice = map_frame(
+        map_frame(relation, MAPS, score="risk", group="group"), MAPS, score="risk", group="group", into="b"
+    )
+    assert [tuple(map(float, (row[0], *row[2:]))) for row in twice.fetchall()] == [(0.5, 0.25, 0.25)]
+
+
+@pytest.mark.parametrize("call", ["map_frame(glob, maps, **names)", "map_file(glob, 'out.parquet', maps, **names)"])
+def test_without_pyarrow_files_work_or_name_the_extra(tmp_path: Path, call: str) -> None:
+    glob = make("parquet-glob", people(30), tmp_path)
+    code = (
+        "import sys\n"
+        "sys.modules['pyarrow'] = None\n"
+        "from xorder import ScoreMap\n"
+        "from xorder.engines import map_file, map_frame\n"
+        "from xorder.exceptions import MissingExtraError\n"
+        f"glob, names = {glob!r}, dict(score='risk', group='group')\n"
+        "maps = dict.fromkeys('ABC', ScoreMap.identity())\n"
+        "try:\n"
+        f"    {call}\n"
+        "except MissingExtraError as error:\n"
+        "    print(error)\n"
+        "else:\n"
+        '    print("pip install \'xorder[")\n'
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, timeout=120, check=False)
+    assert done.stderr == b""
+    assert b"pip install 'xorder[" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -356,7 +581,7 @@ def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
 def test_how_far_a_file_is_can_be_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("xorder.engines.apply_file._LOOK_SECONDS", 0.0005)
     seen = []
-    path = make("parquet", people(200_000), tmp_path)
+    path = make("parquet", people(1_000_000), tmp_path)
     map_file(
         path,
         tmp_path / "out.parquet",
@@ -368,3 +593,4 @@ def test_how_far_a_file_is_can_be_followed(tmp_path: Path, monkeypatch: pytest.M
     assert seen
     assert {step for step, _ in seen} == {"adjusting scores"}
     assert all(share is None or 0 <= share <= 1 for _, share in seen)
+    assert any(share is not None and 0 < share < 1 for _, share in seen)

@@ -153,6 +153,15 @@ class TestLocalEngines:
         if not backend.is_text:
             assert half.tables["x"].score.tolist() == [float(np.float32(0.3)), float(np.float32(0.1))]
 
+    @pytest.mark.parametrize("odd", ["a.b", "a`b", 'a"b', "a'b", "a b", "Straße"])
+    def test_names_that_mean_something_to_an_engine(self, backend: backends.Backend, odd: str) -> None:
+        plain = people(60)
+        exact = tables_of_frame(backends.arrow(plain), **NAMES).tables
+        for role, name in NAMES.items():
+            columns = {odd if column == name else column: values for column, values in plain.items()}
+            found = tables_of_frame(backend(columns), **NAMES | {role: odd}).tables
+            assert {str(group): table for group, table in found.items()} == exact
+
     def test_text_is_no_score(self, backend: backends.Backend) -> None:
         words = refused(backend({"s": ["low", "0.2"], "y": [0, 1], "g": ["a", "b"]}))
         assert words.startswith("column 's' must hold numbers; got values that are not")

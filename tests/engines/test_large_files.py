@@ -5,8 +5,8 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from datetime import date
+import time as clock
+from datetime import date, datetime, time
 from decimal import Decimal
 
 import numpy as np
@@ -17,10 +17,17 @@ import pytest
 import xorder
 from xorder.engines import tables_of_file
 from xorder.engines.adjusted_file import adjust_file
+from xorder.engines.file_tables import in_engine
 from xorder.exceptions import InputError, XorderWarning
 
 NAMES = {"score": "s", "label": "y", "group": "g"}
 LINES = "s,y,g\n.9,1,A\n.4,0,A\n.7,1,B\n.1,0,B\n.6,1,A\n.3,0,B\n"
+
+
+def wider(header, cells):
+    """The lines with more columns: their names, and what each row holds in them."""
+    first, *rows = LINES.splitlines()
+    return "".join(f"{line}\n" for line in [first + header, *(row + cells for row in rows)])
 
 
 def both(path, **options):
@@ -47,11 +54,12 @@ CSV = {
     "labels of other numbers": LINES.replace(",1,", ",1.00,").replace(",0,", ", 0e0,"),
     "words for labels": LINES.replace(",1,", ",TRUE,").replace(",0,", ", false,"),
     "blank lines before": "\n\n" + LINES,
+    "a header of several lines": "\n" + wider(',"x\n\ny"', ",1"),
+    "line ends of two kinds": LINES + LINES[6:].replace("\n", "\r\n"),
+    "columns that differ in case": wider(",S", ",1"),
+    "columns without a name": wider(",,", ",1,2"),
     "a wide field": LINES.replace("A\n.4", "A" * 300_000 + "\n.4"),
-    "header with spaces": LINES.replace("s,y,g", "s,y,g, x")
-    .replace("\n.", "\n.")
-    .replace("A\n", "A,1\n")
-    .replace("B\n", "B,1\n"),
+    "header with spaces": wider(", x", ",1"),
 }
 
 
@@ -111,6 +119,10 @@ COLUMNS = {
     "whether, as scores": {"s": [True, False, True, False, True, False]},
     "decimals as labels": {"y": pa.array([Decimal(one) for one in "101010"], pa.decimal128(5, 2))},
     "decimals as groups": {"g": pa.array([Decimal(one) for one in "112212"], pa.decimal128(5, 2))},
+    "times as groups": {"g": pa.array([datetime(2026, 1, int(one), 12) for one in "112212"])},
+    "hours as groups": {"g": pa.array([time(int(one)) for one in "112212"])},
+    "bytes as groups": {"g": pa.array([one.encode() for one in "112212"])},
+    "endless numbers as groups": {"g": [1.0, 1.0, np.inf, np.inf, 1.0, np.inf]},
     "days as groups": {"g": pa.array([date(2026, 1, int(one)) for one in "112212"])},
     "whether, as weights": {"w": [True, True, True, True, False, True]},
 }
@@ -138,6 +150,39 @@ def test_a_positive_value_however_it_is_written(positive, found, tmp_path):
         by_rows, in_engine = both(path, positive="Yes")
     assert by_rows == in_engine
     assert by_rows["B"].n1 == 0
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [(pa.int64(), pa.float64()), (pa.float32(), pa.float64()), (pa.int8(), pa.int64())], ids=str
+)
+def test_files_of_different_types_are_widened(first, second, tmp_path):
+    """The types of the first file, forced on all others, would change their scores."""
+    rng = np.random.default_rng(0)
+    parts = []
+    for number, kind in enumerate((first, second)):
+        score = pa.array(100 * rng.random(50)).cast(kind, safe=False)
+        parts.append(pa.table({"s": score, "y": rng.integers(0, 2, 50), "g": rng.choice(["A", "B"], 50)}))
+        pq.write_table(parts[-1], tmp_path / f"{number}.parquet")
+    exact = xorder.engines.tables_of_frame(pa.concat_tables(parts, promote_options="permissive"), **NAMES).tables
+    assert tables_of_file(tmp_path / "*.parquet", **NAMES).tables == exact
+
+
+def test_files_of_different_columns_are_refused(tmp_path):
+    columns = {"s": [0.9, 0.4, 0.7, 0.1], "y": [1, 0, 1, 0], "g": ["A", "A", "B", "B"]}
+    pq.write_table(pa.table(columns), tmp_path / "1.parquet")
+    pq.write_table(pa.table(columns | {"more": [1, 2, 3, 4]}), tmp_path / "2.parquet")
+    with pytest.raises(InputError, match=r"2\.parquet has 'more', .*1\.parquet has not"):
+        tables_of_file(tmp_path / "*.parquet", **NAMES)
+
+
+def test_small_files_of_many_rows_go_through_duckdb(tmp_path):
+    rows = 2_500_000
+    columns = {"s": np.zeros(rows), "y": np.arange(rows) % 2, "g": pa.array(["A"]).take(np.zeros(rows, dtype=int))}
+    pq.write_table(pa.table(columns), tmp_path / "many.parquet", compression="zstd")
+    pq.write_table(pa.table(columns)[:1000], tmp_path / "few.parquet")
+    assert (tmp_path / "many.parquet").stat().st_size < 1 << 20
+    assert in_engine([str(tmp_path / "many.parquet")])
+    assert not in_engine([str(tmp_path / "few.parquet")])
 
 
 def test_a_group_that_comes_late(tmp_path):
@@ -202,7 +247,7 @@ def test_too_little_memory_is_told(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interruption_leaves_nothing(number, tmp_path):
     rows = 3_000_000
     rng = np.random.default_rng(0)
@@ -224,12 +269,12 @@ def test_an_interruption_leaves_nothing(number, tmp_path):
         text=True,
     )
     assert running.stdout.readline() == "ready\n"
-    until = time.monotonic() + 30
-    while not list(tmp_path.glob(".out.parquet*")) and time.monotonic() < until:
-        time.sleep(0.01)
-    time.sleep(0.2)
+    until = clock.monotonic() + 30
+    while not list(tmp_path.glob(".out.parquet*")) and clock.monotonic() < until:
+        clock.sleep(0.01)
+    clock.sleep(0.2)
     running.send_signal(number)
     _, told = running.communicate(timeout=60)
-    assert running.returncode in (130, 143, -number), told
+    assert running.returncode in (128 + number, -number), told
     assert "Traceback" not in told
     assert sorted(path.name for path in tmp_path.iterdir()) == ["map.json", "rows.parquet"]

@@ -228,7 +228,7 @@ def test_where_nothing_is_uncertain_nothing_is_claimed():
     with pytest.warns(XorderWarning, match="placements do not vary"):
         found = expected_disparity(clone(PostLogit()), score, label, sensitive_features=group)
     assert math.isnan(found.smallest_visible)
-    assert found.caution is None
+    assert "cannot tell how uncertain the gap in xauc between 'A' and 'B' is" in found.caution
     assert found.to_dict()["likely_gap"] is None
     assert "not known" in str(found)
 

@@ -6,6 +6,7 @@ import warnings
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import xorder
@@ -155,7 +156,12 @@ def test_several_attributes_and_a_reference_of_ones_own():
         ({"adjust": "B"}, "adjust is for two groups; name the one that stays with reference"),
         ({"reference": "Z"}, r"reference must name one of the groups \['A', 'B', 'C', 'D'\]; got 'Z'"),
         ({"transfer": "logistic", "solver": "dp"}, "transfer='logistic' has no use for solver='dp'"),
-        ({"transfer": "rank"}, "are for two groups; got 4"),
+        ({"transfer": "rank"}, "^transfer='rank' is for two groups; got 4. Leave it out.$"),
+        ({"solver": "dp"}, "^solver='dp' is for two groups; got 4. Leave it out.$"),
+        ({"reference": ["A"]}, r"reference must be the label of a group, such as text; got \['A'\]"),
+        ({"adjust": {"A"}}, "adjust must be the label of a group"),
+        ({"reference": "A", "adjust": "A"}, "group 'A' cannot both stay and move; leave out reference or adjust"),
+        ({"do_no_harm": "no"}, "do_no_harm must be True or False; got 'no'"),
         ({"transfer": "rank", "do_no_harm": True}, "cannot go part of the way"),
         ({"min_group_size": -1}, "min_group_size must be a number of rows from 0 up; got -1"),
         ({"small_groups": "drop"}, "small_groups must be one of error, leave, merge; got 'drop'"),
@@ -167,6 +173,14 @@ def test_what_cannot_be_used_is_told(settings, words):
     score, y, group = population()
     with pytest.raises(InputError, match=words):
         XOrder(**settings).fit(score, y, sensitive_features=group)
+
+
+def test_of_two_groups_a_reference_and_another_group_to_move_must_agree():
+    score, y, group = population(600, groups=2)
+    both = XOrder(reference="A", adjust="B", do_no_harm=np.True_).fit(score, y, sensitive_features=group)
+    assert (both.reference_, both.moved_) == ("A", "B")
+    with pytest.raises(InputError, match="adjust must be left out with reference 'A', or be 'B'; got 'Z'"):
+        XOrder(reference="A", adjust="Z").fit(score, y, sensitive_features=group)
 
 
 class TestSmallAndMissingGroups:
@@ -218,9 +232,33 @@ class TestSmallAndMissingGroups:
         assert left.disparity_ == pytest.approx(
             XOrder().fit(score[~nobody], y[~nobody], sensitive_features=group[~nobody]).disparity_, abs=1e-12
         )
+        assert left.left_ == ("missing",)
         own = XOrder(missing_group="group").fit(score, y, sensitive_features=unknown)
         assert sorted(own.maps_) == ["A", "B", "missing"]
         assert own.worst_gap_ < 0.02
+
+    @pytest.mark.parametrize("settings", [{}, {"small_groups": "merge", "min_group_size": 30}])
+    def test_a_missing_group_is_left_alone_whether_or_not_fit_saw_one(self, tmp_path, settings):
+        score, y, group = population(1500, groups=2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            repair = XOrder(missing_group="leave", **settings).fit(score, y, sensitive_features=group)
+        assert repair.moved_ == "B"
+        repair.save(tmp_path / "map.json")
+        again = xorder.load(tmp_path / "map.json")
+        assert again.summary() == repair.summary()
+        assert again.report() == repair.report()
+        frame = pd.DataFrame({"s": [0.2, 0.2, 0.2], "g": ["A", None, "B"]})
+        for one in (repair, again):
+            adjusted = one.transform([0.2, 0.2, 0.2], sensitive_features=["A", None, "B"])
+            assert adjusted[0] == adjusted[1] == 0.2 != adjusted[2]
+            np.testing.assert_array_equal(one.transform_frame(frame, score="s", group="g")["adjusted"], adjusted)
+        with pytest.raises(InputError, match="group 'Z' was not seen in fit"):
+            repair.transform([0.2], sensitive_features=["Z"])
+        with pytest.raises(InputError, match="group 'missing' was not seen in fit"):
+            XOrder(missing_group="group").fit(score, y, sensitive_features=group).transform(
+                [0.2], sensitive_features=[None]
+            )
 
 
 class TestDoNoHarm:

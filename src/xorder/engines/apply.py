@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from xorder._optional import import_optional
 from xorder._table import FloatArray
-from xorder.engines.frame_files import file_kind, find_files, reader_of
+from xorder.engines.endings import file_kind
+from xorder.engines.frame_files import blaming_files, find_files, reader_of
 from xorder.engines.labels import PLACE, Complaints, GroupNumbers, check_frame_columns, no_numbers
 from xorder.exceptions import InputError
 from xorder.transfer import ScoreMap
@@ -41,10 +42,11 @@ def map_frame(
     ----------
     frame : a frame of pandas, polars (eager or lazy), pyarrow or PySpark, or a relation of DuckDB. It comes back as the
         same kind; what is lazy stays lazy, and no row is collected. Other columns stay as they are. The path or glob of
-        parquet files comes back as a relation of DuckDB.
-    maps : group -> ScoreMap, such as ``XOrder.maps_``. Groups are told apart by type: 1 is not "1".
+        parquet or csv files comes back as a relation of DuckDB; cells of csv files stay text.
+    maps : group -> ScoreMap, such as ``XOrder.maps_``. If some label is of the column's type, only such labels count: 1
+        is not "1" then. Else groups are matched by how they are written, so that maps learnt elsewhere fit.
     score, group, into : names of the columns to read and of the one to add
-    missing : label of the map for rows whose group is missing; None refuses such rows
+    missing : label of the map for rows whose group is missing, which in files blank text is; None refuses such rows
 
     Scores that are missing or not finite, and groups without a map, are refused: at once where the rows are in
     memory, else when they are computed, by an error of their engine with the same words.
@@ -54,18 +56,21 @@ def map_frame(
     """
     check_maps(maps, missing)
     if isinstance(frame, str | os.PathLike):
-        frame = _relation_of(frame)
+        return _map_files(frame, maps, score=score, group=group, into=into, missing=missing)
     apply = _engine(frame)
     return apply(frame, maps, score=score, group=group, into=into, missing=missing)
 
 
-def _relation_of(path: str | os.PathLike[str]) -> Any:
-    """Return parquet files as a relation of DuckDB, which stays as lazy as they are large."""
+def _map_files(path: str | os.PathLike[str], maps: Mapping[Hashable, ScoreMap], **names: Any) -> Any:
+    """Read files as a relation of DuckDB, which stays as lazy as they are large."""
     duckdb = import_optional("duckdb", extra="duckdb", purpose=_PURPOSE)
+    from xorder.engines.apply_duckdb import map_relation
+
     files = find_files(path)
-    if file_kind(files[0]) != "parquet":
-        raise InputError(f"{os.fspath(path)}: cells of csv files are text; adjust them with xorder apply, or map_file.")
-    return duckdb.connect().sql(f"SELECT * FROM {reader_of(files)}")
+    with blaming_files(path):
+        relation = duckdb.connect().sql(f"SELECT * FROM {reader_of(files)}")
+        is_text = file_kind(files[0]) == "csv"
+        return map_relation(relation, maps, **names, blanks=True, scores_in_text=is_text)
 
 
 def adjusting(maps: Mapping[Hashable, ScoreMap]) -> Adjust:

@@ -17,7 +17,8 @@ from xorder._progress import Progress
 from xorder._table import FloatArray
 from xorder.engines.apply import adjusting, check_maps
 from xorder.engines.apply_duckdb import mapping_select
-from xorder.engines.frame_files import blaming_files, file_kind, find_files, reader_of
+from xorder.engines.endings import file_kind
+from xorder.engines.frame_files import blaming_files, find_files, reader_of
 from xorder.engines.labels import PLACE, Complaints, GroupNumbers
 from xorder.engines.rows import add_column
 from xorder.exceptions import InputError
@@ -27,6 +28,8 @@ from xorder.transfer.sql import text
 # Compressions of parquet that DuckDB writes.
 _COMPRESSIONS = ("SNAPPY", "ZSTD", "GZIP", "LZ4_RAW", "BROTLI", "UNCOMPRESSED")
 _LOOK_SECONDS = 0.5
+# Stands for a missing group of a csv file, among texts that can be anything else.
+_LOST = "\0missing"
 
 
 class UnusableRowError(InputError):
@@ -54,8 +57,8 @@ def map_file(
     text. DuckDB's memory is capped by ``memory``, whatever the size of the file; ``out`` appears when it is complete,
     and not at all if something goes wrong. It may be the file that is read, if ``overwrite`` allows it.
 
-    Where all labels of ``maps`` are text, groups are told apart by how they are written. ``progress`` is called now and
-    then with what is being done and the share that is done, or None.
+    Groups are matched as in :func:`xorder.engines.map_frame`; those of nothing but blanks are missing. ``progress`` is
+    called now and then with what is being done and the share that is done, or None.
     """
     check_maps(maps, missing)
     files = find_files(path)
@@ -73,7 +76,8 @@ def map_file(
 
         def transform(scores: FloatArray, groups: Any) -> FloatArray:
             labels, codes = np.unique(groups, return_inverse=True)
-            return adjust(scores, np.array([known[label] for label in labels.tolist()])[codes])
+            texts = [None if label == _LOST else label for label in labels.tolist()]
+            return adjust(scores, np.array([known[label] for label in texts])[codes])
 
         return add_column(
             path,
@@ -82,7 +86,7 @@ def map_file(
             group=group,
             into=into,
             transform=transform,
-            missing=None if missing is None else str(missing),
+            missing=None if missing is None else _LOST,
             overwrite=overwrite,
             encoding=encoding,
             progress=progress,
@@ -92,6 +96,12 @@ def map_file(
         with duckdb_connection(
             extra="duckdb", purpose="Adjusting parquet files", memory=memory, spill=spill
         ) as connection:
+
+            def keep(query: str) -> str:
+                # Of a table DuckDB can tell how far it is, of a query within a query not.
+                connection.execute(f"CREATE TEMP TABLE knots AS {query}")
+                return "temp.knots"
+
             source = reader_of(files)
             shape = connection.sql(f"SELECT * FROM {source}")
             query = mapping_select(
@@ -102,7 +112,8 @@ def map_file(
                 group=group,
                 into=into,
                 missing=missing,
-                texts=all(isinstance(label, str) for label in maps),
+                blanks=True,
+                keep=keep,
             )
             options = f"FORMAT parquet, {_as_before(connection, files[0])}"
             with _watching(connection, progress):
@@ -138,6 +149,9 @@ def _watching(connection: Any, progress: Progress | None) -> Iterator[None]:
     if progress is None:
         yield
         return
+    # Without these DuckDB keeps no count of how far it is, and would print it.
+    connection.execute("SET enable_progress_bar = true")
+    connection.execute("SET enable_progress_bar_print = false")
     over = threading.Event()
 
     def watch() -> None:

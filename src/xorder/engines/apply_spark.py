@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
 from xorder._optional import import_optional
 from xorder.engines.apply import adjusting
-from xorder.engines.labels import PLACE, Complaints, check_frame_columns, no_numbers
+from xorder.engines.labels import (
+    BOOLEAN,
+    DATE,
+    DECIMAL,
+    NUMBER,
+    PLACE,
+    TEXT,
+    Complaints,
+    check_frame_columns,
+    no_numbers,
+    values_of,
+)
 from xorder.exceptions import InputError
 from xorder.transfer import ScoreMap
 from xorder.transfer.sql import quoted_name
 
-_WHOLE = ("tinyint", "smallint", "int", "bigint")
-_NUMBERS = (*_WHOLE, "float", "double", "decimal")
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double")
 
 
 def map_spark(
@@ -27,8 +36,11 @@ def map_spark(
     """
     functions = import_optional("pyspark.sql.functions", extra="spark", purpose="Adjusting scores in Spark")
     types = dict(frame.dtypes)
-    check_frame_columns(frame.columns, score=score, group=group, into=into)
-    if types[score] != "boolean" and not types[score].startswith(_NUMBERS):
+    tells_case = str(frame.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
+    check_frame_columns(
+        frame.columns, score=score, group=group, into=into, ignores_case=None if tells_case else "Spark"
+    )
+    if _kind(types[score]) not in (NUMBER, DECIMAL, BOOLEAN):
         raise no_numbers(score, f"their type is {types[score]}")
     complaints = Complaints(maps, score=score, group=group)
     number = _number(functions, types[group], maps, group=group, missing=missing, complaints=complaints)
@@ -66,38 +78,42 @@ def _number(
 ) -> Any:
     """Return the number of a row's group among the maps, as an expression that fails for groups without one."""
     column = functions.col(quoted_name(group, "spark"))
-    is_text = kind.startswith(("string", "varchar", "char"))
-    if not (is_text or kind in ("boolean", "date") or kind.startswith(_NUMBERS)):
+    of_values = _kind(kind)
+    if of_values is None:
         raise InputError(f"column {group!r} must hold plain labels such as text or numbers; its type is {kind}.")
     lost = column.isNull() | functions.isnan(column) if kind in ("float", "double") else column.isNull()
     if missing is None:
         number = functions.when(lost, _failing(functions, complaints.missing, None))
     else:
         number = functions.when(lost, functions.lit(list(maps).index(missing)))
-    for place, label in enumerate(maps):
-        value = _value(label, kind, is_text=is_text)
-        if value is not None:
-            number = number.when(column == functions.lit(value), functions.lit(place))
+    places = list(maps)
+    for label, value in values_of(maps, of_values, missing).items():
+        number = number.when(column == functions.lit(_held(value)), functions.lit(places.index(label)))
     shown = column.cast("string")
-    if is_text:
+    if of_values == TEXT:
         shown = functions.concat(functions.lit("'"), shown, functions.lit("'"))
+    elif of_values == BOOLEAN:
+        shown = functions.initcap(shown)
+    elif kind == "float":
+        shown = column.cast("double").cast("string")
     return number.otherwise(_failing(functions, complaints.unknown, shown))
 
 
-def _value(label: Hashable, kind: str, *, is_text: bool) -> str | bool | int | float | Decimal | date | None:
-    """Return the label as the column would hold it, or None where it holds no such values."""
-    if is_text or isinstance(label, str):
-        return label if is_text and isinstance(label, str) else None
-    if kind == "boolean":
-        # In Python, True is 1.
-        return bool(label) if label in (True, False) else None
-    if isinstance(label, date) and not isinstance(label, datetime):
-        return label if kind == "date" else None
-    if kind == "date":
-        return None
-    if isinstance(label, int):
-        return int(label)
-    return label if isinstance(label, float | Decimal) else None
+def _kind(kind: str) -> str | None:
+    """Return which values a type of Spark has, or None where they are no plain labels."""
+    if kind.startswith(("string", "varchar", "char")):
+        return TEXT
+    if kind.startswith("decimal"):
+        return DECIMAL
+    if kind in _NUMBERS:
+        return NUMBER
+    return {"boolean": BOOLEAN, "date": DATE}.get(kind)
+
+
+def _held(value: Any) -> Any:
+    """Return a value as Spark takes it: it has no whole numbers of more than 64 bits."""
+    is_long = isinstance(value, int) and not -(2**63) <= value < 2**63
+    return Decimal(value) if is_long else value
 
 
 def _failing(functions: Any, message: str, value: Any) -> Any:

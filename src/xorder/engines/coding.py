@@ -74,6 +74,11 @@ def coding(
             f"column {group!r} has more than {MAX_GROUPS} distinct values; at most {MAX_GROUPS} groups can be "
             "compared. Is it the right column?"
         )
+    if lost and MISSING in known:
+        raise InputError(
+            f"column {group!r} has rows without a group, which are called {MISSING!r}, and a group that is called "
+            f"{MISSING!r} too. Rename that group, or leave its cells empty if they are people whose group is not known."
+        )
     names = sorted_groups({*known, *([MISSING] if lost else [])})
     places = [(value, names.index(value)) for value in known]
     places += [(value, names.index(MISSING)) for value in lost if value is not None]

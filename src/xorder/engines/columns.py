@@ -166,6 +166,13 @@ def number(text: str) -> float:
         return float("nan")
 
 
+def written(value: Any) -> str:
+    """Return the value of a cell as text; null and NaN as an empty one."""
+    if isinstance(value, bytes):
+        return value.decode()
+    return "" if value is None or value != value else str(value)
+
+
 def quoted(text: str) -> str:
     """Return the text in quotes on one line, cut if long, for a message."""
     return repr(text if len(text) <= 40 else f"{text[:37]}...")

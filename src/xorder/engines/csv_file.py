@@ -88,19 +88,24 @@ class _Header:
     lines: list[str]
 
 
-def read_csv(path: Path, wanted: Sequence[str], encoding: str) -> Iterator[CsvBatch]:
+def read_csv(
+    path: Path, wanted: Sequence[str], encoding: str, watch: Callable[[float], None] | None = None
+) -> Iterator[CsvBatch]:
     """Yield the records of a csv file in batches; memory does not grow with the file."""
-    with closing(read_blocks(path, resolve_encoding(path, encoding))) as blocks:
+    with closing(read_blocks(path, resolve_encoding(path, encoding), watch)) as blocks:
         header, lines = _read_header(path, blocks)
         check_columns(path, header.names, wanted)
         yield from _batches(path, header, wanted, lines, blocks)
 
 
 def csv_header(path: Path, encoding: str = "utf-8") -> tuple[list[str], str, int]:
-    """Return the names of the columns, the delimiter, and how many lines there are down to the end of the header."""
+    """Return the names of the columns, the delimiter, and how many records, blank lines included, end the header."""
     with blaming_gzip(path), closing(read_blocks(path, resolve_encoding(path, encoding))) as blocks:
         header, _ = _read_header(path, blocks)
-    return header.names, header.delimiter, len(header.lines)
+    blank = 0
+    while not header.lines[blank].strip(f"{BOM}\r\n"):
+        blank += 1
+    return header.names, header.delimiter, blank + 1
 
 
 def write_csv(
@@ -155,8 +160,9 @@ def _read_header(path: Path, blocks: Iterator[list[str]]) -> tuple[_Header, list
                 names = next(filter(None, reader))
         except csv.Error:
             continue
-        # A single quote left in a field tells that the delimiter cut a quoted field in two.
-        rank = not any(name.count('"') % 2 for name in names), len(names)
+        # In a quoted field, quotes come twice and two are around it. Fewer tell that the delimiter cut one in two.
+        inner = [name.count('"') for name in names if '"' in name]
+        rank = "".join(lines[: reader.line_num]).count('"') >= 2 * (sum(inner) + len(inner)), len(names)
         if best is None or rank > best:
             best = rank
             header = _Header(names, delimiter, lines[: reader.line_num])

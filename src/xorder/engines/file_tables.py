@@ -11,8 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from xorder._optional import import_optional
 from xorder._progress import Progress
 from xorder._validation import MISSING, check_tables
+from xorder.engines.columns import written
+from xorder.engines.endings import file_kind
 from xorder.engines.frame_files import find_files
 from xorder.engines.frame_tables import FrameTables, tables_of_frame
 from xorder.engines.rows import check_rows, read_rows
@@ -20,7 +23,11 @@ from xorder.exceptions import InputError
 from xorder.metrics.deviation import Deviation
 
 LARGE = 1 << 26
-"""Bytes from which on a file is added up in DuckDB, in memory that does not grow with it."""
+"""Bytes, unpacked, from which on a file is added up in DuckDB, in memory that does not grow with it."""
+
+# How many times smaller gzip makes text at most, as a rule; bytes that a row takes in memory.
+_PACKED = 10
+_ROW = 32
 
 
 def tables_of_file(
@@ -39,8 +46,10 @@ def tables_of_file(
 ) -> FrameTables:
     """Build one table a group from a csv or parquet file, or from all that a glob names; groups are text as written.
 
-    A small file needs no engine, and what is wrong with it is told with the line. Files of more than ``large`` bytes
-    in all, and globs, go through DuckDB. So, without it, does nothing: then a single file is read into memory.
+    A small file needs no engine, and what is wrong with it is told with the line. A file of more than ``large`` bytes,
+    as plain text or numbers, and several files go through DuckDB, in memory that does not grow with them. A single one
+    is read into memory where DuckDB is not installed, and where it refuses what row by row nothing is wrong with: lines
+    that end in different ways, columns whose names differ in case alone, encodings other than UTF-8.
     """
     names: dict[str, Any] = {"score": score, "label": label, "group": group, "weight": weight}
     missing = None if missing_group == "error" else MISSING
@@ -48,7 +57,7 @@ def tables_of_file(
     if not utf_8(encoding) and len(files) > 1:
         raise InputError(f"{os.fspath(path)} names {len(files):,} files, which are read as utf-8 only; convert them.")
     if not utf_8(encoding) or not in_engine(files, large):
-        return _tables_of_rows(files[0], names, positive, missing, encoding)
+        return _tables_of_rows(files[0], names, positive, missing, encoding, progress)
     try:
         found = tables_of_frame(
             path,
@@ -62,8 +71,10 @@ def tables_of_file(
     except InputError:
         # Row by row the same complaint comes with its place in the file.
         for file in files:
-            check_rows(file, **names, positive=positive, missing=missing, encoding=encoding)
-        raise
+            check_rows(file, **names, positive=positive, missing=missing, encoding=encoding, progress=progress)
+        if len(files) > 1 or file_kind(files[0]) != "csv":
+            raise
+        return _tables_of_rows(files[0], names, positive, missing, encoding, progress)
     return _as_written(found)
 
 
@@ -73,7 +84,21 @@ def in_engine(files: Sequence[str], large: int = LARGE) -> bool:
         return True
     has_duckdb = all(importlib.util.find_spec(name) is not None for name in ("duckdb", "pyarrow"))
     # What is wrong with a file that is none is for its reader to say.
-    return has_duckdb and Path(files[0]).is_file() and Path(files[0]).stat().st_size >= large
+    return has_duckdb and Path(files[0]).is_file() and _unpacked(files[0]) >= large
+
+
+def _unpacked(file: str) -> int:
+    """How many bytes a file is about, unpacked: some tables are packed to a hundredth."""
+    size = Path(file).stat().st_size
+    if file.lower().endswith(".gz"):
+        return _PACKED * size
+    if not file.lower().endswith(".parquet"):
+        return size
+    pq = import_optional("pyarrow.parquet", extra="parquet", purpose="Reading parquet files")
+    try:
+        return max(size, _ROW * int(pq.read_metadata(file).num_rows))
+    except (OSError, ValueError):
+        return size
 
 
 def files_of(path: str | os.PathLike[str]) -> list[str]:
@@ -83,13 +108,18 @@ def files_of(path: str | os.PathLike[str]) -> list[str]:
 
 def utf_8(encoding: str) -> bool:
     """Whether an encoding is the one that DuckDB reads."""
-    return encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+    return encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
 
 
 def _tables_of_rows(
-    path: str, names: dict[str, Any], positive: str | None, missing: str | None, encoding: str
+    path: str,
+    names: dict[str, Any],
+    positive: str | None,
+    missing: str | None,
+    encoding: str,
+    progress: Progress | None,
 ) -> FrameTables:
-    rows = read_rows(path, **names, positive=positive, missing=missing, encoding=encoding)
+    rows = read_rows(path, **names, positive=positive, missing=missing, encoding=encoding, progress=progress)
     weight = rows.sample_weight
     tables = check_tables(rows.y_true, rows.y_score, rows.groups, weight)
     squares = None
@@ -108,14 +138,14 @@ def _tables_of_rows(
 
 
 def _as_written(found: FrameTables) -> FrameTables:
-    """Groups as text, sorted as such; those that are written alike, such as 1 and '1', are one."""
-    order = sorted(found.tables, key=str)
+    """Groups as text, sorted as such; values that are written alike, such as 1 and '1', are refused."""
+    order = sorted(found.tables, key=written)
     squares = dict(zip(found.tables, found.squares, strict=True)) if found.squares is not None else None
-    if len({str(group) for group in order}) < len(order):
+    if len({written(group) for group in order}) < len(order):
         raise InputError("the group column has values that are written alike but differ, such as 1 and '1'.")
     return replace(
         found,
-        tables={str(group): found.tables[group] for group in order},
+        tables={written(group): found.tables[group] for group in order},
         squares=None if squares is None else [squares[group] for group in order],
-        deviation=found.deviation.renamed({group: str(group) for group in order}),
+        deviation=found.deviation.renamed({group: written(group) for group in order}),
     )

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from xorder._progress import Progress
-from xorder.engines.frame_tables import FrameTables, tables_of_frame
+from xorder.engines.frame_tables import BINS, FrameTables, tables_of_frame
 from xorder.exceptions import XorderWarning
 from xorder.metrics.audit import NOT_WHOLE, Audit, WeightKind, audit_tables, check_confidence, check_weights_are
 
@@ -23,6 +23,7 @@ def audit_frame(
     positive: Any = None,
     missing_group: str = "error",
     tolerance: float = 1e-6,
+    bins: int = BINS,
     progress: Progress | None = None,
     memory: str = "2GB",
 ) -> Audit:
@@ -36,8 +37,8 @@ def audit_frame(
     confidence, weights_are : as in :func:`xorder.audit`
     positive : the value of the label that counts as 1, all others being 0; by default labels are 0 and 1
     missing_group : ``"error"`` refuses rows without a group; ``"group"`` takes them as one, named ``"missing"``
-    tolerance : how far binning may move AUC and gaps where there are more than 1.5 million distinct scores; what it
-        can have moved is in ``deviation``
+    tolerance : how far binning may move AUC and gaps where there are more distinct scores than ``bins``, about 1.5
+        million; what it can have moved is in ``deviation``
     progress : called with what is being done and, if that is known, the share that is done
     memory : how much DuckDB may use for files
 
@@ -63,6 +64,7 @@ def audit_frame(
         missing_group=missing_group,
         squares=weights_are == "sampling",
         tolerance=tolerance,
+        bins=bins,
         progress=progress,
         memory=memory,
     )

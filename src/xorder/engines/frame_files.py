@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,10 @@ from typing import Any
 from xorder._duckdb import duckdb_connection
 from xorder._optional import import_optional
 from xorder.engines.csv_file import csv_header
+from xorder.engines.endings import file_kind
 from xorder.exceptions import InputError
 from xorder.transfer.sql import text
 
-_CSV = (".csv", ".csv.gz", ".txt", ".txt.gz", ".tsv", ".tsv.gz")
 _MAGIC = "*?["
 _PURPOSE = "Reading files larger than memory"
 # As long as the reader of small files takes a field to be.
@@ -41,13 +41,41 @@ def open_files(path: str | os.PathLike[str], *, memory: str = "2GB") -> Iterator
 def reader_of(names: Sequence[str]) -> str:
     """Return the expression of DuckDB that reads files, as they are: nothing is guessed, of folders or of cells."""
     if file_kind(names[0]) == "parquet":
-        # A folder called y=1 is no column.
-        return f"read_parquet([{', '.join(map(_exact, names))}], hive_partitioning = false)"
+        # A folder called y=1 is no column. Where types differ, DuckDB else takes those of the first file for all.
+        widened = ", union_by_name = true" if _types_differ(names) else ""
+        return f"read_parquet([{', '.join(map(_exact, names))}], hive_partitioning = false{widened})"
     parts = [_csv_reader(name) for name in names]
-    if len({frozenset(columns) for columns, _ in parts}) > 1:
-        raise InputError(f"the {len(names):,} files have different columns; give them the same header.")
+    _check_same_columns({name: columns for name, (columns, _) in zip(names, parts, strict=True)})
     queries = [f"SELECT * FROM {reader}" for _, reader in parts]
     return f"({' UNION ALL BY NAME '.join(queries)})"
+
+
+def _types_differ(names: Sequence[str]) -> bool:
+    """Whether the columns of parquet files, which must have the same names, are of different types."""
+    if len(names) == 1:
+        return False
+    pq = import_optional("pyarrow.parquet", extra="parquet", purpose=_PURPOSE)
+    schemas = {}
+    for name in names:
+        try:
+            schemas[name] = pq.read_schema(name)
+        except (OSError, ValueError) as error:
+            raise InputError(f"{name} cannot be read as parquet; write it again, or name the others alone.") from error
+    _check_same_columns({name: schema.names for name, schema in schemas.items()})
+    kinds = [dict(zip(schema.names, schema.types, strict=True)) for schema in schemas.values()]
+    return any(kind != kinds[0] for kind in kinds)
+
+
+def _check_same_columns(columns: Mapping[str, Sequence[str]]) -> None:
+    first, *others = columns
+    for other in others:
+        odd = sorted(set(columns[first]) ^ set(columns[other]))
+        if odd:
+            has, lacks = (first, other) if odd[0] in columns[first] else (other, first)
+            raise InputError(
+                f"the {len(columns):,} files have different columns: {has} has {odd[0]!r}, {lacks} has not. "
+                "Give them the same columns, or name those alone that have."
+            )
 
 
 def _csv_reader(name: str) -> tuple[list[str], str]:
@@ -97,16 +125,6 @@ def rows_about(names: Sequence[str]) -> int | None:
     with Path(names[0]).open("rb") as file:
         head = file.read(_LOOKED_AT)
     return sum(Path(name).stat().st_size for name in names) * max(head.count(b"\n"), 1) // max(len(head), 1)
-
-
-def file_kind(name: str) -> str:
-    """Return ``"parquet"`` or ``"csv"``, by the ending of the name."""
-    lowered = name.lower()
-    if lowered.endswith(".parquet"):
-        return "parquet"
-    if lowered.endswith(_CSV):
-        return "csv"
-    raise InputError(f"{name} is of no known format; the name must end in .parquet or {' or '.join(_CSV)}.")
 
 
 @contextmanager

@@ -15,11 +15,13 @@ from xorder._progress import Progress
 from xorder._validation import MAX_GROUPS
 from xorder.engines.coding import MOST_LABELS, Coding, coding
 from xorder.engines.columns import check_columns, quoted
-from xorder.engines.frame_files import file_kind, find_files, open_files, rows_about
+from xorder.engines.endings import file_kind
+from xorder.engines.frame_files import find_files, open_files, rows_about
 from xorder.engines.local_rows import Batch, LocalRows
 from xorder.engines.spark_rows import SparkRows
 from xorder.engines.tally import Named, Tally
 from xorder.exceptions import InputError
+from xorder.transfer.sql import quoted_name
 
 _STEP = 1 << 17
 _GUESSED_ROWS = 100_000
@@ -110,22 +112,31 @@ def native_columns(frame: Any) -> list[str]:
 
 def _prepared(nw: Any, frame: Any, names: Named, is_text: bool) -> Any:
     """Return the frame with the columns score, label, group and weight alone, missing values of all kinds null."""
+    numbers = {"score": names.score} | ({} if names.weight is None else {"weight": names.weight})
+    if is_text:
+        return _parsed(nw, frame, names, numbers)
+    labels = {"label": names.label, "group": names.group}
+    held = numbers | labels
+    if type(frame).__module__.startswith("pyspark"):
+        # Names with dots and backticks mean something else to Spark, unless they are quoted.
+        functions = import_optional("pyspark.sql.functions", extra="spark", purpose="Reading frames of Spark")
+        frame = frame.select(
+            *(functions.col(quoted_name(column, "spark")).alias(role) for role, column in held.items())
+        )
+        held = {role: role for role in held}
     try:
         whole = nw.from_native(_decoded(frame))
     except TypeError as error:
         raise InputError(f"frame must be {_ACCEPTED}; got {type(frame).__name__}.") from error
     schema = whole.collect_schema() if hasattr(whole, "collect_schema") else whole.schema
-    numbers = {"score": names.score} | ({} if names.weight is None else {"weight": names.weight})
-    if is_text:
-        return _parsed(nw, frame, names, numbers)
-    chosen = {role: _number(nw, schema, column) for role, column in numbers.items()}
-    for role, column in (("label", names.label), ("group", names.group)):
-        value = nw.col(column)
-        if schema[column].is_nested():
-            raise _no_labels(column, f"its type is {schema[column]}")
-        if schema[column].is_float():
+    chosen = {role: _number(nw, schema, held[role], column) for role, column in numbers.items()}
+    for role, column in labels.items():
+        value, kind = nw.col(held[role]), schema[held[role]]
+        if kind.is_nested():
+            raise _no_labels(column, f"its type is {kind}")
+        if kind.is_float():
             # Not is_nan: of parquet files whose statistics leave NaN out, DuckDB 2.0 takes it to be nowhere.
-            value = nw.when(value.is_finite()).then(value)
+            value = nw.when(value.is_finite() | (value == np.inf) | (value == -np.inf)).then(value)
         chosen[role] = value
     try:
         return whole.select(**{role: value.alias(role) for role, value in chosen.items()})
@@ -133,12 +144,13 @@ def _prepared(nw: Any, frame: Any, names: Named, is_text: bool) -> Any:
         raise _no_numbers(names.score, str(error)) from error
 
 
-def _number(nw: Any, schema: Any, column: str) -> Any:
-    kind = schema[column]
+def _number(nw: Any, schema: Any, held: str, column: str) -> Any:
+    """Return the column, held under that name, as numbers."""
+    kind = schema[held]
     if kind.is_float():
-        return nw.col(column)
+        return nw.col(held)
     if kind.is_numeric() or kind in (nw.Boolean, nw.Object, nw.Unknown):
-        return nw.col(column).cast(nw.Float64)
+        return nw.col(held).cast(nw.Float64)
     raise _no_numbers(column, f"their type is {kind}")
 
 
@@ -153,31 +165,27 @@ def _no_labels(column: str, why: str) -> InputError:
 def _parsed(nw: Any, relation: Any, names: Named, numbers: dict[str, str]) -> Any:
     """Read numbers out of text; what is none is missing."""
     duckdb = import_optional("duckdb", extra="duckdb", purpose="Reading csv files")
-    chosen = [duckdb.SQLExpression(_number_in(name)).alias(role) for role, name in numbers.items()]
+    chosen = [duckdb.SQLExpression(number_in(name)).alias(role) for role, name in numbers.items()]
     for role, name in (("label", names.label), ("group", names.group)):
         chosen.append(duckdb.ColumnExpression(name).alias(role))
     return nw.from_native(relation.select(*chosen))
 
 
-def _number_in(name: str) -> str:
+def number_in(name: str) -> str:
     """Return a column of text as numbers, null where it is none; to DuckDB alone, 1_000 is one."""
-    return f"CASE WHEN contains({_quoted(name)}, '_') THEN NULL ELSE TRY_CAST({_quoted(name)} AS DOUBLE) END"
+    return f"CASE WHEN contains({quoted_name(name)}, '_') THEN NULL ELSE TRY_CAST({quoted_name(name)} AS DOUBLE) END"
 
 
 def _refuse_text(relation: Any, names: Named) -> None:
     """Name a text that stands where a number should; looked for only once some number is missing."""
     for name in filter(None, (names.score, names.weight)):
         found = (
-            relation.filter(f"{_number_in(name)} IS NULL AND trim({_quoted(name)}) <> ''")
-            .select(_quoted(name))
+            relation.filter(f"{number_in(name)} IS NULL AND trim({quoted_name(name)}) <> ''")
+            .select(quoted_name(name))
             .limit(1)
         )
         for (text,) in found.fetchall():
             raise _no_numbers(name, f"such as {quoted(text)}")
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _decoded(frame: Any) -> Any:
@@ -221,6 +229,7 @@ def _batches(nw: Any, frame: Any, code: Any) -> Generator[Batch, None, None]:
         return
     native = frame.select(*wanted).to_native()
     if frame.implementation.is_duckdb():
+        import_optional("pyarrow", extra="duckdb", purpose="Reading what DuckDB holds")
         with closing(native.to_arrow_reader(_STEP)) as parts:
             for part in parts:
                 yield _batch(part)

@@ -60,6 +60,13 @@ class FrameTables:
         """Whether binning can have moved nothing."""
         return self.deviation.largest == 0
 
+    @property
+    def spreads(self) -> dict[Hashable, ScoreTable] | None:
+        """Tables of squared weights, group -> ScoreTable, where weights are no counts; counts need none."""
+        if self.squares is None or self.whole_weights:
+            return None
+        return dict(zip(self.tables, self.squares, strict=True))
+
 
 def tables_of_frame(
     frame: Any,

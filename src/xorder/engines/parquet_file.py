@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from xorder._optional import import_optional
-from xorder.engines.columns import CodeArray, Codes, FloatArray, check_columns, check_new_column
+from xorder.engines.columns import CodeArray, Codes, FloatArray, check_columns, check_new_column, written
 from xorder.exceptions import InputError
 
 _BATCH_BYTES = 32 << 20
@@ -55,7 +55,7 @@ class ParquetBatch:
         try:
             if not pa.types.is_dictionary(kind):
                 array = _countable(pa, array).dictionary_encode()
-            texts = [_text(value) for value in _countable(pa, array.dictionary).to_pylist()]
+            texts = [written(value) for value in _countable(pa, array.dictionary).to_pylist()]
         except (pa.ArrowException, UnicodeDecodeError) as error:
             raise InputError(
                 f"{self.path}: column {column!r} is of type {kind}, whose values have no plain text. "
@@ -79,11 +79,16 @@ class ParquetBatch:
         return None if value is None else str(value)
 
 
-def read_parquet(path: Path, wanted: Sequence[str]) -> Iterator[ParquetBatch]:
-    """Yield the rows of a parquet file in batches, the wanted columns only."""
+def read_parquet(
+    path: Path, wanted: Sequence[str], watch: Callable[[float], None] | None = None
+) -> Iterator[ParquetBatch]:
+    """Yield the rows of a parquet file in batches, the wanted columns only; tell ``watch`` the share that is read."""
     with _open(path) as (file, names):
         check_columns(path, names, wanted)
-        yield from _batches(path, file, list(dict.fromkeys(wanted)))
+        for batch in _batches(path, file, list(dict.fromkeys(wanted))):
+            yield batch
+            if watch is not None:
+                watch(min((batch.before + batch.arrow.num_rows) / max(file.metadata.num_rows, 1), 1.0))
 
 
 def write_parquet(
@@ -185,18 +190,12 @@ def _compression(file: Any, into: str) -> dict[str, str]:
 def _countable(pa: Any, array: Any) -> Any:
     """Return the array in a type whose distinct values have a text of their own."""
     kind = array.type
-    if pa.types.is_temporal(kind):
+    # Python's own times stop at millionths of a second.
+    if pa.types.is_duration(kind) or getattr(kind, "unit", None) == "ns":
         return array.cast(pa.large_string())
     if pa.types.is_nested(kind):
         raise pa.ArrowNotImplementedError(str(kind))
     return array
-
-
-def _text(value: Any) -> str:
-    """Return the value as text; null and NaN as an empty one."""
-    if isinstance(value, bytes):
-        return value.decode()
-    return "" if value is None or value != value else str(value)
 
 
 def _pyarrow() -> Any:

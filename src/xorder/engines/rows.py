@@ -17,12 +17,11 @@ from xorder.engines import columns
 from xorder.engines.columns import Batch, CodeArray, Codes, FloatArray, LabelArray, TextArray
 from xorder.engines.csv_file import read_csv, write_csv
 from xorder.engines.csv_text import blaming_gzip, is_gzip
+from xorder.engines.endings import file_kind
 from xorder.engines.parquet_file import read_parquet, write_parquet
 from xorder.exceptions import InputError
 
 Transform = Callable[[FloatArray, TextArray], FloatArray]
-
-_CSV = (".csv", ".csv.gz", ".txt", ".txt.gz", ".tsv", ".tsv.gz")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,18 +44,19 @@ def read_rows(
     positive: str | None = None,
     missing: str | None = None,
     encoding: str = "utf-8",
+    progress: Progress | None = None,
 ) -> Rows:
     """Read the named columns of a csv, csv.gz or parquet file.
 
     Scores and weights must be finite numbers, weights not negative; each row must have a group, which is kept
     as written. Labels must be 0 and 1 (or 0.0 and 1.0, or true and false), unless ``positive`` names the
     value that counts as 1; all others are then 0. Rows without a group are refused, unless ``missing`` names the group
-    that they are then of. ``encoding`` is that of csv text.
+    that they are then of. ``encoding`` is that of csv text; ``progress`` is told the share that has been read.
 
     What the file does not hold as it should is an :class:`~xorder.exceptions.InputError` that names the file,
     the column and the first line (csv) or row (parquet) concerned.
     """
-    reading = _Reading(path, score, group, label, weight, positive, missing, encoding)
+    reading = _Reading(path, score, group, label, weight, positive, missing, encoding, progress)
     y_score, group_rows, label_rows, weights = zip(*reading.batches(), strict=True)
     return Rows(
         y_score=np.concatenate(y_score),
@@ -76,9 +76,10 @@ def check_rows(
     positive: str | None = None,
     missing: str | None = None,
     encoding: str = "utf-8",
+    progress: Progress | None = None,
 ) -> None:
     """Complain as :func:`read_rows` does, holding no more than some rows at a time."""
-    reading = _Reading(path, score, group, label, weight, positive, missing, encoding)
+    reading = _Reading(path, score, group, label, weight, positive, missing, encoding, progress)
     for _ in reading.batches():
         pass
     if label is not None:
@@ -98,18 +99,20 @@ class _Reading:
         positive: str | None,
         missing: str | None,
         encoding: str,
+        progress: Progress | None,
     ) -> None:
         self.source = _existing(path)
-        self.kind = _format(self.source)
+        self.kind = file_kind(str(self.source))
         self.score, self.group, self.label, self.weight = score, group, label, weight
         self.positive, self.missing, self.encoding = positive, missing, encoding
         self.groups, self.labels = Codes(), Codes()
+        self.watch = _watch("reading rows", progress)
 
     def batches(self) -> Iterator[tuple[FloatArray, CodeArray, CodeArray, FloatArray]]:
         """Yield scores, numbers of groups, numbers of labels and weights; empty arrays for what is not asked for."""
         wanted = [name for name in (self.score, self.group, self.label, self.weight) if name is not None]
         rows = 0
-        with blaming_gzip(self.source), closing(_batches(self.source, self.kind, wanted, self.encoding)) as batches:
+        with blaming_gzip(self.source), closing(self._read(wanted)) as batches:
             for batch in batches:
                 scores = columns.scores(batch, self.score)
                 groups = columns.groups(batch, self.group, self.groups, self.missing)
@@ -122,6 +125,12 @@ class _Reading:
                 yield scores, groups, labels, weights
         if not rows:
             raise _no_rows(self.source)
+
+    def _read(self, wanted: Sequence[str]) -> Generator[Batch, None, None]:
+        if self.kind == "parquet":
+            yield from read_parquet(self.source, wanted, self.watch)
+        else:
+            yield from read_csv(self.source, wanted, self.encoding, self.watch)
 
     def labels_of(self, rows: CodeArray) -> LabelArray:
         """Return 0 and 1 for numbers of labels, once all rows have been read."""
@@ -150,8 +159,8 @@ def add_column(
     ``progress`` is called now and then with what is being done and the share that is done.
     """
     source, target = _existing(path), Path(out)
-    kind = _format(source)
-    if _format(target) != kind:
+    kind = file_kind(str(source))
+    if file_kind(str(target)) != kind:
         raise InputError(f"cannot write {target}: the output keeps the format of {source}; give it a {kind} ending.")
 
     def compute(batch: Batch) -> FloatArray:
@@ -163,10 +172,7 @@ def add_column(
             raise InputError(f"transform must return {scores.size} numbers, one per row; got shape {values.shape}.")
         return values
 
-    def watch(share: float) -> None:
-        if progress is not None:
-            progress("adjusting scores", share)
-
+    watch = _watch("adjusting scores", progress)
     with atomic_path(target, overwrite=overwrite) as temporary, blaming_gzip(source):
         if kind == "parquet":
             rows = write_parquet(source, temporary, wanted=[score, group], into=into, compute=compute, watch=watch)
@@ -186,11 +192,8 @@ def add_column(
     return rows
 
 
-def _batches(path: Path, kind: str, wanted: Sequence[str], encoding: str) -> Generator[Batch, None, None]:
-    if kind == "parquet":
-        yield from read_parquet(path, wanted)
-    else:
-        yield from read_csv(path, wanted, encoding)
+def _watch(step: str, progress: Progress | None) -> Callable[[float], None]:
+    return lambda share: None if progress is None else progress(step, share)
 
 
 def _existing(path: str | os.PathLike[str]) -> Path:
@@ -213,15 +216,6 @@ def _existing(path: str | os.PathLike[str]) -> Path:
     if not status.st_size:
         raise InputError(f"{source} is empty (0 bytes); it needs the names of the columns, and rows.")
     return source
-
-
-def _format(path: Path) -> str:
-    name = path.name.lower()
-    if name.endswith(".parquet"):
-        return "parquet"
-    if name.endswith(_CSV):
-        return "csv"
-    raise InputError(f"{path} is of no known format; the name must end in .parquet or {' or '.join(_CSV)}.")
 
 
 def _no_rows(path: Path) -> InputError:

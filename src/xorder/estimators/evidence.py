@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from xorder._validation import Tables
-from xorder.estimators.repair import Repair, mapped, measure
+from xorder._table import ScoreTable
+from xorder._validation import Tables, check_tables, check_weights
+from xorder.estimators.repair import Repair, Wanted, left_alone, mapped, measure
 from xorder.metrics.gaps import GAPS
 from xorder.metrics.moments import moments
 from xorder.transfer import ScoreMap
@@ -18,15 +20,35 @@ from xorder.transfer import ScoreMap
 NOISE = 1.25
 
 
-def trust_in_gaps(tables: Tables, reference: Hashable, metric: str) -> dict[Hashable, float]:
+def tables_with_squares(
+    y_true: Any, y_score: Any, sensitive_features: Any, sample_weight: Any, *, wanted: bool
+) -> tuple[Tables, Tables | None]:
+    """Check rows and turn them into tables; where weights are no counts, and it is wanted, of squared weights too."""
+    tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
+    weight = check_weights(sample_weight) if wanted and sample_weight is not None else None
+    if weight is None or np.array_equal(weight, np.floor(weight)):
+        return tables, None
+    if weight.max() < 1e-100:
+        # Their scale means nothing, but squares must stay in range.
+        weight = np.ldexp(weight, -np.frexp(weight.max())[1])
+        tables = check_tables(y_true, y_score, sensitive_features, weight)
+    # No row may vanish in them.
+    square = np.where(weight > 0, np.maximum(weight**2, np.finfo(np.float64).tiny), 0.0)
+    return tables, check_tables(y_true, y_score, sensitive_features, square)
+
+
+def trust_in_gaps(
+    tables: Tables, reference: Hashable, metric: str, squares: Sequence[ScoreTable] | None = None
+) -> dict[Hashable, float]:
     r"""Share of the correction to keep, for each group but the reference.
 
     With :math:`z` the gap to the reference in standard errors it is :math:`\max(0, 1 - (c / z)^2)`, the positive part
     of the James-Stein rule: what noise alone would bring is taken off the square of the gap. A gap whose uncertainty
-    the sample cannot tell is not trusted.
+    the sample cannot tell is not trusted. ``squares`` are tables of squared weights, where weights are no counts: the
+    scale of such weights tells nothing.
     """
     groups = list(tables)
-    found = moments(list(tables.values()))
+    found = moments(list(tables.values()), squares)
     place = groups.index(reference)
     trust = {}
     for other, group in enumerate(groups):
@@ -37,8 +59,11 @@ def trust_in_gaps(tables: Tables, reference: Hashable, metric: str) -> dict[Hash
     return trust
 
 
-def shrink(repair: Repair, tables: Tables, trust: dict[Hashable, float], metric: str) -> Repair:
-    """Keep of each correction its share; leave alone, and say so, where that is nothing."""
+def shrink(repair: Repair, tables: Tables, trust: dict[Hashable, float], wanted: Wanted) -> Repair:
+    """Keep of each correction its share; leave alone, and say so, where that is nothing.
+
+    Part of the way can be worse than none, as from one of a few levels to between two others. Then none of it is gone.
+    """
     notes = list(repair.notes)
     left = [group for group, share in trust.items() if share == 0]
     if left:
@@ -47,9 +72,13 @@ def shrink(repair: Repair, tables: Tables, trust: dict[Hashable, float], metric:
             f"{repair.reference!r} cannot be told from chance with these rows."
         )
     maps = {group: shrunk(learnt, trust[group]) for group, learnt in repair.maps.items()}
+    is_moved = any(learnt.raw.size for learnt in maps.values())
+    after = measure(mapped(tables, maps), wanted.metric) if is_moved else repair.before
     # The bound was one on full corrections.
-    after = measure(mapped(tables, maps), metric)
-    return replace(repair, maps=maps, after=after, bound=np.nan, gap=np.nan, notes=notes)
+    kept = replace(repair, maps=maps, after=after, bound=np.nan, gap=np.nan, notes=notes)
+    if not is_moved or wanted.is_better(after, repair.before):
+        return kept
+    return left_alone(kept, tables, "the share of the repair that the evidence for the gap carries")
 
 
 def shrunk(learnt: ScoreMap, share: float) -> ScoreMap:

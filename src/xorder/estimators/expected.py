@@ -14,13 +14,15 @@ from sklearn.base import clone
 
 from xorder._adjuster import check_adjuster
 from xorder._group_columns import group_labels
-from xorder._table import FloatArray
-from xorder._validation import check_scores, check_weights, name_missing
+from xorder._table import BoolArray, FloatArray
+from xorder._validation import check_scores, check_tables, check_weights, name_missing
 from xorder.estimators.expected_words import caution_text, expected_text
 from xorder.estimators.folds import Fold, make_folds
+from xorder.estimators.set_aside import NOBODY, SetAside, set_aside, sets_aside
 from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics import Audit, Gap, audit
 from xorder.metrics.audit import WeightKind
+from xorder.metrics.gaps import json_label
 
 NOTABLE_GAP = 0.05
 """A gap that a user wants to be able to exclude, where no target above 0 says which."""
@@ -32,7 +34,8 @@ class ExpectedDisparity:
 
     ``before`` audits the scores as they are, ``after`` those of each fold adjusted by a repair learnt from the other
     folds. ``metric`` is the gap the repair is about, ``target`` the gap it aims at or, where that is 0, one worth
-    excluding; ``folds`` counts the folds.
+    excluding; ``folds`` counts the folds. ``aside`` names the groups that the repair of all rows leaves alone, and
+    those it counts with the reference: the audits hold them, but what is said of the repair is about the others.
     """
 
     metric: str
@@ -40,10 +43,13 @@ class ExpectedDisparity:
     after: Audit
     folds: int
     target: float
+    aside: SetAside = NOBODY
 
     def gap(self, pair: tuple[Hashable, Hashable] | None = None) -> Gap:
-        """Return the gap after repair for a pair of groups, with its interval; without a pair, the widest."""
-        return self.after.gap(self.metric, pair)
+        """Return the gap after repair for a pair of groups, with its interval; without a pair, the widest repaired."""
+        if pair is not None:
+            return self.after.gap(self.metric, pair)
+        return max(self._repaired(), key=lambda gap: abs(gap.value) if math.isfinite(gap.value) else -1.0)
 
     @property
     def likely_gap(self) -> float:
@@ -57,13 +63,16 @@ class ExpectedDisparity:
 
     @property
     def smallest_visible(self) -> float:
-        """Size from which on a gap could be told from 0 with these rows, in the pair for which that is largest."""
+        """Size from which on a gap could be told from 0 with these rows, in the pair for which that is largest.
+
+        ``nan`` if the rows cannot tell for some pair, such as one with a single positive.
+        """
         return _z(self.after.confidence) * self._most_uncertain().stderr
 
     @property
     def caution(self) -> str | None:
         """One sentence if the rows are too few to tell the target from 0 in some pair of groups; else None."""
-        if not self.smallest_visible > self.target:
+        if self.smallest_visible <= self.target:
             return None
         return caution_text(self._most_uncertain(), self.after, self.smallest_visible, self.target)
 
@@ -75,6 +84,8 @@ class ExpectedDisparity:
             "folds": self.folds,
             **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
             "caution": self.caution,
+            "left": [json_label(group) for group in self.aside.left],
+            "merged": [json_label(group) for group in self.aside.merged],
             "before": self.before.to_dict(),
             "after": self.after.to_dict(),
         }
@@ -86,8 +97,11 @@ class ExpectedDisparity:
         return f"<ExpectedDisparity in {self.metric}: {self.gap().value:+.4f} after repair, AUC {self.after.auc:.4f}>"
 
     def _most_uncertain(self) -> Gap:
-        gaps = [gap for gap in self.after.gaps if gap.metric == self.metric]
-        return max(gaps, key=lambda gap: gap.stderr if math.isfinite(gap.stderr) else -1.0)
+        return max(self._repaired(), key=lambda gap: gap.stderr if math.isfinite(gap.stderr) else math.inf)
+
+    def _repaired(self) -> list[Gap]:
+        aside = {*self.aside.left, *self.aside.merged}
+        return [gap for gap in self.after.gaps if gap.metric == self.metric and aside.isdisjoint(gap.pair)]
 
 
 def expected_disparity(
@@ -134,31 +148,46 @@ def expected_disparity(
     groups = group_labels(sensitive_features)
     # The audit of the scores as they are checks all columns before anything is cut.
     kind = weights_are or _kind_of(sample_weight)
+    named = name_missing(groups)
     settings: dict[str, Any] = {
-        "sensitive_features": name_missing(groups),
+        "sensitive_features": named,
         "sample_weight": sample_weight,
         "confidence": confidence,
         "weights_are": kind,
     }
     before = audit(label, score, **settings)
     folds = make_folds(cv, score.reshape(-1, 1), label, groups, random_state=random_state)
-    adjusted = cross_adjusted(adjuster, score, label, groups, sample_weight, folds)
+    aside = set_aside(adjuster, check_tables(label, score, named, sample_weight)) if sets_aside(adjuster) else NOBODY
+    adjusted = cross_adjusted(adjuster, score, label, groups, sample_weight, folds, aside)
     with warnings.catch_warnings():
         # Of groups without a class, or with a single row of one, the audit before has told already.
         warnings.simplefilter("ignore", XorderWarning)
         after = audit(label, adjusted, **settings)
     metric = getattr(adjuster, "metric", "xauc")
-    return ExpectedDisparity(metric, before, after, len(folds), target_of(adjuster))
+    return ExpectedDisparity(metric, before, after, len(folds), target_of(adjuster), aside)
 
 
 def cross_adjusted(
-    adjuster: Any, y_score: FloatArray, y_true: Any, groups: Any, sample_weight: Any, folds: Sequence[Fold]
+    adjuster: Any,
+    y_score: FloatArray,
+    y_true: Any,
+    groups: Any,
+    sample_weight: Any,
+    folds: Sequence[Fold],
+    aside: SetAside = NOBODY,
 ) -> FloatArray:
-    """Adjust the scores of each fold by what is learnt from all others."""
+    """Adjust the scores of each fold by what is learnt from all others.
+
+    Rows of a group that the repair of all rows sets aside keep their scores where the other folds hold none of it, as
+    they do in that repair: left alone, or counted with the reference, whose scores stay.
+    """
     weight = None if sample_weight is None else np.asarray(sample_weight)
-    adjusted = np.empty(len(y_score), dtype=np.float64)
+    adjusted = np.array(y_score, dtype=np.float64)
+    rows_of = _rows_of(aside, groups)
     for number, fold in enumerate(folds):
         rest = np.setdiff1d(np.arange(len(y_score)), fold.test)
+        unseen = [group for group, there in rows_of.items() if not there[rest].any()]
+        known = fold.test[~np.any([rows_of[group][fold.test] for group in unseen], axis=0)] if unseen else fold.test
         try:
             with warnings.catch_warnings():
                 # What they say is said of the repair of all rows, too, where it matters.
@@ -169,13 +198,24 @@ def cross_adjusted(
                     sensitive_features=groups[rest],
                     sample_weight=None if weight is None else weight[rest],
                 )
-                adjusted[fold.test] = learnt.transform(y_score[fold.test], sensitive_features=groups[fold.test])
+                adjusted[known] = learnt.transform(y_score[known], sensitive_features=groups[known])
         except InputError as error:
             raise InputError(
                 f"the repair cannot be learnt without fold {number} of {len(folds)} and applied to it: {error} "
                 "Each group needs at least two rows of each class, in different folds."
             ) from error
     return adjusted
+
+
+def _rows_of(aside: SetAside, groups: Any) -> dict[Hashable, BoolArray]:
+    """Rows of each group that is set aside."""
+    if not (aside.left or aside.merged):
+        return {}
+    labels = name_missing(groups).tolist()
+    return {
+        group: np.fromiter((label == group for label in labels), dtype=bool, count=len(labels))
+        for group in (*aside.left, *aside.merged)
+    }
 
 
 def _kind_of(sample_weight: Any) -> WeightKind:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +12,11 @@ from sklearn.base import clone
 from xorder._table import FloatArray, IntArray, ScoreTable
 from xorder._validation import Tables
 from xorder.estimators.expected import ExpectedDisparity, target_of
+from xorder.estimators.set_aside import set_aside
+from xorder.estimators.settle import checked
 from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics.audit import audit_tables
+from xorder.transfer import ScoreMap
 
 # NumPy draws without replacement from fewer rows than this.
 _MOST_DRAWN = 10**9
@@ -48,7 +51,9 @@ def expected_disparity_of_tables(
     shares = {
         group: _deal(table, None if squares is None else squares[group], cv, rng) for group, table in tables.items()
     }
-    maps = [_learn_without(adjuster, tables, shares, fold, cv) for fold in range(cv)]
+    aside = set_aside(adjuster, checked(tables))
+    alone = dict.fromkeys((*aside.left, *aside.merged), ScoreMap.identity())
+    maps = [alone | _learn_without(adjuster, tables, squares, shares, fold, alone) for fold in range(cv)]
 
     def adjusted(whole: Mapping[Hashable, ScoreTable]) -> dict[Hashable, ScoreTable]:
         return {
@@ -61,7 +66,7 @@ def expected_disparity_of_tables(
         after = audit_tables(
             adjusted(tables), _values(None if squares is None else adjusted(squares)), confidence=confidence
         )
-    return ExpectedDisparity(adjuster.metric, before, after, cv, target_of(adjuster))
+    return ExpectedDisparity(adjuster.metric, before, after, cv, target_of(adjuster), aside)
 
 
 def _values(squares: Mapping[Hashable, ScoreTable] | None) -> Sequence[ScoreTable] | None:
@@ -98,9 +103,41 @@ def _shares(units: IntArray, folds: int, rng: np.random.Generator) -> FloatArray
     return np.asarray(dealt / np.maximum(units, 1)[:, np.newaxis])
 
 
-def _learn_without(adjuster: Any, tables: Tables, shares: dict[Hashable, Dealt], fold: int, folds: int) -> Any:
-    """Return the maps learnt from all folds but one."""
-    rest = {
+def _learn_without(
+    adjuster: Any,
+    tables: Tables,
+    squares: Mapping[Hashable, ScoreTable] | None,
+    shares: dict[Hashable, Dealt],
+    fold: int,
+    aside: Collection[Hashable],
+) -> dict[Hashable, ScoreMap]:
+    """Return the maps learnt from all folds but one; groups set aside need not be in these."""
+    rest = _without(tables, shares, fold)
+    known = [group for group, table in rest.items() if len(table) or group not in aside]
+    try:
+        with warnings.catch_warnings():
+            # What they say is said of the repair of all rows, too, where it matters.
+            warnings.simplefilter("ignore", XorderWarning)
+            spread = {}
+            if squares is not None:
+                others = _without(squares, shares, fold)
+                spread = {"squares": {group: others[group] for group in known}}
+            learnt: dict[Hashable, ScoreMap] = (
+                clone(adjuster).fit_tables({group: rest[group] for group in known}, **spread).maps_
+            )
+            return learnt
+    except InputError as error:
+        folds = next(iter(shares.values())).positive.shape[1]
+        raise InputError(
+            f"the repair cannot be learnt without fold {fold} of {folds}: {error} "
+            "Each group needs at least two rows of each class, in different folds."
+        ) from error
+
+
+def _without(
+    tables: Mapping[Hashable, ScoreTable], shares: dict[Hashable, Dealt], fold: int
+) -> dict[Hashable, ScoreTable]:
+    return {
         group: ScoreTable._from_masses(
             table.score,
             table.positive * _others(shares[group].positive, fold),
@@ -108,16 +145,6 @@ def _learn_without(adjuster: Any, tables: Tables, shares: dict[Hashable, Dealt],
         )
         for group, table in tables.items()
     }
-    try:
-        with warnings.catch_warnings():
-            # What they say is said of the repair of all rows, too, where it matters.
-            warnings.simplefilter("ignore", XorderWarning)
-            return clone(adjuster).fit_tables(rest).maps_
-    except InputError as error:
-        raise InputError(
-            f"the repair cannot be learnt without fold {fold} of {folds}: {error} "
-            "Each group needs at least two rows of each class, in different folds."
-        ) from error
 
 
 def _others(shares: FloatArray, fold: int) -> FloatArray:

@@ -16,13 +16,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from xorder._adjuster import check_adjuster
-from xorder._group_columns import group_labels, groups_in, without
+from xorder._group_columns import columns_named, groups_given, groups_in, listed, without
 from xorder._response import gives_probabilities, response
 from xorder._table import FloatArray
 from xorder._validation import check_weights
 from xorder.estimators.expected import ExpectedDisparity, expected_disparity
 from xorder.estimators.folds import check_both_classes_to_learn_from, make_folds
-from xorder.estimators.labels import check_labels, check_table
+from xorder.estimators.labels import check_labels, check_table, hints_at_columns
 from xorder.estimators.out_of_fold import out_of_fold_scores
 from xorder.estimators.routing import routed_params
 from xorder.estimators.xorder import XOrder
@@ -63,9 +63,9 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         keep them together, e.g. ``list(GroupKFold().split(X, y, person))``; with metadata routing, the splitter itself
         and ``fit(..., groups=person)``.
     sensitive_features : column or list of columns of X, optional
-        Where the group is found if it is not passed along: names in a DataFrame (pandas or polars), places in an array.
-        Several columns give the groups of their combinations, e.g. ``"female & over 65"``. With it the ranker works
-        wherever scikit-learn passes nothing but X, such as its scorers.
+        Where the group is found if fit is told nothing else: names in a DataFrame (pandas or polars), places in an
+        array. Several columns give the groups of their combinations, e.g. ``"female & over 65"``. With it the ranker
+        works wherever scikit-learn passes nothing but X, such as its scorers.
     drop_sensitive_features : bool
         Whether these columns are kept from the estimator.
     final_model : {"refit", "folds"}
@@ -85,6 +85,7 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     expected_ : ExpectedDisparity, AUC and gaps to expect on new people; None, with a warning, where the rows do not
         suffice to try the repair on others than it was learnt from
     out_of_fold_ : score of each training row by a model that has not seen it, before the repair
+    group_columns_ : where the group is found in X unless it is passed along: as named in fit, or at construction
     n_features_in_, feature_names_in_ : of X as given to fit
 
     Examples
@@ -129,8 +130,11 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Fit the classifier and its repair.
 
         ``sensitive_features`` is the group of each row, or a table of several attributes; it comes before the column
-        named at construction. ``sample_weight`` goes to the repair and, if its ``fit`` takes it, to the estimator;
-        ``fit_params`` go to the estimator. With metadata routing enabled, the estimator gets what it requests.
+        named at construction. A text, or a place in an array, names a column of X instead, and so does each text in a
+        list, unless there are just as many as rows: these are labels. The columns are then known to all methods.
+
+        ``sample_weight`` goes to the repair and, if its ``fit`` takes it, to the estimator; ``fit_params`` go to the
+        estimator. With metadata routing enabled, the estimator gets what it requests.
         """
         if self.final_model not in FINAL_MODELS:
             raise InputError(f"final_model must be one of {', '.join(FINAL_MODELS)}; got {self.final_model!r}.")
@@ -139,6 +143,8 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         validate_data(self, X, skip_check_array=True)
         y, self.classes_ = check_labels(y, self.estimator if frozen else None)
         (X,) = indexable(X)
+        passed = columns_named(X, sensitive_features)
+        self.group_columns_ = self.sensitive_features if passed is None else passed
         groups, inputs = self._groups_and_inputs(X, sensitive_features)
         check_consistent_length(inputs, y, groups)
         weight = None if sample_weight is None else check_weights(sample_weight, len(y))
@@ -147,22 +153,16 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if weight is not None and not (weight[positive].any() and weight[~positive].any()):
             raise InputError("y must hold two classes with weights above 0; all rows of one class have weight 0.")
         folds = make_folds(self.cv, inputs, y, groups, random_state=self.random_state, split_params=for_split)
-        if frozen:
-            score, models = response(self.estimator, inputs), [self.estimator]
-        else:
+        if not frozen:
             check_both_classes_to_learn_from(folds, positive)
-            try:
+        with hints_at_columns(self.estimator, inputs, self._columns(), dropped=self.drop_sensitive_features):
+            if frozen:
+                score, models = response(self.estimator, inputs), [self.estimator]
+            else:
                 score, models = out_of_fold_scores(
                     self.estimator, inputs, y, folds, fit_params=for_fit, n_jobs=self.n_jobs
                 )
-            except (TypeError, ValueError) as error:
-                if self.sensitive_features is not None and not self.drop_sensitive_features:
-                    error.add_note(
-                        f"{type(self.estimator).__name__} was given the column {self.sensitive_features!r} too. "
-                        "If that is what it cannot take: drop_sensitive_features=True keeps the column from it."
-                    )
-                raise
-            if self.final_model == "refit":
+            if not frozen and self.final_model == "refit":
                 models = [clone(self.estimator).fit(inputs, y, **for_fit)]
         adjuster = check_adjuster(default_adjuster() if self.adjuster is None else self.adjuster)
         self.adjuster_ = clone(adjuster).fit(score, positive, sensitive_features=groups, sample_weight=weight)
@@ -227,15 +227,20 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _groups_and_inputs(self, X: Any, sensitive_features: Any) -> tuple[NDArray[Any], Any]:
         """Return the group of each row, and what the estimator sees of X."""
-        columns = self.sensitive_features
-        if sensitive_features is None and columns is None:
+        if sensitive_features is None and self.group_columns_ is None:
             raise InputError(
                 "sensitive_features must name the group of each row: pass it along with X, or name the column of X "
                 "that holds it when making the FairRanker."
             )
-        groups = groups_in(X, columns) if sensitive_features is None else group_labels(sensitive_features)
-        inputs = without(X, columns) if columns is not None and self.drop_sensitive_features else X
-        return np.asanyarray(groups), inputs
+        passed = sensitive_features is not None
+        groups = groups_given(X, sensitive_features) if passed else groups_in(X, self.group_columns_)
+        columns = self._columns() if self.drop_sensitive_features else []
+        return np.asanyarray(groups), without(X, columns) if columns else X
+
+    def _columns(self) -> list[Any]:
+        """List the columns of X that hold a group, whoever named them."""
+        named = (self.sensitive_features, self.group_columns_)
+        return list(dict.fromkeys(column for each in named if each is not None for column in listed(each)))
 
     def _expect(
         self, adjuster: Any, score: FloatArray, positive: Any, groups: Any, weight: Any, folds: Any

@@ -41,6 +41,7 @@ def make_folds(
         _, label = np.unique(y, return_inverse=True)
         return dealt_folds(zip(_plain(groups), label.tolist(), strict=True), rows, int(cv), random_state)
     if hasattr(cv, "split") and not isinstance(cv, str):
+        _check_told_who_belongs_together(cv, split_params or {})
         pairs = cv.split(X, y, **(split_params or {}))
     elif isinstance(cv, Iterable) and not isinstance(cv, str):
         pairs = cv
@@ -83,6 +84,18 @@ def check_both_classes_to_learn_from(folds: list[Fold], positive: BoolArray) -> 
                 f"each fold must leave rows of both classes to learn from; fold {number} leaves {n1} positives among "
                 f"{fold.train.size:,} rows. Give at least two rows of each class, or other folds."
             )
+
+
+def _check_told_who_belongs_together(cv: Any, split_params: Mapping[str, Any]) -> None:
+    """Raise for a splitter that keeps rows together, such as GroupKFold, if nobody says which."""
+    wanted = cv.get_metadata_routing().split.requests if hasattr(cv, "get_metadata_routing") else {}
+    if wanted.get("groups") is True and split_params.get("groups") is None:
+        name = type(cv).__name__
+        raise InputError(
+            f"{name} must be told which rows belong together, e.g. whose they are. Give its splits as "
+            f"cv=list({name}().split(X, y, person)); or enable metadata routing, with "
+            "sklearn.set_config(enable_metadata_routing=True), and pass groups=person to fit of the FairRanker."
+        )
 
 
 def _plain(groups: Any) -> list[Hashable]:

@@ -9,7 +9,7 @@ import numpy as np
 from xorder._adjuster import roles_of_two
 from xorder._table import ScoreTable
 from xorder._validation import Tables
-from xorder.estimators.repair import Measured, Repair, Wanted, check_bounds
+from xorder.estimators.repair import Measured, Repair, Wanted, check_bounds, left_alone
 from xorder.ordering import Ordering, as_scored, order, order_within
 from xorder.transfer import ScoreMap, middle_ranks, realises, spaced_map
 
@@ -36,36 +36,23 @@ def interleave(tables: Tables, wanted: Wanted, *, solver: str, transfer: str) ->
     if transfer == "rank":
         learnt = ScoreMap(middle_ranks(moved.score[::-1], moved.mass[::-1]), adjusted[::-1])
 
-    def loss(auc: float, gap: float) -> float:
-        return max(abs(gap) - max_disparity, 0.0) if tradeoff is None else tradeoff * abs(gap) - auc
-
-    if solver == "frontier" and loss(auc, disparity) > loss(roles.auc, roles.gap) + 1e-12:
-        notes.append(_no_fairer_ordering(roles.gap, disparity))
-        learnt, auc, disparity = ScoreMap.identity(), roles.auc, roles.gap
     pair = (roles.reference, roles.moved)
-    after = Measured(auc, {pair: disparity})
-    if learnt.raw.size:
-        notes += wanted.missed(after, f"solver {solver!r}")
-    return Repair(
+    before, after = Measured(roles.auc, {pair: roles.gap}), Measured(auc, {pair: disparity})
+    # Where people of both groups share scores, these may be better as they are than in any ordering.
+    is_worse = solver == "frontier" and wanted.is_better(before, after)
+    kept = before if is_worse else after
+    repair = Repair(
         reference=roles.reference,
         maps={roles.moved: learnt},
         pair=pair,
-        before=Measured(roles.auc, {pair: roles.gap}),
+        before=before,
         after=after,
         bound=found.bound,
-        gap=max(found.bound - (auc - found.tradeoff * abs(disparity)), 0.0),
+        gap=max(found.bound - (kept.auc - found.tradeoff * kept.worst), 0.0),
         ordering=found,
-        notes=notes,
+        notes=notes if is_worse else notes + wanted.missed(after, f"solver {solver!r}"),
     )
-
-
-def _no_fairer_ordering(before: float, after: float) -> str:
-    """Where people of different groups share scores, the scores as they are may be fairer than any ordering."""
-    return (
-        f"no ordering of the two groups was found that is fairer than the scores as they are (their gap is "
-        f"{before:+.4g}, that of the best ordering {after:+.4g}): people of both groups "
-        "share scores, and no ordering keeps such ties; the scores are left alone."
-    )
+    return left_alone(repair, tables, "the best ordering found") if is_worse else repair
 
 
 def _lost_room(reference: Hashable, wanted: Ordering, auc: float, disparity: float) -> str:

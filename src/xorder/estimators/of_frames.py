@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
 from xorder._progress import Progress
+from xorder._table import ScoreTable
 from xorder._validation import MISSING, Tables
 from xorder.engines.apply import map_frame
-from xorder.engines.frame_tables import tables_of_frame
+from xorder.engines.frame_tables import BINS, tables_of_frame
 from xorder.estimators.settings import NO_WEIGHTS_BY_RANK, check_settings
 from xorder.exceptions import InputError, XorderWarning
 from xorder.transfer import ScoreMap
@@ -22,9 +23,10 @@ class OfFrames:
 
     transfer: str
     missing_group: str
+    do_no_harm: bool
     maps_: dict[Hashable, ScoreMap]
 
-    def _fit_tables(self, tables: Tables) -> Any:
+    def _fit_tables(self, tables: Tables, squares: Mapping[Hashable, ScoreTable] | None = None) -> Any:
         raise NotImplementedError
 
     def fit_frame(
@@ -37,13 +39,14 @@ class OfFrames:
         weight: str | None = None,
         positive: Any = None,
         tolerance: float = 1e-6,
+        bins: int = BINS,
         progress: Progress | None = None,
         memory: str = "2GB",
     ) -> Self:
         """Learn the adjustment from rows where they are: columns of a frame of any engine, or of files.
 
         The parameters are those of :func:`xorder.audit_frame`. ``deviation_`` says how far binning can have moved AUC
-        and gaps, where there are more than 1.5 million distinct scores.
+        and gaps, where there are more distinct scores than ``bins``, about 1.5 million.
         """
         check_settings(self)
         if self.transfer == "rank" and weight is not None:
@@ -56,13 +59,15 @@ class OfFrames:
             weight=weight,
             positive=positive,
             missing_group=self.missing_group,
+            squares=bool(self.do_no_harm),
             tolerance=tolerance,
+            bins=bins,
             progress=progress,
             memory=memory,
         )
         if found.note is not None:
             warnings.warn(found.note, XorderWarning, stacklevel=2)
-        self._fit_tables(found.tables)
+        self._fit_tables(found.tables, found.spreads)
         self.deviation_ = found.deviation
         return self
 
@@ -70,7 +75,7 @@ class OfFrames:
         """Return the frame with one more column, of adjusted scores; what is lazy stays lazy, and no row is collected.
 
         ``frame`` is one of pandas, polars (eager or lazy), pyarrow or PySpark, or a relation of DuckDB; the path or
-        glob of parquet files comes back as a relation.
+        glob of parquet or csv files comes back as such a relation, cells of csv files as text.
         """
         check_is_fitted(self, "maps_")
         if self.transfer == "rank":

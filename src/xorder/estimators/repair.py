@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -13,6 +13,9 @@ from xorder._validation import Tables
 from xorder.exceptions import InputError
 from xorder.ordering import Ordering, many_as_scored
 from xorder.transfer import ScoreMap
+
+# Gaps this close to each other, or to a limit, are the same; so are values of AUC, or of AUC less the price of a gap.
+_SAME_GAP, _SAME_VALUE = 1e-9, 1e-12
 
 Pair = tuple[Hashable, Hashable]
 Bounds = tuple[float, float] | None
@@ -45,6 +48,16 @@ class Wanted:
     adjust: Hashable
     bounds: Bounds
 
+    def is_better(self, one: Measured, other: Measured) -> bool:
+        """Whether one is worth more than the other: less of a gap beyond the limit, then AUC; or AUC less the price."""
+        if self.tradeoff is not None:
+            values = [measured.auc - self.tradeoff * measured.worst for measured in (one, other)]
+            return values[0] > values[1] + _SAME_VALUE
+        beyond = [max(measured.worst - self.max_disparity, 0.0) for measured in (one, other)]
+        if abs(beyond[0] - beyond[1]) > _SAME_GAP:
+            return beyond[0] < beyond[1]
+        return one.auc > other.auc + _SAME_VALUE
+
     def missed(self, after: Measured, by: str) -> list[str]:
         """Say so if a gap wanted, other than none at all, was not reached."""
         if self.tradeoff is not None or not 0 < self.max_disparity < after.worst - 1e-9:
@@ -76,6 +89,20 @@ class Repair:
     gap: float = np.nan
     ordering: Ordering | None = None
     notes: list[str] = field(default_factory=list)
+
+
+def left_alone(repair: Repair, tables: Tables, what: str) -> Repair:
+    """Return a repair that moves nothing, as ``what`` was found to be no better than the scores as they are."""
+    distinct = np.unique(np.concatenate([table.score for table in tables.values()])).size
+    ties = "; people of different groups share scores, and adjusting them breaks such ties"
+    before, after = repair.before, repair.after
+    note = (
+        f"{what} is no better than the scores as they are (largest gap {before.worst:.4g} before and {after.worst:.4g} "
+        f"after, AUC {before.auc:.4f} and {after.auc:.4f}{ties if distinct < sum(map(len, tables.values())) else ''}); "
+        "the scores are left alone."
+    )
+    stay = {group: ScoreMap.identity() for group in repair.maps}
+    return replace(repair, maps=stay, after=before, notes=[*repair.notes, note])
 
 
 def measure(tables: Tables, metric: str) -> Measured:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Hashable
 from typing import Any
 
 import numpy as np
 
+from xorder._validation import DISADVANTAGED
 from xorder.estimators import interleaved
 from xorder.estimators.settle import MISSING_GROUPS, SMALL_GROUPS
 from xorder.exceptions import InputError
@@ -30,6 +31,13 @@ def check_settings(repair: Any) -> None:
     for name, allowed in _CHOICES.items():
         if not isinstance(getattr(repair, name), str) or getattr(repair, name) not in allowed:
             raise InputError(f"{name} must be one of {', '.join(allowed)}; got {getattr(repair, name)!r}.")
+    for name in ("adjust", "reference"):
+        if not isinstance(getattr(repair, name), Hashable):
+            raise InputError(f"{name} must be the label of a group, such as text; got {getattr(repair, name)!r}.")
+    if repair.reference is not None and repair.adjust == repair.reference != DISADVANTAGED:
+        raise InputError(f"group {repair.reference!r} cannot both stay and move; leave out reference or adjust.")
+    if not isinstance(repair.do_no_harm, bool | np.bool_):
+        raise InputError(f"do_no_harm must be True or False; got {repair.do_no_harm!r}.")
     if repair.transfer in CALIBRATIONS and repair.solver != "frontier":
         raise InputError(f"transfer={repair.transfer!r} has no use for solver={repair.solver!r}; leave the solver out.")
     if repair.transfer == "rank" and repair.do_no_harm:

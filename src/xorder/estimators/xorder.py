@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,19 +12,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from xorder._adjuster import ScoreAdjuster
 from xorder._html import repair_html
-from xorder._table import FloatArray
-from xorder._validation import DISADVANTAGED, Tables, check_both_classes, check_tables, name_missing
+from xorder._table import FloatArray, ScoreTable
+from xorder._validation import DISADVANTAGED, Tables, check_both_classes, name_missing
 from xorder.estimators import interleaved
-from xorder.estimators.evidence import shrink, trust_in_gaps
+from xorder.estimators.evidence import shrink, tables_with_squares, trust_in_gaps
 from xorder.estimators.interleaved import interleave
 from xorder.estimators.multiplied import multiply_odds
 from xorder.estimators.of_frames import OfFrames
 from xorder.estimators.record import SUMMARY, plain
 from xorder.estimators.repair import Repair, Wanted
 from xorder.estimators.settings import NO_WEIGHTS_BY_RANK, check_settings
-from xorder.estimators.settle import Settled, checked, settle_groups
+from xorder.estimators.settle import Settled, checked, checked_squares, settle_groups
 from xorder.estimators.words import repair_text
 from xorder.exceptions import InputError, XorderWarning
+from xorder.ordering import CALIBRATIONS
 from xorder.transfer import ScoreMap, middle_ranks, write_maps
 
 
@@ -68,16 +69,18 @@ class XOrder(OfFrames, ScoreAdjuster):
     do_no_harm : bool
         Keep only the share of each correction that the evidence for its gap carries, 1 - (1.25 / z)^2 for a gap of z
         standard errors and nothing below 1.25, so that noise is not repaired. The method of the paper has no such care.
+        Weights that are all whole numbers count rows; others are taken for sampling weights, whose scale tells nothing
+        about how many rows there were.
     min_group_size : float
         Groups of fewer rows, or less weight, are small; so are those without positives or without negatives.
     small_groups : {"error", "leave", "merge"}
         What to do with small groups: refuse, leave their scores alone, or do that and count them with the reference.
     missing_group : {"error", "leave", "group"}
-        What to do with people whose group is missing (None, NaN): refuse, leave their scores alone, or take them as a
-        group of their own, ``"missing"``.
+        What to do with people whose group is missing (None, NaN): refuse, leave their scores alone (also where fit saw
+        none of them), or take them as a group of their own, ``"missing"``.
 
-    Where many people of both groups share the same few scores, no ordering may be as fair as those ties. With the
-    frontier solver the scores are then left alone, with a warning.
+    Where many people of different groups share the same few scores, no repair may be as good as those ties. The scores
+    are then left alone, with a warning, except by the solvers other than the frontier.
 
     Attributes
     ----------
@@ -89,7 +92,7 @@ class XOrder(OfFrames, ScoreAdjuster):
     auc_, disparity_ : of the training sample after adjustment
     worst_gap_ : largest absolute gap left between any two groups
     trust_ : dict, group -> share of its correction that was kept
-    left_, merged_ : small or missing groups whose scores were left alone, and those counted with the reference
+    left_, merged_ : small or missing groups whose scores are left alone, and those counted with the reference
     ordering_ : Ordering of the training scores of two groups, reference first, where there is one
     bound_, gap_ : what no ordering's objective exceeds, and how far below it this one is at most, in AUC; ``nan`` where
         no bound is known
@@ -142,25 +145,31 @@ class XOrder(OfFrames, ScoreAdjuster):
         if self.transfer == "rank" and sample_weight is not None:
             raise InputError(NO_WEIGHTS_BY_RANK)
         groups = sensitive_features if self.missing_group == "error" else name_missing(sensitive_features)
-        return self._fit_tables(check_tables(y_true, y_score, groups, sample_weight))
+        tables, squares = tables_with_squares(y_true, y_score, groups, sample_weight, wanted=self.do_no_harm)
+        return self._fit_tables(tables, squares)
 
-    def fit_tables(self, tables: Tables) -> XOrder:
+    def fit_tables(self, tables: Tables, squares: Mapping[Hashable, ScoreTable] | None = None) -> XOrder:
         """Learn the adjustment from tables that are already built, group -> ScoreTable; those of several days add up.
 
-        People of unknown group are the group ``"missing"``.
+        People of unknown group are the group ``"missing"``. Where masses are sums of weights that are no counts,
+        ``squares`` are tables of the same scores with sums of squared weights; ``do_no_harm`` needs them.
         """
         check_settings(self)
-        return self._fit_tables(checked(tables))
+        tables = checked(tables)
+        return self._fit_tables(tables, None if squares is None else checked_squares(squares, tables))
 
-    def _fit_tables(self, tables: Tables) -> XOrder:
+    def _fit_tables(self, tables: Tables, squares: Mapping[Hashable, ScoreTable] | None = None) -> XOrder:
         settled = self._settle(tables)
         tables = settled.tables
-        found = self._learn(tables)
+        wanted = self._wanted(tables)
+        found = self._learn(tables, wanted)
         self.trust_ = dict.fromkeys(found.maps, 1.0)
         if self.do_no_harm:
-            self.trust_ = trust_in_gaps(tables, found.reference, self.metric)
-            found = shrink(found, tables, self.trust_, self.metric)
-        self.left_, self.merged_ = settled.left, settled.merged
+            spreads = None if squares is None else settled.squares(squares)
+            trust = trust_in_gaps(tables, found.reference, self.metric, spreads)
+            found = shrink(found, tables, trust, wanted)
+            self.trust_ = {group: trust[group] if learnt.raw.size else 0.0 for group, learnt in found.maps.items()}
+        self.left_, self.merged_ = (*settled.left, *settled.unseen), settled.merged
         for note in (*settled.notes(), *found.notes):
             warnings.warn(note, XorderWarning, stacklevel=3)
         self.reference_, self.pair_ = found.reference, found.pair
@@ -172,7 +181,7 @@ class XOrder(OfFrames, ScoreAdjuster):
         self.bound_, self.gap_ = found.bound, found.gap
         if found.ordering is not None:
             self.ordering_ = found.ordering
-        everyone = (*tables, *settled.left, *settled.merged)
+        everyone = (*tables, *self.left_, *self.merged_)
         self.maps_ = {group: found.maps.get(group, ScoreMap.identity()) for group in everyone}
         return self
 
@@ -193,18 +202,23 @@ class XOrder(OfFrames, ScoreAdjuster):
             raise InputError(f"reference must name one of the groups {list(settled.tables)!r}; got {self.reference!r}.")
         return settled
 
-    def _learn(self, tables: Tables) -> Repair:
+    def _wanted(self, tables: Tables) -> Wanted:
         adjust = self.adjust
         if self.reference is not None and len(tables) == 2:
-            adjust = next(group for group in tables if group != self.reference)
-        wanted = Wanted(self.metric, self.tradeoff, self.max_disparity, adjust, self.bounds)
+            other = next(group for group in tables if group != self.reference)
+            if adjust not in (DISADVANTAGED, other):
+                raise InputError(
+                    f"adjust must be left out with reference {self.reference!r}, or be {other!r}; got {adjust!r}."
+                )
+            adjust = other
+        return Wanted(self.metric, self.tradeoff, self.max_disparity, adjust, self.bounds)
+
+    def _learn(self, tables: Tables, wanted: Wanted) -> Repair:
         if len(tables) == 2 and self.transfer in interleaved.TRANSFERS:
             return interleave(tables, wanted, solver=self.solver, transfer=self.transfer)
-        if self.solver != "frontier" or self.transfer == "rank":
-            raise InputError(
-                f"solver={self.solver!r} and transfer={self.transfer!r} are for two groups; got {len(tables)}. "
-                "Leave both out."
-            )
+        for name, value, usual in (("transfer", self.transfer, "interpolate"), ("solver", self.solver, "frontier")):
+            if value != usual and value not in CALIBRATIONS:
+                raise InputError(f"{name}={value!r} is for two groups; got {len(tables)}. Leave it out.")
         calibration = "blocks" if self.transfer == "interpolate" else self.transfer
         return multiply_odds(tables, wanted, calibration=calibration, reference=self.reference)
 

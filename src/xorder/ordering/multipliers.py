@@ -198,12 +198,20 @@ def _on_tables(compressed: Compressed, goal: Goal, reference: int) -> FloatArray
 
 
 def _clearly_better(compressed: Compressed, goal: Goal, shift: FloatArray, other: FloatArray) -> bool:
-    """Whether shifts rank above others by far more than the tables can be off."""
-    ranks = []
-    for one in (shift, other):
-        auc, gaps = measure(compressed.placed, compressed.chances, one)
-        ranks.append(float(goal.rank(auc, worst_gap(gaps))))
-    return ranks[0] > ranks[1] + _CLEARLY
+    """Whether shifts are better than others by more than the tables can be off.
+
+    With a limit: their largest gap is clearly less beyond it, or clearly within it and their AUC clearly higher.
+    """
+    auc, worst = np.empty(2), np.empty(2)
+    for place, one in enumerate((shift, other)):
+        auc[place], gaps = measure(compressed.placed, compressed.chances, one)
+        worst[place] = worst_gap(gaps)
+    if goal.tradeoff is not None:
+        value = auc - goal.tradeoff * worst
+        return bool(value[0] > value[1] + _CLEARLY)
+    beyond = np.maximum(worst - goal.allowed, 0.0)
+    is_within = bool(worst[0] <= goal.allowed - _CLEARLY)
+    return bool(beyond[1] - beyond[0] > _CLEARLY or (is_within and auc[0] > auc[1] + _CLEARLY))
 
 
 def _corrected(

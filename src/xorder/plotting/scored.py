@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xorder._adjuster import ScoreAdjuster
-from xorder._group_columns import group_labels, groups_in, without
+from xorder._group_columns import groups_given, groups_in
 from xorder._response import response
 from xorder._table import FloatArray
 from xorder._validation import check_scores, name_missing
@@ -47,9 +47,8 @@ def scored_rows(
         return ScoredRows(y, score, estimator.transform(score, sensitive_features=groups), groups)
     positive = _positive(estimator, y)
     if isinstance(estimator, FairRanker):
-        columns = estimator.sensitive_features
-        inputs = without(X, columns) if columns is not None and estimator.drop_sensitive_features else X
         after = _score(estimator, X, response_method, sensitive_features=groups)
+        _, inputs = estimator._groups_and_inputs(X, groups)
         before = np.mean([_score(model, inputs, response_method) for model in estimator.estimators_], axis=0)
         return ScoredRows(positive, before, after, groups)
     return ScoredRows(positive, _score(estimator, X, response_method, sensitive_features=groups), None, groups)
@@ -82,9 +81,10 @@ def _positive(estimator: Any, y: Any) -> Any:
 
 
 def _groups(estimator: Any, X: Any, sensitive_features: Any) -> Any:
-    columns = estimator.sensitive_features if isinstance(estimator, FairRanker) else None
+    ranker = estimator if isinstance(estimator, FairRanker) else None
+    columns = None if ranker is None else getattr(ranker, "group_columns_", ranker.sensitive_features)
     if sensitive_features is None and columns is None:
         raise InputError("sensitive_features must name the group of each row; pass it along with X and y.")
-    groups = groups_in(X, columns) if sensitive_features is None else group_labels(sensitive_features)
+    groups = groups_in(X, columns) if sensitive_features is None else groups_given(X, sensitive_features)
     repair = getattr(estimator, "adjuster_", estimator)
     return groups if getattr(repair, "missing_group", "error") == "error" else name_missing(groups)

@@ -1,0 +1,113 @@
+"""Few levels of a score, shared by all groups: no repair may be worse than the scores as they are."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+import xorder
+from xorder import XOrder
+from xorder.exceptions import XorderWarning
+from xorder.metrics import parity_difference, prf_difference, xauc_difference
+
+GAP_OF = {"xauc": xauc_difference, "prf": prf_difference, "parity": parity_difference}
+TRANSFERS = ("interpolate", "logistic", "blocks", "bent")
+GOALS = ({}, {"max_disparity": 0.05}, {"tradeoff": 1.0})
+
+
+def levels_of(levels: int, groups: int, seed: int, rows: int = 240, lower: float = 0.15):
+    """People of several groups, one read somewhat lower than the others, on a score of a few levels."""
+    rng = np.random.default_rng(seed)
+    group = np.arange(rows) % groups
+    need = rng.random(rows)
+    y = (rng.random(rows) < 0.1 + 0.8 * need).astype(int)
+    seen = np.clip(need - lower * (group == 1) * rng.random(rows), 0, 0.999)
+    return (np.floor(seen * levels) + 0.5) / levels, y, np.array(list("ABCD"))[group]
+
+
+def worth(score, y, group, metric, goal):
+    """What the goal makes of scores, the higher the better: a pair for a limit, a number for a tradeoff."""
+    pairs = combinations(np.unique(group), 2)
+    worst = max(abs(GAP_OF[metric](y, score, sensitive_features=group, pair=pair)) for pair in pairs)
+    auc = roc_auc_score(y, score)
+    if "tradeoff" in goal:
+        return (round(auc - goal["tradeoff"] * worst, 9),)
+    return (-round(max(worst - goal.get("max_disparity", 0.0), 0.0), 8), round(auc, 9))
+
+
+@pytest.mark.parametrize("goal", GOALS, ids=str)
+@pytest.mark.parametrize("metric", GAP_OF)
+def test_no_repair_is_worse_than_none(metric, goal):
+    left, repaired = 0, 0
+    for seed, (levels, groups, careful) in enumerate(product(range(1, 6), range(2, 5), [False, True])):
+        score, y, group = levels_of(levels, groups, seed)
+        before = worth(score, y, group, metric, goal)
+        for transfer in TRANSFERS[(seed // 2) % 2 :: 2]:
+            repair = XOrder(metric=metric, transfer=transfer, do_no_harm=careful, **goal)
+            with warnings.catch_warnings(record=True) as heard:
+                warnings.simplefilter("always")
+                repair.fit(score, y, sensitive_features=group)
+            adjusted = repair.transform(score, sensitive_features=group)
+            assert worth(adjusted, y, group, metric, goal) >= before
+            if np.array_equal(adjusted, score):
+                left += 1
+                assert any("left a" in str(warning.message) for warning in heard)
+                assert (repair.auc_, repair.disparity_) == (repair.auc_before_, repair.disparity_before_)
+                assert "All scores are left as they are." in repair.report()
+            else:
+                repaired += 1
+    assert left > 10
+    assert repaired > 0
+
+
+@pytest.mark.parametrize("groups", [2, 3])
+@pytest.mark.parametrize("transfer", ["logistic", "blocks", "bent"])
+def test_one_score_for_all_is_left_alone_and_it_is_said(groups, transfer):
+    _, y, group = levels_of(1, groups, 0)
+    score = np.full(y.size, 0.3)
+    with pytest.warns(XorderWarning, match=r"no better than .* share scores, .*; the scores are left alone"):
+        repair = XOrder(transfer=transfer, metric="prf").fit(score, y, sensitive_features=group)
+    np.testing.assert_array_equal(repair.transform(score, sensitive_features=group), score)
+    assert (repair.auc_, repair.worst_gap_) == (0.5, 0.0)
+    # Ties are worth the mean of the orderings that break them, so that the bound holds for them too.
+    assert repair.bound_ >= 0.5 - 1e-9
+    assert repair.gap_ == pytest.approx(repair.bound_ - 0.5)
+
+
+def test_a_limit_that_the_scores_keep_is_not_broken():
+    score, y, group = levels_of(3, 3, 5, rows=900)
+    before = max(
+        abs(gap.value) for gap in xorder.audit(y, score, sensitive_features=group).gaps if gap.metric == "xauc"
+    )
+    limit = before + 0.001
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", XorderWarning)
+        repair = XOrder(transfer="logistic", max_disparity=limit).fit(score, y, sensitive_features=group)
+    assert repair.worst_gap_ <= limit
+    assert repair.auc_ >= repair.auc_before_
+
+
+@pytest.mark.parametrize(
+    ("seed", "rows", "transfer", "goal"),
+    [
+        (758236, 300, "blocks", {}),
+        (420241, 1000, "interpolate", {}),
+        (59659, 1000, "bent", {"tradeoff": 0.2}),
+    ],
+)
+def test_part_of_the_way_that_is_worse_than_none_is_not_gone(seed, rows, transfer, goal):
+    score, y, group = levels_of(2, 3, seed, rows, lower=0.2)
+    before = worth(score, y, group, "prf", goal)
+    full = XOrder(metric="prf", transfer=transfer, **goal).fit(score, y, sensitive_features=group)
+    assert worth(full.transform(score, sensitive_features=group), y, group, "prf", goal) > before
+    careful = XOrder(metric="prf", transfer=transfer, do_no_harm=True, **goal)
+    with pytest.warns(XorderWarning) as heard:
+        careful.fit(score, y, sensitive_features=group)
+    assert any("the share of the repair that the evidence for the gap" in str(one.message) for one in heard)
+    np.testing.assert_array_equal(careful.transform(score, sensitive_features=group), score)
+    assert set(careful.trust_.values()) == {0.0}
+    assert careful.auc_ == careful.auc_before_
