@@ -286,8 +286,8 @@ def test_a_failed_fit_leaves_no_trace():
         np.testing.assert_array_equal(ranker.decision_function(X), before)
 
 
-# The ends of the table of docs/design/constrained.md. On most splits of Adult the PRF gap is below .02 from the start; split 7 has
-# .028, and only the tightest limit binds there.
+# The ends of the table of docs/design/constrained.md. On most splits of Adult the PRF gap is below .02 from the start;
+# split 7 has .028, and only the tightest limit binds there.
 LIMITS = [
     (name, split, metric, epsilon)
     for name, split, metric in (("compas", 0, "xauc"), ("compas", 0, "prf"), ("adult", 0, "xauc"))

@@ -358,7 +358,7 @@ def test_zero_weights_can_empty_a_class():
 def test_one_group_cannot_be_repaired_nor_three_by_the_solvers_of_two():
     score, label, group = sample()
     three = np.where(np.arange(group.size) % 3 == 0, "C", group)
-    with pytest.raises(InputError, match="solver='dp' and transfer='interpolate' are for two groups; got 3"):
+    with pytest.raises(InputError, match="solver='dp' is for two groups; got 3"):
         XOrder(solver="dp").fit(score, label, sensitive_features=three)
     with pytest.raises(InputError, match="at least two groups to repair; got 'A' alone"):
         XOrder(solver="dp").fit(score, label, sensitive_features=np.full(score.size, "A"))

@@ -63,6 +63,8 @@ def shrink(repair: Repair, tables: Tables, trust: dict[Hashable, float], wanted:
     """Keep of each correction its share; leave alone, and say so, where that is nothing.
 
     Part of the way can be worse than none, as from one of a few levels to between two others. Then none of it is gone.
+    Judged are the groups that move and the reference: the gap of a group too small to tell, which may be the widest of
+    all, says nothing about the others' repair.
     """
     notes = list(repair.notes)
     left = [group for group, share in trust.items() if share == 0]
@@ -72,11 +74,12 @@ def shrink(repair: Repair, tables: Tables, trust: dict[Hashable, float], wanted:
             f"{repair.reference!r} cannot be told from chance with these rows."
         )
     maps = {group: shrunk(learnt, trust[group]) for group, learnt in repair.maps.items()}
-    is_moved = any(learnt.raw.size for learnt in maps.values())
-    after = measure(mapped(tables, maps), wanted.metric) if is_moved else repair.before
+    moved = {group for group, learnt in maps.items() if learnt.raw.size}
+    after = measure(mapped(tables, maps), wanted.metric) if moved else repair.before
     # The bound was one on full corrections.
     kept = replace(repair, maps=maps, after=after, bound=np.nan, gap=np.nan, notes=notes)
-    if not is_moved or wanted.is_better(after, repair.before):
+    judged = moved | {repair.reference}
+    if not moved or wanted.is_better(after.among(judged), repair.before.among(judged)):
         return kept
     return left_alone(kept, tables, "the share of the repair that the evidence for the gap carries")
 

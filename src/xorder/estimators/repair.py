@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
@@ -36,6 +36,10 @@ class Measured:
     def gap(self, pair: Pair) -> float:
         """Return the gap of a pair, in the order given."""
         return self.gaps[pair] if pair in self.gaps else -self.gaps[pair[1], pair[0]]
+
+    def among(self, groups: Collection[Hashable]) -> Measured:
+        """Return the same with the gaps between these groups alone."""
+        return Measured(self.auc, {pair: gap for pair, gap in self.gaps.items() if set(pair) <= set(groups)})
 
 
 @dataclass(frozen=True, slots=True)
