@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from xorder._validation import Tables
 from xorder.estimators.settings import check_settings
-from xorder.estimators.settle import settle_groups
+from xorder.estimators.settle import settled_by
 from xorder.estimators.xorder import XOrder
 
 
@@ -32,13 +32,7 @@ def set_aside(adjuster: Any, tables: Tables) -> SetAside:
     if not isinstance(adjuster, XOrder):
         return NOBODY
     check_settings(adjuster)
-    settled = settle_groups(
-        tables,
-        reference=adjuster.reference,
-        min_group_size=adjuster.min_group_size,
-        small_groups=adjuster.small_groups,
-        missing_group=adjuster.missing_group,
-    )
+    settled = settled_by(adjuster, tables)
     return SetAside(settled.left, settled.merged)
 
 

@@ -111,6 +111,17 @@ def settle_groups(
     return Settled(rest, into, tuple(left), tuple(small), unseen)
 
 
+def settled_by(repair: Any, tables: Tables) -> Settled:
+    """Set groups aside as the settings of a repair say."""
+    return settle_groups(
+        tables,
+        reference=repair.reference,
+        min_group_size=repair.min_group_size,
+        small_groups=repair.small_groups,
+        missing_group=repair.missing_group,
+    )
+
+
 def largest(tables: Tables) -> Hashable:
     """Return the group with the most rows, or the most weight; of equals the first."""
     most = max(map(_size, tables.values()))

@@ -22,7 +22,7 @@ from xorder.estimators.of_frames import OfFrames
 from xorder.estimators.record import SUMMARY, plain
 from xorder.estimators.repair import Repair, Wanted
 from xorder.estimators.settings import NO_WEIGHTS_BY_RANK, check_settings
-from xorder.estimators.settle import Settled, checked, checked_squares, settle_groups
+from xorder.estimators.settle import Settled, checked, checked_squares, settled_by
 from xorder.estimators.words import repair_text
 from xorder.exceptions import InputError, XorderWarning
 from xorder.ordering import CALIBRATIONS
@@ -186,13 +186,7 @@ class XOrder(OfFrames, ScoreAdjuster):
         return self
 
     def _settle(self, tables: Tables) -> Settled:
-        settled = settle_groups(
-            tables,
-            reference=self.reference,
-            min_group_size=self.min_group_size,
-            small_groups=self.small_groups,
-            missing_group=self.missing_group,
-        )
+        settled = settled_by(self, tables)
         if len(settled.tables) < 2:
             only = ", ".join(map(repr, settled.tables))
             raise InputError(f"sensitive_features must name at least two groups to repair; got {only} alone.")
