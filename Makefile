@@ -37,9 +37,10 @@ types: setup
 layers: setup
 	$(BIN)/lint-imports
 
-# One worker a core; threads of numerical libraries on top of that only wait for each other.
+# One worker a core, and each file in one of them, as what its tests share may take a minute to make; threads of numerical
+# libraries on top of that only wait for each other.
 tests: setup
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadgroup
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile
 
 # Strict: a warning is an error; then every link, and that nothing is loaded from elsewhere.
 docs: setup

@@ -25,10 +25,3 @@ def backend(request: pytest.FixtureRequest, tmp_path: Path) -> backends.Backend:
     if request.param == "spark":
         request.getfixturevalue("spark")
     return backends.Backend(request.param, tmp_path)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of Spark run in one process, so that it starts once only."""
-    for item in items:
-        if "spark" in item.nodeid.rpartition("/")[2]:
-            item.add_marker(pytest.mark.xdist_group("spark"))

@@ -19,10 +19,6 @@ TOY = HERE / "toy.py"
 METHODS = ("unadjusted", "post-logit", "xorder-dp", "xorder-frontier", "fair-ranker", "nap")
 
 
-# What they share takes a minute to make: one process makes it for all.
-pytestmark = pytest.mark.xdist_group("runner")
-
-
 def command(runs: Path, *more: str, methods: tuple[str, ...] = METHODS, processes: int = 2) -> list[str]:
     return [
         *(sys.executable, "-m", "experiments", "run", "--add", str(TOY), "--dataset", "toy", "--model", "linear"),

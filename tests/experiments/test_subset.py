@@ -17,9 +17,6 @@ from real_data import data_home, stored_problem
 from xorder import FairRanker, order
 from xorder import ScoreTable as Table
 
-# What they share takes a minute to make: one process makes it for all.
-pytestmark = pytest.mark.xdist_group("subset")
-
 DATA, SPLITS = "framingham", 2
 
 # Rows keep seven digits.
