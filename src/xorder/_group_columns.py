@@ -111,14 +111,14 @@ def _wording(name: Hashable, values: Sequence[Any]) -> dict[Any, str]:
     Text that holds what stands between parts is named and quoted: ``("x & y", "z")`` is not ``("x", "y & z")``. That
     hangs on the value alone, so that rows to predict are called what rows to learn from were called.
     """
-    known = [value for value in dict.fromkeys(values) if not _is_missing(value)]
+    known = [value for value in dict.fromkeys(values) if not is_missing(value)]
     if not all(isinstance(value, str) for value in known):
         return {value: f"{name}={_written(value)}" for value in known}
     return {value: f"{name}={value!r}" if BETWEEN.strip() in value else value for value in known}
 
 
 def _joined(row: Sequence[Any], wordings: Sequence[dict[Any, str]]) -> str | None:
-    if any(map(_is_missing, row)):
+    if any(map(is_missing, row)):
         return None
     return BETWEEN.join(words[value] for words, value in zip(wordings, row, strict=True))
 
@@ -186,7 +186,7 @@ def _written(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """None, NaN, NaT, and pandas' NA, whose equality is neither true nor false."""
     try:
         return value is None or not bool(value == value)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._group_columns import group_labels
+from xorder._group_columns import group_labels, is_missing
 from xorder._table import BoolArray, FloatArray, ScoreTable
 from xorder.exceptions import InputError
 
@@ -126,7 +126,7 @@ def check_groups(sensitive_features: Any, rows: int) -> Iterator[tuple[Hashable,
         label = values[row].item() if isinstance(values[row], np.generic) else values[row]
         if isinstance(label, list | tuple | set | dict | np.ndarray):
             raise InputError(f"{name} must hold plain labels such as text or numbers; row {row} holds {label!r}.")
-        if _is_missing(label):
+        if is_missing(label):
             raise InputError(
                 f"{name} must name a group for each row; row {row} holds {label!r}. "
                 "Remove these rows, or give them a label of their own such as 'unknown'."
@@ -145,7 +145,7 @@ def check_groups(sensitive_features: Any, rows: int) -> Iterator[tuple[Hashable,
 def name_missing(sensitive_features: Any) -> NDArray[np.object_]:
     """Return groups with :data:`MISSING` in place of None, NaN and the like; refuse a group that has that very name."""
     values = np.asarray(group_labels(sensitive_features), dtype=object)
-    lost = [_is_missing(label) for label in values.tolist()]
+    lost = [is_missing(label) for label in values.tolist()]
     if any(lost) and any(isinstance(label, str) and label == MISSING for label in values.tolist()):
         raise InputError(
             f"sensitive_features has rows without a group, which are called {MISSING!r}, and a group that is called "
@@ -231,16 +231,6 @@ def _equal(values: NDArray[Any], value: Any, name: str) -> BoolArray:
     try:
         return np.asarray(values == value, dtype=bool)
     except TypeError as error:
-        row = next((row for row, label in enumerate(values.tolist()) if _is_missing(label)), None)
+        row = next((row for row, label in enumerate(values.tolist()) if is_missing(label)), None)
         where = "" if row is None else f"; row {row} holds {values[row]!r}"
         raise InputError(f"{name} must have a value in each row{where}. Remove or complete these rows.") from error
-
-
-def _is_missing(label: Any) -> bool:
-    """None, NaN, NaT and pandas' NA: values that are not equal to themselves, or whose equality is unknown."""
-    if label is None:
-        return True
-    try:
-        return not bool(label == label)
-    except TypeError:
-        return True

@@ -62,7 +62,7 @@ def coding(
 
     With ``blanks``, text of nothing but blanks is missing too, as in files.
     """
-    lost = [value for value in groups if _is_missing(value, blanks)]
+    lost = [value for value in groups if _is_lost(value, blanks)]
     known = [value for value in groups if value not in lost]
     if lost and missing_group == "error":
         raise InputError(
@@ -90,13 +90,13 @@ def coding(
     )
 
 
-def _is_missing(value: Any, blanks: bool) -> bool:
+def _is_lost(value: Any, blanks: bool) -> bool:
     return value is None or (blanks and isinstance(value, str) and not value.strip())
 
 
 def _classes(labels: Sequence[Any], label: str, positive: Any, blanks: bool) -> Iterable[tuple[Any, int]]:
     """Pair each value of the label column with its class."""
-    if any(_is_missing(value, blanks) for value in labels):
+    if any(_is_lost(value, blanks) for value in labels):
         raise InputError(f"column {label!r} must have a value in each row. Remove or complete the rows without one.")
     if len(labels) > MOST_LABELS:
         raise InputError(

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from xorder._group_columns import is_missing
 from xorder._optional import import_optional
 from xorder._progress import Progress
 from xorder._validation import MAX_GROUPS
@@ -209,15 +210,8 @@ def _distinct(nw: Any, frame: Any) -> tuple[list[Hashable], list[Hashable]]:
     for name in ("group", "label"):
         values = [value.item() if isinstance(value, np.generic) else value for value in pairs[name].to_list()]
         # pandas has several values for missing, none of them equal to itself.
-        found.append(list(dict.fromkeys(None if value is None or _is_missing(value) else value for value in values)))
+        found.append(list(dict.fromkeys(None if is_missing(value) else value for value in values)))
     return found[0], found[1]
-
-
-def _is_missing(value: Any) -> bool:
-    try:
-        return not bool(value == value)
-    except TypeError:
-        return True
 
 
 def _batches(nw: Any, frame: Any, code: Any) -> Generator[Batch, None, None]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from xorder._validation import _is_missing
+from xorder._group_columns import is_missing
 from xorder.engines.columns import check_columns
 from xorder.exceptions import InputError
 from xorder.transfer import ScoreMap
@@ -49,7 +49,7 @@ class GroupNumbers:
         self._complaints, self._missing = complaints, missing
 
     def __getitem__(self, value: Any) -> int:
-        if _is_missing(value):
+        if is_missing(value):
             if self._missing is None:
                 raise InputError(self._complaints.missing)
             return self._places[self._missing]
