@@ -1,52 +1,94 @@
-# `make demo` and `make test` set everything up by themselves, in .venv.
+# `make demo` and `make test` set everything up by themselves, in .venv. `make check` is the quick loop while coding.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# What the demonstration needs, and what all checks need: the second holds torch, which is large.
+# Versions that were tried together, for all Pythons; CONSTRAINTS= takes the newest of everything instead.
+CONSTRAINTS := requirements/constraints.txt
+# What a machine without builds of a package leaves out, for example TRAIN= where there is no torch; its tests then skip.
+TRAIN := train
+SPARK := spark
+# Three sets of packages, each with all of the one before: for the demonstration, the quick loop and the whole gate.
 LIGHT := $(VENV)/.light
+QUICK := $(VENV)/.quick
 READY := $(VENV)/.ready
 
-.PHONY: demo test setup lint types layers tests docs reproduce benchmark clean
+comma := ,
+extras = $(subst $() $(),$(comma),$(strip $(1)))
+install = $(PYTHON) tools/environment.py $(VENV) $(if $(CONSTRAINTS),--constraints $(CONSTRAINTS))
+# One worker per core, and each file in one of them, as what its tests share may take a minute to make; threads of
+# numerical libraries on top of that only wait for each other.
+pytest = OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile
+
+.PHONY: demo test check setup lint types layers tests quick docs newest lowest kernels coverage constraints reproduce benchmark clean
 
 demo: $(LIGHT)
 	$(BIN)/xorder demo --out xorder-demo --force
 
 test: setup lint types layers tests docs
 
+check: lint types layers quick
+
 setup: $(READY)
 
-# Installed again whenever pyproject.toml changes; the source itself is linked, not copied.
-$(LIGHT): pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "xorder needs Python 3.11 or newer; name one with: make PYTHON=python3.12")'
-	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --editable '.[plot,parquet,report]'
-	touch $@
+# Installed again whenever these files change; the source itself is linked, not copied.
+$(LIGHT): pyproject.toml $(CONSTRAINTS) tools/environment.py
+	@command -v $(PYTHON) >/dev/null || { echo "there is no $(PYTHON) here; name a Python from 3.11 on, for example: make PYTHON=python3.13" >&2; exit 1; }
+	@$(install) --clear --editable '.[plot,parquet,report]'
+	@touch $@
 
-$(READY): $(LIGHT)
-	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
-	touch $@
+$(QUICK): $(LIGHT)
+	@$(install) --editable '.[plot,parquet,report,data,duckdb,polars]' --group check
+	@touch $@
 
-lint: setup
+$(READY): $(QUICK)
+	@$(install) --editable '.[$(call extras,plot parquet report data duckdb polars $(SPARK) $(TRAIN))]' --group dev $(if $(TRAIN),--group torch)
+	@touch $@
+
+lint: $(QUICK)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: setup
+types: $(QUICK)
 	$(BIN)/mypy
 
-layers: setup
+layers: $(QUICK)
 	$(BIN)/lint-imports
 
-# One worker a core, and each file in one of them, as what its tests share may take a minute to make; threads of numerical
-# libraries on top of that only wait for each other.
+quick: $(QUICK)
+	$(pytest) -q -m "not slow" tests
+
 tests: setup
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile
+	$(pytest)
 
 # Strict: a warning is an error; then every link, and that nothing is loaded from elsewhere.
 docs: setup
 	rm -rf docs/_build
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -q -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python docs/check_site.py docs/_build/html
+
+# The whole gate with the newest version of everything, in an environment of its own.
+newest:
+	$(MAKE) test CONSTRAINTS= VENV=.venv-newest
+
+# The tests with the lowest versions that pyproject.toml allows. Old versions warn of things to come, which is not news.
+lowest: VENV := .venv-lowest
+lowest:
+	$(PYTHON) tools/lowest.py pyproject.toml > requirements/.lowest.txt
+	@$(PYTHON) tools/environment.py $(VENV) --clear --constraints requirements/.lowest.txt --editable '.[plot,parquet,report,data,duckdb,polars]' --group check
+	$(pytest) -q -m "not slow and not newest" -W default -W error::xorder.exceptions.XorderWarning tests
+
+# The tests that count with floating-point numbers, under each kernel of OpenBLAS that this processor can run.
+kernels: setup
+	$(BIN)/python tools/kernels.py
+
+# Lines and branches of src that the tests reach; fails below the floor in pyproject.toml.
+coverage: setup
+	$(pytest) -q --cov --cov-report=term:skip-covered --cov-report=html
+
+# Write the constraints file anew, for Python 3.11 to 3.14 on all systems; try it with `make test` before it is committed.
+constraints: setup
+	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --all-extras --group dev --group torch \
+	  --upgrade --quiet --no-annotate --custom-compile-command 'make constraints' -o requirements/constraints.txt
 
 # Every table and figure of the paper, on the open data; about an hour on two cores. It goes on where it stopped.
 reproduce: setup
@@ -62,4 +104,4 @@ benchmark: setup
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf $(VENV) xorder-demo dist docs/_build
+	rm -rf $(VENV) .venv-* .venv.log xorder-demo dist docs/_build htmlcov .coverage

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1])]
+# Whatever part of the tests runs, and in whatever order.
+TESTS = Path(__file__).parent
+sys.path[:0] = [str(TESTS), *sorted(str(folder) for folder in TESTS.iterdir() if folder.is_dir()), str(TESTS.parent)]
 
 # The default repeats its draws, so that a failure is there again on the next run and on every machine;
 # HYPOTHESIS_PROFILE=explore looks for new ones.
@@ -23,6 +26,23 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 from command_line import Ran, files, one_line  # noqa: E402
+from real_data import READERS  # noqa: E402
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Keep with a test that it has read real data."""
+    yield
+    if item.nodeid in READERS:
+        item.user_properties.append(("real data", "read"))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say how many tests have read real data, so that a run without them cannot pass for one with them."""
+    read = [
+        report for report in terminalreporter.getreports("passed") if ("real data", "read") in report.user_properties
+    ]
+    terminalreporter.write_line(f"{len({report.nodeid for report in read})} tests have read real data")
 
 
 @pytest.fixture

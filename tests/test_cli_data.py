@@ -6,7 +6,6 @@ import gzip
 import io
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -17,17 +16,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import eicu_tables
+import mimic3_tables
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-
-sys.path.append(str(Path(__file__).with_name("datasets")))
-
-import eicu_tables
-import mimic3_tables
 from raw_tables import draw_rows, give, header_of, public_text, serve, small_set, write_csv
 
 from command_line import Ran
+from needs import terminals
 from real_data import data_file
 from test_cli import shell
 from xorder import datasets
@@ -385,6 +382,7 @@ def test_the_demo(demo: Path, tmp_path: Path) -> None:
 
 class TestProgress:
     def test_one_line_on_a_terminal(self, tables: dict[str, Path], tmp_path: Path) -> None:
+        pty = terminals()
         terminal, end = pty.openpty()
         command = [
             sys.executable,

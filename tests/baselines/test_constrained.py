@@ -6,22 +6,25 @@ import itertools
 import subprocess
 import sys
 
-import cooper
 import numpy as np
 import pytest
-import torch
 from scipy.optimize import check_grad
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
-from test_correlation import shifted
 
+from needs import package
 from real_data import stored_problem
-from xorder.baselines import ConstrainedRanker, FairRankingProblem, PairBatch, pair_batches
-from xorder.baselines.constrained import Iterate, _best
-from xorder.baselines.constrained_problem import in_order, soft_order, squared_hinge
 from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics import prf_difference, xauc_difference
 from xorder.models import PairwiseLinearScorer, pairwise_squared_hinge
+
+torch, cooper = package("torch", "torch"), package("cooper", "torch")
+
+from test_correlation import shifted  # noqa: E402
+
+from xorder.baselines import ConstrainedRanker, FairRankingProblem, PairBatch, pair_batches  # noqa: E402
+from xorder.baselines.constrained import Iterate, _best  # noqa: E402
+from xorder.baselines.constrained_problem import in_order, soft_order, squared_hinge  # noqa: E402
 
 GAP_OF = {"xauc": xauc_difference, "prf": prf_difference}
 

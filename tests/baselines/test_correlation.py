@@ -6,11 +6,14 @@ import itertools
 
 import numpy as np
 import pytest
-import torch
 from sklearn.exceptions import NotFittedError
 
-from xorder.baselines import CorrelationRegularized, pairwise_correlation
+from needs import package
 from xorder.exceptions import InputError
+
+torch = package("torch", "torch")
+
+from xorder.baselines import CorrelationRegularized, pairwise_correlation  # noqa: E402
 
 
 def draw(rows: int = 60, seed: int = 0):

@@ -13,16 +13,13 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import mimic3_oracle as oracle
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-import mimic3_oracle as oracle
 from mimic3_tables import HEADERS, ITEMS, Tables, make_tables, write_tables
 
 from real_data import data_file

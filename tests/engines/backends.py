@@ -10,7 +10,6 @@ from __future__ import annotations
 import csv
 import itertools
 import os
-import shutil
 import sys
 import warnings
 from collections.abc import Callable, Mapping
@@ -20,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from needs import java, package
 
 Columns = Mapping[str, Any]
 
@@ -130,9 +131,8 @@ class Backend:
 @cache
 def spark_session() -> Any:
     """Return the one local Spark session of a run of tests; skips where Spark cannot run."""
-    if shutil.which("java") is None:
-        pytest.skip("Spark needs Java, which is not installed")
-    sql = pytest.importorskip("pyspark.sql", reason="pyspark is not installed")
+    java()
+    sql = package("pyspark.sql", "spark")
     settings = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",

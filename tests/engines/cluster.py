@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -20,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from needs import java, package
 
 _PATIENCE = 60.0
 
@@ -40,9 +41,8 @@ class Cluster:
 @contextmanager
 def cluster(folder: Path) -> Iterator[Cluster]:
     """Start a master and two workers of one core each; logs go to ``folder``."""
-    if shutil.which("java") is None:
-        pytest.skip("Spark needs Java, which is not installed")
-    pyspark = pytest.importorskip("pyspark", reason="pyspark is not installed")
+    java()
+    pyspark = package("pyspark", "spark")
     home = Path(pyspark.__file__).parent
     port, web = _free_port(), _free_port()
     with ExitStack() as stack:
@@ -71,7 +71,7 @@ def session(running: Cluster) -> Iterator[Any]:
     """Open a session on the cluster, its driver bound to loopback; closed again at the end."""
     import backends
 
-    sql = pytest.importorskip("pyspark.sql")
+    sql = package("pyspark.sql", "spark")
     # One driver a process: a local session that other tests opened is closed first, and opened again when asked for.
     active = sql.SparkSession.getActiveSession()
     if active is not None:

@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from xorder.exceptions import InputError, XorderWarning
 from xorder.models import LinearScorer, PairwiseLinearScorer, RankBoost, pairwise_squared_hinge
+from xorder.models.linear import pairwise_squared_hinge_curvature
 
 SCORERS = (LinearScorer(), PairwiseLinearScorer(), RankBoost(), RankBoost(stump_weight="ratio"))
 
@@ -170,6 +171,34 @@ def test_the_pairwise_loss_is_exact_and_so_is_its_slope(seed):
         score,
     )
     assert error < 1e-6 * np.linalg.norm(slope)
+
+
+def test_the_curvature_of_the_pairwise_loss_is_exact():
+    rng = np.random.default_rng(0)
+    X, positive, share = rng.normal(size=(40, 3)), rng.random(40) < 0.4, rng.random(40)
+    at = rng.normal(size=3)
+    differences = [
+        (X[i] - X[j], share[i] * share[j]) for i in np.flatnonzero(positive) for j in np.flatnonzero(~positive)
+    ]
+    expected = sum(2 * w * np.outer(d, d) for d, w in differences if d @ at < 1)
+    np.testing.assert_allclose(
+        pairwise_squared_hinge_curvature(X, X @ at, positive, share), expected, rtol=1e-12, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("size", [1.0, 100.0])
+def test_the_pairwise_scorer_reaches_its_minimum(size):
+    """To the last digits, where losses no longer differ: the order of rows, as of sums, leaves no trace."""
+    X, y = sample(300)
+    X *= size
+    fitted, again = PairwiseLinearScorer().fit(X, y), PairwiseLinearScorer().fit(X[::-1], y[::-1])
+    np.testing.assert_allclose(fitted.coef_, again.coef_, rtol=1e-10)
+    share = np.where(y, 1 / y.sum(), 1 / (~y).sum())
+    slope = X.T @ pairwise_squared_hinge(X @ fitted.coef_, y, share)[1] + 1e-4 * fitted.coef_
+    assert np.abs(slope).max() < 1e-12 * size
+    # Who limits the iterations gets what they reach.
+    assert PairwiseLinearScorer(max_iter=1).fit(X, y).n_iter_ == 1
+    assert PairwiseLinearScorer(max_iter=1).fit(X, y).loss_ > fitted.loss_
 
 
 def slow_round(X, positive, weight_of):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,12 +13,12 @@ from printed import digits, value
 from scored_people import people
 
 import xorder
+from needs import browser, package
 from xorder._validation import check_tables
 from xorder.report import Report, report_tables
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs a Chromium on the PATH")
+playwright = package("playwright.sync_api", "browser")
+CHROMIUM = browser()
 
 FLAGS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),

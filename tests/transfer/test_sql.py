@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import shutil
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from backends import spark_session
 from hypothesis import given, settings
 from test_score_map import dense, maps
 
@@ -18,7 +16,6 @@ from xorder import ScoreMap
 from xorder.exceptions import InputError
 from xorder.transfer.sql import MOST_KNOTS, number, quoted_name, repair_sql, text
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "engines"))
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")
 
@@ -34,8 +31,6 @@ def in_duckdb(columns: dict[str, Any], expression: str) -> list[Any]:
 
 
 def in_spark(columns: dict[str, Any], expression: str) -> list[Any]:
-    from backends import spark_session
-
     session = spark_session()
     session.createDataFrame(pa.table(columns)).createOrReplaceTempView("rows")
     return session.sql(f"SELECT {expression} AS a FROM rows").toArrow()["a"].to_pylist()
@@ -43,8 +38,8 @@ def in_spark(columns: dict[str, Any], expression: str) -> list[Any]:
 
 @pytest.fixture(params=["duckdb", "spark"])
 def run(request: pytest.FixtureRequest) -> tuple[str, Run]:
-    if request.param == "spark" and shutil.which("java") is None:
-        pytest.skip("Spark needs Java, which is not installed")
+    if request.param == "spark":
+        spark_session()
     return request.param, {"duckdb": in_duckdb, "spark": in_spark}[request.param]
 
 

@@ -54,8 +54,9 @@ def _deviation(groups: tuple[Hashable, ...], masses: FloatArray, totals: FloatAr
     n0, n1 = totals[0::2], totals[1::2]
     between = 0.5 * tied[1::2, 0::2]
     xauc = between * np.outer(_inverse(n1), _inverse(n0))
-    prf = between.sum(axis=1) * _inverse(n1) * _inverse(n0.sum())
-    auc = float(between.sum() * _inverse(n1.sum()) * _inverse(n0.sum()))
+    of_all_negatives, of_all_positives = _inverse(np.array([n0.sum(), n1.sum()])).tolist()
+    prf: FloatArray = between.sum(axis=1) * _inverse(n1) * of_all_negatives
+    auc = float(between.sum()) * of_all_positives * of_all_negatives
     size = len(groups)
     rows = _inverse(n0 + n1)
     parity = tied.reshape(size, 2, size, 2).sum(axis=(1, 3)) * np.outer(rows, rows)
@@ -70,5 +71,4 @@ def _deviation(groups: tuple[Hashable, ...], masses: FloatArray, totals: FloatAr
 
 def _inverse(totals: FloatArray) -> FloatArray:
     """One over each total; 0 where there is nothing at all."""
-    totals = np.asarray(totals)
     return np.divide(1.0, totals, out=np.zeros(totals.shape), where=totals > 0)

@@ -54,7 +54,7 @@ def bin_edges(stages: list[Tables], bins: int) -> FloatArray:
     low, high = min(table.score[-1] for table in tables), max(table.score[0] for table in tables)
     everyone = sum(tables[1:], tables[0])
     way = np.cumsum(everyone.mass) / everyone.mass.sum()
-    top, bottom = (everyone.score[min(np.searchsorted(way, share), way.size - 1)] for share in (_TAIL, 1 - _TAIL))
+    top, bottom = (everyone.score[min(int(np.searchsorted(way, share)), way.size - 1)] for share in (_TAIL, 1 - _TAIL))
     if high - low > _SQUEEZED * (top - bottom) > 0:
         low, high = bottom, top
     if not high > low:
