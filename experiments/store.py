@@ -6,7 +6,6 @@ a run is killed while writing, the last line may be torn: it is left out when re
 
 from __future__ import annotations
 
-import fcntl
 import gzip
 import json
 import os
@@ -66,6 +65,11 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        try:
+            # Windows has none.
+            import fcntl
+        except ImportError as error:
+            raise InputError("result files are locked as POSIX does; run this on Linux or macOS.") from error
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:

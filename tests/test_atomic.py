@@ -1,10 +1,14 @@
 import os
 import stat
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
 from xorder._atomic import atomic_path
 from xorder.exceptions import InputError
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
 
 
 def files(folder):
@@ -71,6 +75,7 @@ def test_a_full_disk_is_told_in_one_sentence(tmp_path):
     assert files(tmp_path) == ["out.json"]
 
 
+@POSIX
 @pytest.mark.parametrize("umask", [0o022, 0o077, 0o002])
 def test_permissions_are_those_of_a_plain_open(tmp_path, umask):
     before = os.umask(umask)
@@ -85,6 +90,7 @@ def test_permissions_are_those_of_a_plain_open(tmp_path, umask):
     assert oct(atomic) == oct(plain)
 
 
+@POSIX
 def test_a_replaced_file_keeps_its_permissions(tmp_path):
     target = tmp_path / "out.json"
     target.write_text("old")
@@ -92,6 +98,37 @@ def test_a_replaced_file_keeps_its_permissions(tmp_path):
     with atomic_path(target) as temporary:
         temporary.write_text("new")
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
+
+
+def test_nothing_is_left_beside_a_read_only_file(tmp_path):
+    """Which Windows refuses to replace."""
+    target = tmp_path / "out.json"
+    target.write_text("old")
+    target.chmod(0o444)
+    with suppress(InputError), atomic_path(target) as temporary:
+        temporary.write_text("new")
+    assert files(tmp_path) == ["out.json"]
+    target.chmod(0o644)
+
+
+def test_a_file_that_cannot_be_removed_does_not_hide_the_reason(tmp_path, monkeypatch):
+    def refuse(self, missing_ok=False):
+        raise PermissionError(13, "Permission denied")
+
+    def write_and_fail():
+        with atomic_path(tmp_path / "out.json"):
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    with pytest.raises(InputError, match="No space left on device"):
+        write_and_fail()
+
+
+@pytest.mark.skipif(os.name != "nt", reason="elsewhere a name may have a colon")
+def test_a_name_with_a_colon_on_windows(tmp_path):
+    with pytest.raises(InputError, match="a name on Windows has no ':'"), atomic_path(tmp_path / "at 12:30.json"):
+        pytest.fail("the block must not run")
+    assert files(tmp_path) == []
 
 
 def test_an_existing_file_can_be_protected(tmp_path):
@@ -119,5 +156,6 @@ def test_text_paths(tmp_path):
 
 
 def test_a_name_that_is_too_long_is_told_in_one_sentence(tmp_path):
-    with pytest.raises(InputError, match="File name too long"), atomic_path(tmp_path / ("x" * 300)):
+    words = "File name too long" if os.name == "posix" else "cannot write"
+    with pytest.raises(InputError, match=words), atomic_path(tmp_path / ("x" * 300)):
         pytest.fail("the block must not run")

@@ -650,6 +650,7 @@ class TestOutput:
         Path(str(arguments[-1])).mkdir()
         assert "is a folder" in refuse(*arguments, "--force")
 
+    @pytest.mark.skipif(os.name != "posix", reason="limits on the size of files are those of POSIX")
     @pytest.mark.parametrize(
         ("command", "ending"), [("fit", "csv"), ("apply", "csv"), ("apply", "csv.gz"), ("apply", "parquet")]
     )
@@ -669,6 +670,7 @@ class TestOutput:
         assert "too large" in error
         assert files(tmp_path) == before
 
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
     def test_standard_output_on_a_full_disk(self, people: Path) -> None:
         with Path("/dev/full").open("w", encoding="utf-8") as full:
             command = [sys.executable, "-m", "xorder.cli", "audit", str(people), *LABELLED]
@@ -685,6 +687,7 @@ class TestOutput:
             os.close(writing)
         assert (done.returncode, done.stderr) == (0, b"")
 
+    @pytest.mark.skipif(os.name != "posix", reason="head and the quoting of its line are those of POSIX")
     def test_piping_into_head(self, people: Path) -> None:
         line = f"{shlex.quote(str(SCRIPT))} audit {shlex.quote(str(people))} {' '.join(LABELLED)} | head -1"
         done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=120, check=False)

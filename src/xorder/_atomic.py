@@ -25,6 +25,9 @@ def atomic_path(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iter
             raise InputError(f"{target} is a folder; name a file to write to.")
         if target.exists() and not target.is_file():
             raise InputError(f"{target} is a device or a pipe, not a file; name a file to write to.")
+        if os.name == "nt" and ":" in target.name:
+            # It would name a hidden stream of another file.
+            raise InputError(f"cannot write {target}: a name on Windows has no ':'; choose another.")
         if not overwrite and target.exists():
             raise InputError(f"{target} exists already; choose another name, or replace it with overwrite=True.")
         if not target.parent.is_dir():
@@ -37,12 +40,15 @@ def atomic_path(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iter
     try:
         try:
             yield temporary
-            temporary.chmod(_usual_mode(target))
+            # On Windows a file takes its permissions from its folder, and one marked read-only could not be removed.
+            if os.name != "nt":
+                temporary.chmod(_usual_mode(target))
             temporary.replace(target)
         except OSError as error:
             raise InputError(f"could not write {target}: {error.strerror or error}; nothing was changed.") from error
     finally:
-        with suppress(FileNotFoundError):
+        # Whatever keeps it from being removed must not hide why it was not written.
+        with suppress(OSError):
             temporary.unlink()
 
 

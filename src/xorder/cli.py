@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -51,9 +51,11 @@ def _audit(options: argparse.Namespace) -> None:
 def _fit(options: argparse.Namespace) -> None:
     if options.tradeoff is not None and options.max_disparity is not None:
         raise InputError("give --tradeoff or --max-disparity, not both.")
-    if not options.force and os.path.exists(options.output):  # noqa: PTH110
+    if not options.force and Path(options.output).exists():
         raise InputError(f"{options.output} exists already; choose another name, or replace it with --force.")
-    if os.path.realpath(options.output) in map(os.path.realpath, files_of(options.file)):
+    out = Path(options.output)
+    # Not by name: on some systems case does not count.
+    if out.exists() and any(Path(file).exists() and out.samefile(file) for file in files_of(options.file)):
         raise InputError(f"{options.output} is the input itself; the map needs a file of its own.")
     repair = XOrder(
         metric=options.metric,

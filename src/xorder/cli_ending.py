@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import io
 import os
 import signal
@@ -34,11 +35,11 @@ def run_command(options: argparse.Namespace) -> int:
             for failure in failures.exceptions:
                 _complain(_in_the_users_words(str(failure), options))
             return 2
-        except BrokenPipeError:
+        except OSError as error:
+            if not _is_broken_pipe(error):
+                return _complain(f"{error.filename or 'output'}: {error.strerror or error}.")
             # Whoever reads our output has had enough; keep the interpreter from complaining at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        except OSError as error:
-            return _complain(f"{error.filename or 'output'}: {error.strerror or error}.")
         except MemoryError:
             return _complain("out of memory: there are too many rows to be held here at once.")
         except KeyboardInterrupt:
@@ -46,8 +47,8 @@ def run_command(options: argparse.Namespace) -> int:
     return 0
 
 
-# Windows has no terminal that hangs up.
-_ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+# Windows has no SIGHUP, and alone has SIGBREAK, by which one process asks another to end.
+_ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
 
 # Arguments whose options are named alike.
 _SETTINGS = (
@@ -104,6 +105,12 @@ def _ends_as_interrupt() -> Iterator[list[int]]:
     finally:
         for number in ours:
             signal.signal(number, signal.SIG_DFL)
+
+
+def _is_broken_pipe(error: OSError) -> bool:
+    """Whether nobody reads our output any more, which Windows reports as an invalid argument."""
+    invalid = os.name == "nt" and error.errno == errno.EINVAL and error.filename is None
+    return invalid or isinstance(error, BrokenPipeError)
 
 
 def _complain(message: str) -> int:

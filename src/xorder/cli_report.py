@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -72,8 +71,10 @@ def _check_output(options: argparse.Namespace) -> None:
         if not options.json:
             raise InputError("name the page to write with -o report.html, or ask for its numbers alone with --json.")
         return
-    if not options.force and os.path.exists(options.output):  # noqa: PTH110
+    out = Path(options.output)
+    if not options.force and out.exists():
         raise InputError(f"{options.output} exists already; choose another name, or replace it with --force.")
     inputs = [*files_of(options.file), *([options.before_after] if options.before_after is not None else [])]
-    if os.path.realpath(options.output) in map(os.path.realpath, inputs):
+    # Not by name: on some systems case does not count.
+    if out.exists() and any(Path(file).exists() and out.samefile(file) for file in inputs):
         raise InputError(f"{options.output} is an input itself; the page needs a file of its own.")

@@ -418,6 +418,7 @@ class TestFailures:
         assert sorted(folder.parent.rglob("*")) == there
         assert threading.active_count() == threads
 
+    @pytest.mark.skipif(os.name != "posix", reason="on Windows os.kill ends a process at once")
     def test_ctrl_c_while_a_table_is_read(self, tmp_path: Path) -> None:
         folder = write_tables(tmp_path / "tables", make_tables(3, patients=8), compress=True)
         path = folder / "CHARTEVENTS.csv.gz"

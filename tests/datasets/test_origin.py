@@ -16,6 +16,8 @@ from xorder.exceptions import InputError, XorderWarning
 
 NAMES = list(OPEN_SETS)
 ROWS = {name: draw_rows(name) for name in NAMES}
+# On Windows a path is absolute with its drive only.
+FAST = str(Path("/fast").absolute())
 
 
 @pytest.fixture(autouse=True)
@@ -120,14 +122,14 @@ class TestCacheFolder:
         [
             ("linux", {}, "/u/.cache/xorder"),
             ("freebsd14", {}, "/u/.cache/xorder"),
-            ("linux", {"XDG_CACHE_HOME": "/fast"}, "/fast/xorder"),
+            ("linux", {"XDG_CACHE_HOME": FAST}, f"{FAST}/xorder"),
             ("linux", {"XDG_CACHE_HOME": "relative"}, "/u/.cache/xorder"),
             ("linux", {"XDG_CACHE_HOME": ""}, "/u/.cache/xorder"),
-            ("darwin", {"XDG_CACHE_HOME": "/fast"}, "/u/Library/Caches/xorder"),
+            ("darwin", {"XDG_CACHE_HOME": FAST}, "/u/Library/Caches/xorder"),
             ("win32", {"LOCALAPPDATA": "/local"}, "/local/xorder/Cache"),
             ("win32", {}, "/u/AppData/Local/xorder/Cache"),
             ("win32", {"LOCALAPPDATA": "/local", "XORDER_CACHE": "/mine"}, "/mine"),
-            ("linux", {"XORDER_CACHE": "", "XDG_CACHE_HOME": "/fast"}, "/fast/xorder"),
+            ("linux", {"XORDER_CACHE": "", "XDG_CACHE_HOME": FAST}, f"{FAST}/xorder"),
         ],
     )
     def test_as_the_system_has_it(self, platform: str, environ: dict[str, str], expected: str) -> None:

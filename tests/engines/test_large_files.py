@@ -247,8 +247,9 @@ def test_too_little_memory_is_told(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interruption_leaves_nothing(number, tmp_path):
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_an_interruption_leaves_nothing(name, tmp_path):
+    number = getattr(signal, name)
     rows = 3_000_000
     rng = np.random.default_rng(0)
     group = rng.choice(["A", "B"], rows)

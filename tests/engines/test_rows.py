@@ -250,13 +250,16 @@ class TestPaths:
         file.mkdir()
         assert "is a folder" in message(read_rows, file, score="s", group="g")
 
+    @pytest.mark.skipif(os.name != "posix", reason="named pipes are those of POSIX")
     def test_pipe(self, file: Path) -> None:
         os.mkfifo(file)
         assert "is not a file on disk" in message(read_rows, file, score="s", group="g")
 
+    @pytest.mark.skipif(os.name != "posix", reason="Windows says of such a name that it does not exist")
     def test_name_too_long(self, tmp_path: Path) -> None:
         assert "cannot read" in message(read_rows, tmp_path / f"{'x' * 300}.csv", score="s", group="g")
 
+    @pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
     def test_no_permission(self, file: Path) -> None:
         write_table(file, BASE).chmod(0)
         user = os.geteuid()
@@ -413,6 +416,7 @@ class TestAddColumn:
         text = message(add_column, file, file.parent / "no" / self.out(file).name, transform=halve, **self.OPTIONS)
         assert "create it first" in text
 
+    @pytest.mark.skipif(os.name != "posix", reason="limits on the size of files are those of POSIX")
     def test_full_disk(self, file: Path) -> None:
         size = 50_000
         rng = np.random.default_rng(0)

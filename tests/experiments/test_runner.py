@@ -16,6 +16,7 @@ from experiments.store import key_of, read
 
 HERE = Path(__file__).parent
 TOY = HERE / "toy.py"
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="result files are locked as POSIX does")
 METHODS = ("unadjusted", "post-logit", "xorder-dp", "xorder-frontier", "fair-ranker", "nap")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pytest
 
 from experiments.store import Store, pack, read
 from xorder.exceptions import InputError
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="result files are locked as POSIX does")
 
 
 def row(split: int, **more: Any) -> dict[str, Any]:

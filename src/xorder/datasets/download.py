@@ -89,6 +89,11 @@ def _first_good(
                     continue
                 reasons.append(f"{url}: {failure}")
                 break
+            except InputError:
+                # Windows does not replace a file while another process, which was first to fetch it, is reading it.
+                if not target.is_file():
+                    raise
+                verify(target, url)
             return target
     raise DownloadError("; ".join(reasons))
 
@@ -164,4 +169,4 @@ def _explained(error: Exception, patience: Patience) -> _AddressError:
         return _AddressError(f"no answer within {patience.answer:g} s")
     if isinstance(error, urllib.error.URLError):
         return _AddressError(f"no connection ({getattr(cause, 'strerror', None) or cause})")
-    return _AddressError(f"the connection broke ({error or type(error).__name__})", passing=True)
+    return _AddressError(f"the connection broke ({str(error) or type(error).__name__})", passing=True)

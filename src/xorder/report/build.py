@@ -48,7 +48,7 @@ class Report:
         """Write the page to a file; it appears when it is complete."""
         text = self.html()
         with atomic_path(path, overwrite=overwrite) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+            temporary.write_text(text, encoding="utf-8", newline="\n")
 
     def __repr__(self) -> str:
         """Return what was found in one line."""

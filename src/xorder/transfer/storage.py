@@ -41,7 +41,7 @@ def write_maps(
     }
     text = json.dumps(content | {"checksum": _checksum(content)}, allow_nan=False, indent=1)
     with atomic_path(path, overwrite=overwrite) as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8")
+        temporary.write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
 def read_maps(
