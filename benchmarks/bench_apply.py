@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,7 @@ import numpy as np
 
 from measure import peak_bytes, people, report
 from xorder import ScoreMap, XOrder
-from xorder.engines.apply import map_frame
-from xorder.engines.apply_file import map_file
+from xorder.engines import GroupMaps, apply_to_file, apply_to_frame
 from xorder.transfer import read_maps, write_maps
 
 NAMES = {"score": "score", "group": "grp"}
@@ -102,7 +102,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.memory_of:
         source, stored = options.memory_of
-        map_file(source, Path(source).with_name("out.parquet"), read_maps(stored)[0], overwrite=True, **NAMES)
+        maps = GroupMaps(read_maps(stored)[0])
+        apply_to_file(maps, source, Path(source).with_name("out.parquet"), overwrite=True, **NAMES)
         print(peak_bytes() / 2**30)
         return
     import duckdb
@@ -129,16 +130,16 @@ def main() -> None:
         wall, cpu = seconds(lambda: connection.execute(copy))
         files = {"DuckDB copy": {"seconds": wall, "processor": cpu}}
         for kind, maps in kinds.items():
-            task = lambda maps=maps: map_file(source, folder / "out.parquet", maps, overwrite=True, **NAMES)  # noqa: E731
+            task = partial(apply_to_file, GroupMaps(maps), source, folder / "out.parquet", overwrite=True, **NAMES)
             own, own_cpu = seconds(task)
-            files[f"map_file, {kind}"] = {
+            files[f"apply_to_file, {kind}"] = {
                 "seconds": own,
                 "processor": own_cpu,
                 "/ copy (wanted <= 4)": own / wall,
                 "processor / copy": own_cpu / cpu,
             }
         write_maps(folder / "maps.json", kinds["blocks, 1e-9"], params={}, summary={})
-        files["map_file, blocks, 1e-9"]["peak GiB, memory='2GB'"] = peak_of(source, folder / "maps.json")
+        files["apply_to_file, blocks, 1e-9"]["peak GiB, memory='2GB'"] = peak_of(source, folder / "maps.json")
         results["files"] = files
         connection.close()
         if not options.files_only:
@@ -147,7 +148,8 @@ def main() -> None:
                 base = seconds(lambda rows=rows, plain=plain, compute=compute: compute(plain(rows)))
                 table[engine] = {"plain column": {"seconds": base[0], "processor": base[1]}}
                 for kind, maps in kinds.items():
-                    own = seconds(lambda rows=rows, maps=maps, compute=compute: compute(map_frame(rows, maps, **NAMES)))
+                    adjust = partial(apply_to_frame, GroupMaps(maps), rows, **NAMES)
+                    own = seconds(lambda adjust=adjust, compute=compute: compute(adjust()))
                     table[engine][kind] = {
                         "seconds": own[0],
                         "processor": own[1],

@@ -23,8 +23,7 @@ import numpy as np
 
 from measure import peak_bytes, people, report
 from xorder import XOrder, audit_frame
-from xorder.engines.apply_file import map_file
-from xorder.engines.frame_tables import tables_of_frame
+from xorder.engines import GroupMaps, apply_to_file, tables_of
 from xorder.transfer import read_maps, write_maps
 
 MILLION = 1_000_000
@@ -43,11 +42,10 @@ def group_by(files: str) -> None:
 
 
 def tables(files: str) -> dict[str, Any]:
-    found = tables_of_frame(files, **COLUMNS)
+    found = tables_of(files, **COLUMNS)
     return {
-        "passes": found.passes,
-        "deviation": found.deviation.largest,
-        "bins": len(next(iter(found.tables.values()))),
+        "binning error": 0.0 if found.binning_error is None else found.binning_error.largest,
+        "bins": len(next(iter(found.values()))),
     }
 
 
@@ -70,7 +68,8 @@ def copy(files: str) -> None:
 
 def apply(files: str) -> None:
     out = _written(files, "adjusted.parquet")
-    map_file(files, out, read_maps(_written(files, "maps.json"))[0], score="score", group="grp", into="adjusted")
+    maps = GroupMaps(read_maps(_written(files, "maps.json"))[0])
+    apply_to_file(maps, files, out, score="score", group="grp")
     out.unlink()
 
 

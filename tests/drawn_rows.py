@@ -28,10 +28,20 @@ class Rows:
 
     @property
     def tables(self) -> list[ScoreTable]:
-        """One table a group, in sorted order."""
+        """One table per group, in sorted order, of weights that count rows."""
+        return self._tables(squares=False)
+
+    @property
+    def sampled_tables(self) -> list[ScoreTable]:
+        """One table per group, in sorted order, of weights from a sampling design."""
+        return self._tables(squares=True)
+
+    def _tables(self, *, squares: bool) -> list[ScoreTable]:
         masks = [self.g == group for group in self.groups]
         return [
-            ScoreTable.from_arrays(self.y[mask], self.s[mask], None if self.w is None else self.w[mask])
+            ScoreTable.from_arrays(
+                self.y[mask], self.s[mask], None if self.w is None else self.w[mask], squares=squares
+            )
             for mask in masks
         ]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from xorder import XOrder
-from xorder._validation import name_missing
+from xorder._group_columns import naming_missing
 from xorder.datasets import simulate_population
 from xorder.exceptions import InputError
 
@@ -22,5 +22,5 @@ def test_it_is_not_mixed_up_with_people_without_a_group(choice, nothing):
 
 
 def test_each_alone_is_fine():
-    assert name_missing(["missing", "A"]).tolist() == ["missing", "A"]
-    assert name_missing([None, "A", np.nan]).tolist() == ["missing", "A", "missing"]
+    assert naming_missing(["missing", "A"]).tolist() == ["missing", "A"]
+    assert naming_missing([None, "A", np.nan]).tolist() == ["missing", "A", "missing"]

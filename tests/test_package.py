@@ -127,6 +127,24 @@ def test_the_wheel_runs_with_what_it_requires_and_nothing_else(wheel: Path, tmp_
     assert run([python, "-m", "xorder", "--version"], away) == f"xorder {xorder.__version__}\n"
 
 
+def test_audit_fit_and_apply_do_without_scikit_learn(tmp_path: Path) -> None:
+    columns = ["--score", "score", "--group", "group"]
+    commands = [
+        ["audit", "people.csv", *columns, "--label", "outcome"],
+        ["fit", "people.csv", *columns, "--label", "outcome", "-o", "map.json"],
+        ["apply", "people.csv", *columns, "--map", "map.json", "-o", "out.csv"],
+    ]
+    people = xorder.datasets.simulate_population(300, random_state=0)
+    rows = zip(people.y_score.tolist(), people.y_true, people.group, strict=True)
+    (tmp_path / "people.csv").write_text("score,outcome,group\n" + "".join(f"{s!r},{y},{g}\n" for s, y, g in rows))
+    code = (
+        "import sys; sys.modules['sklearn'] = None; from xorder.cli import main; "
+        f"sys.exit(any(main(words) for words in {commands!r}))"
+    )
+    run([sys.executable, "-c", code], tmp_path)
+    assert (tmp_path / "out.csv").exists()
+
+
 def test_the_version_comes_from_one_place() -> None:
     assert importlib.metadata.version("xorder") == xorder.__version__
     written = [path for path in ROOT.glob("src/**/*.py") if xorder.__version__ in path.read_text(encoding="utf-8")]

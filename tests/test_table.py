@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xorder import ScoreTable
+from xorder._table import Tables, as_tables
 from xorder.exceptions import InputError
+from xorder.metrics import audit_tables
 
 # A few values that meet again and again, so that ties are common, and the ends of the range of floats.
 SCORES = [-1e300, -2.5, -5e-324, -0.0, 0.0, 5e-324, 1e-300, 0.1, 0.25, 0.5, 1.0, 3.0, 1e300]
@@ -159,7 +161,7 @@ def test_an_empty_table():
 
 
 def test_a_table_cannot_be_changed():
-    table = ScoreTable.from_arrays([1, 0, 1], [0.9, 0.5, 0.1]) + ScoreTable.from_arrays([1], [0.3], [2.5])
+    table = ScoreTable.from_arrays([1, 0, 1], [0.9, 0.5, 0.1]) + ScoreTable.from_arrays([1], [0.3], [2.5], squares=True)
     for column in fields(ScoreTable):
         with pytest.raises(ValueError, match="read-only"):
             getattr(table, column.name)[0] = 7.0
@@ -251,3 +253,78 @@ def test_a_table_does_not_follow_the_arrays_it_was_made_of():
     table = ScoreTable(score, np.ones(2), np.ones(2))
     score[0] = -3.0
     assert table.score.tolist() == [0.9, 0.5]
+
+
+class TestSquares:
+    """Sums of squared weights, kept where weights come from a sampling design."""
+
+    y, s, w = [1, 0, 1, 1], [0.9, 0.4, 0.4, 0.9], [0.5, 2.0, 3.0, 1.5]
+
+    def test_they_are_sums_by_score_and_class(self):
+        table = ScoreTable.from_arrays(self.y, self.s, self.w, squares=True)
+        assert table.positive.tolist() == [2.0, 3.0]
+        assert table.positive_squares.tolist() == [0.25 + 2.25, 9.0]
+        assert table.negative_squares.tolist() == [0.0, 4.0]
+        assert [spread.tolist() for spread in table.spreads] == [[2.5, 9.0], [0.0, 4.0]]
+
+    def test_without_them_masses_count_rows(self):
+        table = ScoreTable.from_arrays(self.y, self.s, self.w)
+        assert table.positive_squares is None
+        assert table.spreads == (table.positive, table.negative) or all(
+            np.array_equal(one, other) for one, other in zip(table.spreads, table.sums, strict=True)
+        )
+
+    def test_no_row_vanishes_in_them(self):
+        table = ScoreTable.from_arrays([1, 0], [0.9, 0.4], [1e-200, 1.0], squares=True)
+        assert table.positive_squares[0] > 0
+
+    def test_adding_up_keeps_them_and_a_row_that_counts_has_weight_one(self):
+        weighted = ScoreTable.from_arrays(self.y, self.s, self.w, squares=True)
+        plain = ScoreTable.from_arrays([1, 1, 0], [0.9, 0.9, 0.1])
+        both = weighted + plain
+        assert both == plain + weighted
+        assert both.positive_squares.tolist() == [2.5 + 2.0, 9.0, 0.0]
+        assert both.negative_squares.tolist() == [0.0, 4.0, 1.0]
+
+    def test_other_scores_and_pickles_keep_them(self):
+        table = ScoreTable.from_arrays(self.y, self.s, self.w, squares=True)
+        moved = table.at(np.array([9.0, 4.0]))
+        assert moved.score.tolist() == [9.0, 4.0]
+        assert moved.positive_squares is table.positive_squares
+        assert pickle.loads(pickle.dumps(table)) == table
+
+    def test_those_of_one_class_alone_are_refused(self):
+        with pytest.raises(InputError, match="of both classes, or of neither"):
+            ScoreTable([0.5], [1.0], [1.0], [1.0])
+
+
+class TestTables:
+    a, b = ScoreTable.from_arrays([1, 0], [0.9, 0.4]), ScoreTable.from_arrays([1, 0], [0.8, 0.3])
+
+    def test_groups_are_sorted_and_looked_up(self):
+        tables = Tables({"B": self.b, "A": self.a}, rows=4)
+        assert list(tables) == ["A", "B"]
+        assert tables["B"] is self.b
+        assert (len(tables), tables.rows, tables.binning_error, tables.notes) == (2, 4, None, ())
+        assert as_tables(tables) is tables
+        assert tables == {"A": self.a, "B": self.b}
+
+    def test_days_add_up(self):
+        first = Tables({"A": self.a, "B": self.b}, rows=4, notes=("one",))
+        second = Tables({"B": self.a, "C": self.b}, rows=4, notes=("one", "two"))
+        both = first + second
+        assert list(both) == ["A", "B", "C"]
+        assert both["B"] == self.a + self.b
+        assert both["C"] == self.b
+        assert (both.rows, both.notes) == (8, ("one", "two"))
+
+    @pytest.mark.parametrize("wrong", [None, [1], {"A": None}, {"A": 3}])
+    def test_what_are_no_tables(self, wrong):
+        with pytest.raises(InputError, match="a dict that holds a ScoreTable for each group"):
+            audit_tables(wrong)
+
+    def test_no_groups_and_a_group_without_a_name(self):
+        with pytest.raises(InputError, match="at least two groups; there is none"):
+            audit_tables({})
+        with pytest.raises(InputError, match="call the rows of unknown group 'missing'"):
+            audit_tables({None: self.a, "B": self.b})

@@ -17,10 +17,10 @@ from xorder._validation import (
     check_groups,
     check_scores,
     check_tables,
-    check_two_tables,
     sorted_groups,
 )
 from xorder.exceptions import InputError, XorderError
+from xorder.ordering.disparity import check_two_groups
 
 Y = [1, 0, 1, 0]
 S = [0.9, 0.4, 0.4, 0.1]
@@ -97,7 +97,7 @@ def test_scores_go_by_the_name_they_are_given():
         ([1, 0, None, 0], r"got also None \(first in row 2\)"),
         (pd.array([1, 0, None, 0], dtype="Int64"), "row 2"),
         (pd.array([True, False, None, False], dtype="boolean"), "row 2"),
-        (pd.Series([1, 0, pd.NA, 0], dtype=object), "value in each row; row 2 holds <NA>. Remove or complete"),
+        (pd.Series([1, 0, pd.NA, 0], dtype=object), "value in each row; 1 row has none, row 2. Remove or complete"),
         (pl.Series([1, 0, None, 0]), "row 2"),
         (pa.array([True, False, None, False]), "row 2"),
         ([1, 0, 1], "one value a row; got 3 for 4 scores"),
@@ -132,24 +132,24 @@ def test_several_attributes_become_the_groups_of_their_combinations():
     ("groups", "words"),
     [
         (np.zeros((4, 2, 2)), r"one-dimensional; got shape \(4, 2, 2\)"),
-        ([["x", None], ["x", "f"], ["y", "f"], ["y", "f"]], "row 0 holds None"),
+        ([["x", None], ["x", "f"], ["y", "f"], ["y", "f"]], "1 row has none, row 0"),
         ("x", r"one-dimensional; got shape \(\)"),
         (G[:3], "one value a row; got 3 for 4 scores"),
         ([], "empty"),
-        ([None, "x", "y", "y"], "name a group for each row; row 0 holds None.*label of their own such as 'unknown'"),
-        (["x", float("nan"), "y", "y"], "row 1 holds nan"),
-        (("x", float("nan"), "y", "y"), "row 1 holds nan"),
-        (np.array([1, 2, np.nan, 2]), "row 2 holds nan"),
-        (np.array(["2020-01-01", "NaT", "2020-01-01", "NaT"], dtype="M8[D]"), "row 1 holds"),
-        (pd.Series(["x", None, "y", "y"]), "row 1 holds"),
-        (pd.Series(["x", None, "y", "y"], dtype="category"), "row 1 holds"),
-        (pd.Series(["x", None, "y", "y"], dtype="string"), "row 1 holds"),
-        (pd.Series(["x", pd.NA, "y", "y"], dtype=object), "row 1 holds <NA>"),
-        (pd.Series([1, None, 2, 2], dtype="Int64"), "row 1 holds"),
-        (pl.Series(["x", None, "y", "y"]), "row 1 holds None"),
-        (pl.Series(["x", None, "y", "y"], dtype=pl.Categorical), "row 1 holds None"),
-        (pa.array(["x", None, "y", "y"]), "row 1 holds None"),
-        (pa.array(["x", None, "y", "y"]).dictionary_encode(), "row 1 holds None"),
+        ([None, "x", "y", "y"], "name a group for each row; 1 row has none, row 0.*with missing_group='leave' or"),
+        (["x", float("nan"), "y", "y"], "1 row has none, row 1"),
+        (("x", float("nan"), "y", "y"), "1 row has none, row 1"),
+        (np.array([1, 2, np.nan, 2]), "1 row has none, row 2"),
+        (np.array(["2020-01-01", "NaT", "2020-01-01", "NaT"], dtype="M8[D]"), "2 rows have none, the first in row 1"),
+        (pd.Series(["x", None, "y", "y"]), "1 row has none, row 1"),
+        (pd.Series(["x", None, "y", "y"], dtype="category"), "1 row has none, row 1"),
+        (pd.Series(["x", None, "y", "y"], dtype="string"), "1 row has none, row 1"),
+        (pd.Series(["x", pd.NA, "y", "y"], dtype=object), "1 row has none, row 1"),
+        (pd.Series([1, None, 2, 2], dtype="Int64"), "1 row has none, row 1"),
+        (pl.Series(["x", None, "y", "y"]), "1 row has none, row 1"),
+        (pl.Series(["x", None, "y", "y"], dtype=pl.Categorical), "1 row has none, row 1"),
+        (pa.array(["x", None, "y", "y"]), "1 row has none, row 1"),
+        (pa.array(["x", None, "y", "y"]).dictionary_encode(), "1 row has none, row 1"),
         (np.ma.array(G, mask=[0, 0, 1, 0]), "masked"),
     ],
 )
@@ -229,17 +229,16 @@ def test_a_masked_array_without_masked_rows_is_an_array():
 
 
 def test_two_groups_with_both_classes():
-    tables = check_tables([1, 0, 1, 0], S, G)
-    assert check_two_tables(tables) == (("x", tables["x"]), ("y", tables["y"]))
+    check_two_groups(check_tables([1, 0, 1, 0], S, G))
 
 
 def test_other_than_two_groups():
     for groups, words in ((["x"] * 4, "got 1: 'x'"), (["x", "y", "z", "x"], "got 3: 'x', 'y', 'z'")):
         with pytest.raises(InputError, match=f"^sensitive_features must name exactly two groups to repair; {words}"):
-            check_two_tables(check_tables(Y, S, groups))
+            check_two_groups(check_tables(Y, S, groups))
     many = check_tables([0] * 40, np.zeros(40), np.arange(40))
     with pytest.raises(InputError, match=r"got 40: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9\. An audit takes any number"):
-        check_two_tables(many)
+        check_two_groups(many)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +250,7 @@ def test_other_than_two_groups():
 )
 def test_a_group_with_one_class(labels, words):
     with pytest.raises(InputError, match=words):
-        check_two_tables(check_tables(labels, S, G))
+        check_two_groups(check_tables(labels, S, G))
 
 
 def test_a_table_without_mass_lacks_both_classes():

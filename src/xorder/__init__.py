@@ -1,15 +1,19 @@
 """xorder: audit how fairly a risk score ranks people of different groups, and repair it after the fact."""
 
-import sklearn  # noqa: F401  # loads a tenth of a second faster before other modules than after them
+from typing import TYPE_CHECKING, Any
 
 from xorder import datasets, exceptions, metrics
+from xorder._lazy import lazy_names
 from xorder._table import ScoreTable
 from xorder.engines import audit_frame
-from xorder.estimators import ExpectedDisparity, FairRanker, XOrder, expected_disparity, load
+from xorder.estimators import ExpectedDisparity
 from xorder.metrics import Audit, Gap, audit
 from xorder.ordering import Disparity, Frontier, Ordering, frontier, order
 from xorder.report import Report, report, report_tables
 from xorder.transfer import ScoreMap
+
+if TYPE_CHECKING:
+    from xorder.estimators import FairRanker, XOrder, expected_disparity, load
 
 __version__ = "0.1.0"
 
@@ -37,3 +41,14 @@ __all__ = [
     "report",
     "report_tables",
 ]
+
+# What needs scikit-learn is loaded when it is asked for: the command line does without.
+_LATER = dict.fromkeys(("FairRanker", "XOrder", "expected_disparity", "load"), "estimators")
+
+
+def __getattr__(name: str) -> Any:
+    return lazy_names(__name__, _LATER)(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,10 +1,10 @@
-"""What every repair of two groups shares: who moves, what it was before, and how new scores are adjusted."""
+"""What XOrder and its rivals share as estimators of scikit-learn: tags, routing, and how new scores are adjusted."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -12,10 +12,11 @@ from sklearn.utils import TransformerTags
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
-from xorder._table import FloatArray, ScoreTable
-from xorder._validation import Tables, check_adjust, check_groups, check_scores, check_two_tables
+from xorder._groups import unseen_error
+from xorder._table import FloatArray, ScoreTable, Tables
+from xorder._validation import check_groups, check_scores
 from xorder.exceptions import InputError
-from xorder.ordering import as_scored
+from xorder.ordering.disparity import roles_of_two
 
 
 class ScoreAdjuster(BaseEstimator):
@@ -47,15 +48,15 @@ class ScoreAdjuster(BaseEstimator):
             if group in self._moved_groups():
                 adjusted[mask] = self._move(adjusted[mask], group)
             elif group not in self._known_groups():
-                known = ", ".join(map(repr, self._known_groups()))
-                raise InputError(f"group {group!r} was not seen in fit; the known groups are {known}.")
+                rows = int(np.count_nonzero(mask))
+                raise unseen_error(repr(group), self._known_groups(), rows, f"row {int(np.argmax(mask))}", choice=False)
         return adjusted
 
     def fit_transform(
-        self, y_score: Any, y_true: Any, *, sensitive_features: Any, sample_weight: Any = None
+        self, y_score: Any, y_true: Any, *, sensitive_features: Any, sample_weight: Any = None, **fit_params: Any
     ) -> FloatArray:
-        """Fit, then adjust the very same scores."""
-        self.fit(y_score, y_true, sensitive_features=sensitive_features, sample_weight=sample_weight)
+        """Fit, then adjust the very same scores; ``fit_params`` are those of ``fit``."""
+        self.fit(y_score, y_true, sensitive_features=sensitive_features, sample_weight=sample_weight, **fit_params)
         return self.transform(y_score, sensitive_features=sensitive_features)
 
     def __sklearn_tags__(self) -> Any:
@@ -97,21 +98,3 @@ def check_adjuster(adjuster: Any) -> Any:
             f"sensitive_features) and transform; got {adjuster!r}."
         )
     return adjuster
-
-
-class Roles(NamedTuple):
-    """Who stays and who moves, with the AUC and the gap, reference minus moved, as the scores stand."""
-
-    reference: Hashable
-    moved: Hashable
-    auc: float
-    gap: float
-
-
-def roles_of_two(tables: Tables, metric: str, adjust: Hashable) -> Roles:
-    """Find who of two groups moves: the one named, or the one on the losing side of the gap."""
-    (first, first_table), (second, second_table) = check_two_tables(tables)
-    auc, gap = as_scored(first_table, second_table, metric)
-    if check_adjust(adjust, first, second, gap) == second:
-        return Roles(first, second, auc, gap)
-    return Roles(second, first, auc, -gap)

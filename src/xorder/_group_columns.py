@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from xorder._groups import check_name_is_free, is_missing
+from xorder._table import MISSING
 from xorder.exceptions import InputError
 
 BETWEEN = " & "
@@ -88,6 +90,17 @@ def group_labels(sensitive_features: Any) -> NDArray[Any]:
         # Of a list of mixed values numpy makes text: of 1 '1', and of nan, which is no group, 'nan'.
         values = np.asarray(sensitive_features, dtype=object)
     return values if values.ndim != 2 else groups_in(values, list(range(values.shape[1])))
+
+
+def naming_missing(groups: Any) -> NDArray[np.object_]:
+    """Return groups with ``"missing"`` in place of None, NaN and the like; refuse a group that has that very name."""
+    labels = np.asarray(group_labels(groups), dtype=object).tolist()
+    lost = [is_missing(label) for label in labels]
+    if any(lost):
+        check_name_is_free("sensitive_features", labels)
+    named = np.empty(len(labels), dtype=object)
+    named[:] = [MISSING if gone else label for gone, label in zip(lost, labels, strict=True)]
+    return named
 
 
 def _combined(columns: dict[Hashable, NDArray[Any]]) -> NDArray[np.object_]:
@@ -184,14 +197,6 @@ def _width(X: Any) -> int:
 
 def _written(value: Any) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def is_missing(value: Any) -> bool:
-    """None, NaN, NaT, and pandas' NA, whose equality is neither true nor false."""
-    try:
-        return value is None or not bool(value == value)
-    except TypeError:
-        return True
 
 
 def _quoted(names: Sequence[Hashable]) -> str:

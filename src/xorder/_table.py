@@ -1,9 +1,11 @@
-"""ScoreTable: what the whole library works on instead of rows."""
+"""ScoreTable and Tables: what arrays, frames and files turn into, and what all the rest works on instead of rows."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,10 @@ class ScoreTable:
     Ties and sample weights are settled here, once: rows with the same score become one entry, and a row of
     weight 2 adds as much as two rows. Entries without mass are left out. The arrays are read-only.
 
+    Where weights come from a sampling design, a row of large weight is still one row; ``positive_squares`` and
+    ``negative_squares``, the sums of squared weights, say how uncertain the masses are. Where masses count rows, they
+    are None.
+
     >>> table = ScoreTable.from_arrays([1, 0, 1, 0], [0.9, 0.4, 0.4, 0.1])
     >>> table.score, table.positive, table.negative
     (array([0.9, 0.4, 0.1]), array([1., 1., 0.]), array([0., 1., 1.]))
@@ -31,9 +37,15 @@ class ScoreTable:
     score: FloatArray
     positive: FloatArray
     negative: FloatArray
+    positive_squares: FloatArray | None = None
+    negative_squares: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        for name in ("score", "positive", "negative"):
+        if (self.positive_squares is None) != (self.negative_squares is None):
+            raise InputError("a ScoreTable has sums of squared weights of both classes, or of neither.")
+        for name in ("score", "positive", "negative", "positive_squares", "negative_squares"):
+            if getattr(self, name) is None:
+                continue
             column = np.ascontiguousarray(getattr(self, name), dtype=np.float64)
             if column.ndim != 1 or column.size != np.size(self.score):
                 raise InputError("the columns of a ScoreTable must be one-dimensional and of one length.")
@@ -46,17 +58,18 @@ class ScoreTable:
             raise InputError("the scores of a ScoreTable must be finite.")
         if not bool(np.all(self.score[1:] < self.score[:-1])):
             raise InputError("the scores of a ScoreTable must fall strictly, highest first.")
-        for mass in (self.positive, self.negative):
+        for mass in self.sums:
             if mass.size and not 0 <= mass.min() <= mass.max() < np.inf:
                 raise InputError("the masses of a ScoreTable must be finite and not negative.")
         if bool(np.any((self.positive == 0) & (self.negative == 0))):
             raise InputError("each score of a ScoreTable must have some mass.")
 
     @classmethod
-    def from_arrays(cls, y_true: Any, y_score: Any, sample_weight: Any = None) -> ScoreTable:
+    def from_arrays(cls, y_true: Any, y_score: Any, sample_weight: Any = None, *, squares: bool = False) -> ScoreTable:
         """Build the table of one group from its rows, in one sort.
 
-        ``y_true`` holds 0 and 1 (or booleans), ``y_score`` finite numbers; rows of weight 0 add nothing.
+        ``y_true`` holds 0 and 1 (or booleans), ``y_score`` finite numbers; rows of weight 0 add nothing. ``squares``
+        keeps the sums of squared weights, for weights that come from a sampling design.
         """
         label, score = np.asarray(y_true), np.asarray(y_score)
         if label.shape != score.shape or label.ndim != 1:
@@ -73,8 +86,10 @@ class ScoreTable:
         weight = np.asarray(sample_weight, dtype=np.float64)
         if weight.shape != score.shape:
             raise InputError(f"sample_weight must have one value a row; got {weight.shape} for {score.shape}.")
-        return cls._from_masses(
-            score.astype(np.float64), np.where(positive, weight, 0.0), np.where(positive, 0.0, weight)
+        classes = positive, ~positive
+        masses = [weight, squared(weight)] if squares else [weight]
+        return cls.from_masses(
+            score.astype(np.float64), *(np.where(rows, mass, 0.0) for mass in masses for rows in classes)
         )
 
     @classmethod
@@ -104,19 +119,18 @@ class ScoreTable:
         return cls._owning(np.subtract(0.0, distinct, out=distinct), positive, negative)
 
     @classmethod
-    def _from_masses(cls, score: FloatArray, positive: FloatArray, negative: FloatArray) -> ScoreTable:
-        """Add up the masses of equal scores and leave out what has none."""
+    def from_masses(
+        cls, score: FloatArray, positive: FloatArray, negative: FloatArray, *squares: FloatArray
+    ) -> ScoreTable:
+        """Build the table from masses at scores in any order: those of equal scores add up, and what has none goes."""
         kept = np.flatnonzero(positive + negative)
         order = kept[np.argsort(-score[kept], kind="stable")]
         score = score[order]
         starts = np.flatnonzero(np.append(True, score[1:] != score[:-1])[: score.size])
+        sums = (positive, negative, *squares)
         if not starts.size:
-            return cls(score, positive[:0], negative[:0])
-        return cls._owning(
-            score[starts] + 0.0,
-            np.add.reduceat(positive[order], starts),
-            np.add.reduceat(negative[order], starts),
-        )
+            return cls(score, *(mass[:0] for mass in sums))
+        return cls._owning(score[starts] + 0.0, *(np.add.reduceat(mass[order], starts) for mass in sums))
 
     @classmethod
     def _owning(cls, *columns: NDArray[Any]) -> ScoreTable:
@@ -129,19 +143,24 @@ class ScoreTable:
         """Return the table of both tables' rows together."""
         if not isinstance(other, ScoreTable):
             return NotImplemented
-        return self._from_masses(
-            np.concatenate([self.score, other.score]),
-            np.concatenate([self.positive, other.positive]),
-            np.concatenate([self.negative, other.negative]),
+        mine, others = self.sums, other.sums
+        if len(mine) != len(others):
+            # A row that counts as one has a weight of one.
+            mine, others = ((*sums[:2], *sums[-2:]) for sums in (mine, others))
+        return self.from_masses(
+            np.concatenate([self.score, other.score]), *map(np.concatenate, zip(mine, others, strict=True))
         )
+
+    def at(self, score: FloatArray) -> ScoreTable:
+        """Return the table with other scores in place of its own, in the same strict order."""
+        return replace(self, score=score)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ScoreTable):
             return NotImplemented
-        return (
-            np.array_equal(self.score, other.score)
-            and np.array_equal(self.positive, other.positive)
-            and np.array_equal(self.negative, other.negative)
+        return len(self.sums) == len(other.sums) and all(
+            np.array_equal(mine, others)
+            for mine, others in zip((self.score, *self.sums), (other.score, *other.sums), strict=True)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -149,11 +168,23 @@ class ScoreTable:
     def __len__(self) -> int:
         return int(self.score.size)
 
-    def __reduce__(self) -> tuple[type[ScoreTable], tuple[FloatArray, FloatArray, FloatArray]]:
-        return ScoreTable, (self.score, self.positive, self.negative)
+    def __reduce__(self) -> tuple[type[ScoreTable], tuple[FloatArray, ...]]:
+        return ScoreTable, (self.score, *self.sums)
 
     def __repr__(self) -> str:
         return f"ScoreTable({len(self):,} scores, positives {self.n1:,.12g}, negatives {self.n0:,.12g})"
+
+    @property
+    def sums(self) -> tuple[FloatArray, ...]:
+        """Masses of positives and negatives and, where they are kept, their sums of squared weights."""
+        if self.positive_squares is None or self.negative_squares is None:
+            return self.positive, self.negative
+        return self.positive, self.negative, self.positive_squares, self.negative_squares
+
+    @property
+    def spreads(self) -> tuple[FloatArray, FloatArray]:
+        """Sums of squared weights, positives and negatives; of rows that count as one each, the masses."""
+        return self.sums[-2:]  # type: ignore[return-value]
 
     @property
     def mass(self) -> FloatArray:
@@ -175,3 +206,138 @@ class ScoreTable:
         """Pair mass (positive above negative, ties one half) that the positives at each score bring in."""
         below = self.n0 - np.cumsum(self.negative)
         return self.positive * (below + 0.5 * self.negative)
+
+
+Pair = tuple[Hashable, Hashable]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BinningError:
+    """Bounds on what binning has moved: the AUC, each cell of the xAUC matrix, PRF of each group, and each gap.
+
+    ``gaps`` has a key ``(metric, (a, b))`` for each metric and pair of groups. A group without a class, whose metrics
+    are ``nan``, has 0.
+    """
+
+    groups: tuple[Hashable, ...]
+    auc: float
+    xauc: FloatArray
+    prf: dict[Hashable, float]
+    gaps: dict[tuple[str, Pair], float]
+
+    def renamed(self, names: Mapping[Hashable, Hashable]) -> BinningError:
+        """Return the same with other names of the groups, in the order in which these are given."""
+        order = [self.groups.index(group) for group in names]
+        metrics = dict.fromkeys(metric for metric, _ in self.gaps)
+        return BinningError(
+            groups=tuple(names.values()),
+            auc=self.auc,
+            xauc=self.xauc[np.ix_(order, order)],
+            prf={name: self.prf[group] for group, name in names.items()},
+            gaps={
+                (metric, (names[a], names[b])): self.gap(metric, (a, b))
+                for metric in metrics
+                for a, b in combinations(names, 2)
+            },
+        )
+
+    @property
+    def largest(self) -> float:
+        """The largest of the bounds on AUC and on the gaps, which the tolerance is about."""
+        return max([self.auc, *self.gaps.values()])
+
+    def gap(self, metric: str, pair: Pair) -> float:
+        """Return the bound of a gap, the pair in either order."""
+        return self.gaps[metric, pair] if (metric, pair) in self.gaps else self.gaps[metric, pair[::-1]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the bounds as plain numbers, ready for JSON, gaps in the order of an audit's."""
+        return {
+            "auc": self.auc,
+            "xauc": self.xauc.tolist(),
+            "prf": list(self.prf.values()),
+            "gaps": [*self.gaps.values()],
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Tables(Mapping[Hashable, ScoreTable]):
+    """One :class:`ScoreTable` per group, in sorted order of the groups, and what is known of the rows behind them.
+
+    Arrays, frames and files all turn into this, and audits, repairs and reports take it.
+
+    Attributes
+    ----------
+    by_group : group -> ScoreTable
+    rows : how many rows there are; None where nobody has counted
+    binning_error : how far each metric can be from that of the scores as they are; None where all were told apart
+    notes : what a user should hear before these tables are used
+    weighted : whether masses are sums of weights
+    folds : group -> sums over the rows of each fold, by score, where rows were dealt to folds: an array with one row
+        for positives, negatives and, where they are kept, the squared weights of both; then folds; then scores
+    """
+
+    by_group: Mapping[Hashable, ScoreTable]
+    rows: int | None = None
+    binning_error: BinningError | None = None
+    notes: tuple[str, ...] = ()
+    weighted: bool = False
+    folds: Mapping[Hashable, FloatArray] | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.by_group, Mapping) or not all(
+            isinstance(table, ScoreTable) for table in self.by_group.values()
+        ):
+            raise InputError("tables must be a dict that holds a ScoreTable for each group.")
+        if any(group is None or group != group for group in self.by_group):
+            raise InputError(f"a group of the tables has no name; call the rows of unknown group {MISSING!r}.")
+        object.__setattr__(self, "by_group", {group: self.by_group[group] for group in sorted_groups(self.by_group)})
+
+    def __getitem__(self, group: Hashable) -> ScoreTable:
+        return self.by_group[group]
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.by_group)
+
+    def __len__(self) -> int:
+        return len(self.by_group)
+
+    def __repr__(self) -> str:
+        return f"Tables({', '.join(f'{group!r}: {table!r}' for group, table in self.items())})"
+
+    def __add__(self, other: object) -> Tables:
+        """Return the tables of both sets of rows together, such as those of two days."""
+        if not isinstance(other, Tables):
+            return NotImplemented
+        if self.binning_error is not None or other.binning_error is not None:
+            raise InputError("tables of binned scores cannot be added up: bins differ. Build them with more bins.")
+        both = {group: self.get(group, _EMPTY) + other.get(group, _EMPTY) for group in {**self, **other}}
+        rows = None if self.rows is None or other.rows is None else self.rows + other.rows
+        notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
+        return Tables(both, rows, notes=notes, weighted=self.weighted or other.weighted)
+
+
+def as_tables(tables: Any) -> Tables:
+    """Return :class:`Tables` as they are, and those that somebody has put into a dict, group -> ScoreTable."""
+    return tables if isinstance(tables, Tables) else Tables(tables)
+
+
+# The group of rows whose group is unknown, where they are one.
+MISSING = "missing"
+
+
+def sorted_groups(groups: Iterable[Any]) -> list[Any]:
+    """Sort labels by value, or, where they cannot be compared with each other, by how they are written."""
+    groups = list(groups)
+    try:
+        return sorted(groups)
+    except TypeError:
+        return sorted(groups, key=lambda label: (type(label).__name__, str(label)))
+
+
+def squared(weight: FloatArray) -> FloatArray:
+    """Squares of weights, above 0 where the weight is, so that no row vanishes in them."""
+    return np.where(weight > 0, np.maximum(weight**2, np.finfo(np.float64).tiny), 0.0)
+
+
+_EMPTY = ScoreTable(np.empty(0), np.empty(0), np.empty(0))

@@ -1,68 +1,122 @@
-"""The only place where user input is checked; it speaks in the user's terms and hands on ScoreTables."""
+"""Rows that users pass as arrays, checked and turned into Tables, in the user's terms."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._group_columns import group_labels, is_missing
-from xorder._table import BoolArray, FloatArray, ScoreTable
-from xorder.exceptions import InputError
+from xorder._group_columns import group_labels
+from xorder._groups import check_group_choices, check_name_is_free, is_missing, look_alike, missing_error
+from xorder._table import MISSING, BoolArray, FloatArray, ScoreTable, Tables, sorted_groups
+from xorder.exceptions import InputError, warn_caller
 
-Tables = dict[Hashable, ScoreTable]
+WeightKind = Literal["counts", "sampling"]
+"""What weights mean: how many rows each stands for, or how rows were drawn."""
 
 # The group whose scores move, if none is named.
 DISADVANTAGED = "disadvantaged"
 
-# The group of people whose group is unknown, where they are one.
-MISSING = "missing"
-
 # More groups than this and the "group" column is most likely an identifier.
 MAX_GROUPS = 100
 
+# Counts that are this large on average may be the weights of a survey.
+_LARGE_COUNT = 10
 
-def check_tables(y_true: Any, y_score: Any, sensitive_features: Any, sample_weight: Any = None) -> Tables:
-    """Check rows and turn them into one table per group, in the sorted order of the groups."""
+
+def check_tables(
+    y_true: Any,
+    y_score: Any,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    *,
+    weights_are: WeightKind = "counts",
+    missing_group: str = "error",
+) -> Tables:
+    """Check rows and turn them into one table per group, in the sorted order of the groups.
+
+    With ``weights_are="sampling"`` the tables hold sums of squared weights, too.
+    """
+    check_weights_are(weights_are)
+    check_group_choices(missing_group)
     score = check_scores(y_score)
     positive = _check_labels(y_true, score.size)
     weight = None if sample_weight is None else check_weights(sample_weight, score.size)
-    if weight is not None and not 1e-150 < weight.max() < 1e150:
-        raise InputError(f"sample_weight is out of range: its largest value is {weight.max():g}. Scale it towards 1.")
-    masks = dict(check_groups(sensitive_features, score.size))
+    is_sampling = weights_are == "sampling"
+    notes: list[str] = []
+    if weight is not None:
+        if is_sampling and not 1e-100 < weight.max() < 1e100:
+            # Their scale means nothing, but squares must stay in range.
+            weight = np.ldexp(weight, -np.frexp(weight.max())[1])
+        if not 1e-150 < weight.max() < 1e150:
+            raise InputError(
+                f"sample_weight is out of range: its largest value is {weight.max():g}. Scale it towards 1."
+            )
+        if not is_sampling:
+            whole = bool(np.all(weight == np.floor(weight)))
+            notes = notes_on_counts("sample_weight", whole, float(weight.sum()), int(np.count_nonzero(weight)))
+    masks = dict(check_groups(sensitive_features, score.size, missing_group))
+    rows = int(sum(np.count_nonzero(mask) for mask in masks.values()))
+    notes += [*look_alike(list(masks)), *notes_on_missing(score.size - rows)]
+    _check_indexes(y_true=y_true, y_score=y_score, sensitive_features=sensitive_features, sample_weight=sample_weight)
 
     def table(mask: BoolArray) -> ScoreTable:
         if weight is None:
             return ScoreTable._from_classes(score[mask & positive], score[mask & ~positive])
-        return ScoreTable.from_arrays(positive[mask], score[mask], weight[mask])
+        return ScoreTable.from_arrays(positive[mask], score[mask], weight[mask], squares=is_sampling)
 
     with ThreadPoolExecutor() as threads:
-        return dict(zip(masks, threads.map(table, masks.values()), strict=True))
+        tables = dict(zip(masks, threads.map(table, masks.values()), strict=True))
+    return Tables(tables, rows, notes=tuple(notes), weighted=weight is not None)
 
 
-def check_two_tables(tables: Tables) -> tuple[tuple[Hashable, ScoreTable], tuple[Hashable, ScoreTable]]:
-    """Two groups, each with positives and negatives; or an error that names what is missing where."""
-    if len(tables) != 2:
-        raise InputError(
-            f"sensitive_features must name exactly two groups to repair; got {len(tables)}: "
-            f"{', '.join(map(repr, list(tables)[:10]))}. An audit takes any number."
-        )
-    for group, table in tables.items():
-        check_both_classes(table, f"group {group!r}")
-    first, second = tables.items()
-    return first, second
+def check_weights_are(kind: Any) -> None:
+    """Refuse what is no meaning of weights."""
+    if kind not in ("counts", "sampling"):
+        raise InputError(f"weights_are must be 'counts' or 'sampling'; got {kind!r}.")
 
 
-def check_adjust(adjust: Hashable, first: Hashable, second: Hashable, gap: float) -> Hashable:
-    """Return the group whose scores move: the one named, or the one on the losing side of a gap, first minus second."""
-    if isinstance(adjust, str) and adjust == DISADVANTAGED and adjust not in (first, second):
-        return second if gap >= 0 else first
-    if adjust not in (first, second):
-        raise InputError(f"adjust must name one of the groups {[first, second]!r}; got {adjust!r}.")
-    return adjust
+def notes_on_counts(name: str, whole: bool, total: float, rows: int) -> list[str]:
+    """Say what makes weights that are read as counts look like something else."""
+    if not whole:
+        return [
+            f"{name} is not whole, yet read as counts of rows; if the weights come from a sampling design, pass "
+            "weights_are='sampling' for honest intervals."
+        ]
+    if total < _LARGE_COUNT * rows:
+        return []
+    return [
+        f"{name} adds up to {total:,.0f} and is read as counts, so {rows:,} rows pass for that many; if the weights "
+        "come from a survey or another sampling design, pass weights_are='sampling' for honest intervals."
+    ]
+
+
+def notes_on_missing(rows: int) -> list[str]:
+    """Say how many rows were left out for want of a group."""
+    were = "1 row without a group is" if rows == 1 else f"{rows:,} rows without a group are"
+    return [f"{were} left out."] if rows else []
+
+
+def _check_indexes(**columns: Any) -> None:
+    """Warn of pandas columns whose indexes hold the same labels in another order: rows are matched by position."""
+    indexed = {name: column.index for name, column in columns.items() if hasattr(column, "iloc")}
+    for (first, index), (second, other) in zip(indexed.items(), list(indexed.items())[1:], strict=False):
+        if len(index) == len(other) and not index.equals(other) and _same_labels(index, other):
+            warn_caller(
+                f"{first} and {second} have the same pandas index in another order, and rows are matched by position; "
+                f"if the labels say which rows belong together, pass {second}.loc[{first}.index]."
+            )
+
+
+def _same_labels(index: Any, other: Any) -> bool:
+    try:
+        return bool(index.sort_values().equals(other.sort_values()))
+    except TypeError:
+        # Labels that cannot be compared; these are told apart by what they are.
+        return sorted(map(repr, index)) == sorted(map(repr, other))
 
 
 def check_both_classes(table: ScoreTable, name: str) -> None:
@@ -107,8 +161,13 @@ def check_scores(y_score: Any, name: str = "y_score") -> NDArray[Any]:
     return score
 
 
-def check_groups(sensitive_features: Any, rows: int) -> Iterator[tuple[Hashable, BoolArray]]:
-    """Yield each group, in sorted order, with the mask of its rows."""
+def check_groups(
+    sensitive_features: Any, rows: int, missing_group: str = "error"
+) -> Iterator[tuple[Hashable, BoolArray]]:
+    """Yield each group, in sorted order, with the mask of its rows.
+
+    Rows without a group are refused, not yielded, or of the group ``"missing"``, as ``missing_group`` says.
+    """
     name = "sensitive_features"
     values = _column(sensitive_features, name)
     if values.dtype.kind in "US" and isinstance(sensitive_features, list | tuple):
@@ -119,50 +178,49 @@ def check_groups(sensitive_features: Any, rows: int) -> Iterator[tuple[Hashable,
         values = np.asarray(group_labels(sensitive_features), dtype=object)
     _check_one_dimensional(values, name)
     _check_length(values, rows, name)
+    known = np.arange(rows)
+    if _some_missing(values):
+        lost = np.fromiter(map(is_missing, values.tolist()), dtype=bool, count=rows)
+        if missing_group == "error":
+            raise missing_error(name, int(lost.sum()), f"row {int(lost.argmax())}")
+        known = np.flatnonzero(~lost)
+        check_name_is_free(name, [label for label in values[known].tolist() if isinstance(label, str)])
+    # Labels of the rows that have one, and which of these are still without their group.
+    labels, unseen = values[known], np.ones(known.size, dtype=bool)
     masks: dict[Hashable, BoolArray] = {}
-    unseen = np.ones(rows, dtype=bool)
     while unseen.any():
-        row = int(unseen.argmax())
-        label = values[row].item() if isinstance(values[row], np.generic) else values[row]
+        first = labels[int(unseen.argmax())]
+        label = first.item() if isinstance(first, np.generic) else first
         if isinstance(label, list | tuple | set | dict | np.ndarray):
+            row = int(known[unseen.argmax()])
             raise InputError(f"{name} must hold plain labels such as text or numbers; row {row} holds {label!r}.")
-        if is_missing(label):
-            raise InputError(
-                f"{name} must name a group for each row; row {row} holds {label!r}. "
-                "Remove these rows, or give them a label of their own such as 'unknown'."
-            )
         if len(masks) == MAX_GROUPS:
             raise InputError(
-                f"{name} has {len(set(values.tolist())):,} distinct values; at most {MAX_GROUPS} groups can be "
+                f"{name} has {len(set(labels.tolist())):,} distinct values; at most {MAX_GROUPS} groups can be "
                 "compared. Is it the right column?"
             )
-        masks[label] = _equal(values, values[row], name)
-        unseen &= ~masks[label]
+        here = _equal(labels, first, name)
+        unseen &= ~here
+        masks[label] = np.zeros(rows, dtype=bool)
+        masks[label][known[here]] = True
+    if missing_group == "group" and known.size < rows:
+        masks[MISSING] = np.ones(rows, dtype=bool)
+        masks[MISSING][known] = False
     for label in sorted_groups(masks):
         yield label, masks[label]
 
 
-def name_missing(sensitive_features: Any) -> NDArray[np.object_]:
-    """Return groups with :data:`MISSING` in place of None, NaN and the like; refuse a group that has that very name."""
-    values = np.asarray(group_labels(sensitive_features), dtype=object)
-    lost = [is_missing(label) for label in values.tolist()]
-    if any(lost) and any(isinstance(label, str) and label == MISSING for label in values.tolist()):
-        raise InputError(
-            f"sensitive_features has rows without a group, which are called {MISSING!r}, and a group that is called "
-            f"{MISSING!r} too. Rename that group, or make its rows None if they are people whose group is not known."
-        )
-    named = [MISSING if gone else label for gone, label in zip(lost, values.tolist(), strict=True)]
-    labels = np.empty(len(named), dtype=object)
-    labels[:] = named
-    return labels
-
-
-def sorted_groups(groups: Any) -> list[Any]:
-    """Sort labels by value, or, where they cannot be compared with each other, by how they are written."""
+def _some_missing(values: NDArray[Any]) -> bool:
+    """Whether some label is missing; of text and whole numbers none is, and others differ from themselves if so."""
+    if values.dtype.kind in "fmM":
+        return bool(np.any(values != values))
+    if values.dtype != object:
+        return False
     try:
-        return sorted(groups)
+        return bool(np.any(np.asarray(values != values, dtype=bool))) or any(label is None for label in values.tolist())
     except TypeError:
-        return sorted(groups, key=lambda label: (type(label).__name__, str(label)))
+        # pandas' NA answers neither yes nor no.
+        return True
 
 
 def _check_labels(y_true: Any, rows: int) -> BoolArray:
@@ -175,12 +233,27 @@ def _check_labels(y_true: Any, rows: int) -> BoolArray:
     valid = positive | _equal(label, 0, "y_true")
     if not valid.all():
         bad = np.flatnonzero(~valid)
-        extra = sorted({repr(value) for value in label[bad[:1000]].tolist()})[:5]
-        raise InputError(
-            f"y_true must hold only 0 and 1; got also {', '.join(extra)} (first in row {bad[0]}). "
-            "Encode the positive class as 1 and the other as 0."
-        )
+        extra = sorted({repr(value) for value in label[bad[:1000]].tolist()})
+        raise labels_error("y_true", extra, f"row {bad[0]}")
     return positive
+
+
+def labels_error(name: str, extra: list[str], first: str | None = None, *, named: bool = False) -> InputError:
+    """Return the complaint about values that are no labels, as they are written; ``first`` says where one is."""
+    shown = f"{', '.join(extra[:5])}{' and more' if len(extra) > 5 else ''}"
+    where = "" if first is None else f" (first in {first})"
+    hint = ", or name it with positive=" if named else ""
+    return InputError(
+        f"{name} must hold only 0 and 1; got also {shown}{where}. Encode the positive class as 1 and the other as "
+        f"0{hint}."
+    )
+
+
+def no_value_error(name: str, rows: int | None = None, first: str | None = None) -> InputError:
+    """Return the complaint about rows without a value; ``first`` says where one is."""
+    many = "" if rows is None else "; 1 row has none" if rows == 1 else f"; {rows:,} rows have none"
+    where = "" if first is None else f", {first}" if rows == 1 else f", the first in {first}"
+    return InputError(f"{name} must have a value in each row{many}{where}. Remove or complete these rows.")
 
 
 def check_weights(sample_weight: Any, rows: int | None = None) -> FloatArray:
@@ -231,6 +304,5 @@ def _equal(values: NDArray[Any], value: Any, name: str) -> BoolArray:
     try:
         return np.asarray(values == value, dtype=bool)
     except TypeError as error:
-        row = next((row for row, label in enumerate(values.tolist()) if is_missing(label)), None)
-        where = "" if row is None else f"; row {row} holds {values[row]!r}"
-        raise InputError(f"{name} must have a value in each row{where}. Remove or complete these rows.") from error
+        lost = [row for row, label in enumerate(values.tolist()) if is_missing(label)]
+        raise no_value_error(name, len(lost) or None, f"row {lost[0]}" if lost else None) from error

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import shutil
 import sys
 import textwrap
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
-from typing import Any, NamedTuple, TextIO
+from typing import Any, NamedTuple
 
 from xorder import datasets
-from xorder._progress import Progress
+from xorder.cli_options import Parser, add_json, add_output, progress_line, show
 from xorder.datasets.catalogue import Entry, available, describe, fetch
 from xorder.exceptions import InputError, XorderError
 
-Show = Callable[[str | dict[str, Any]], None]
-
 _WIDTH = 79
-_LINE_SECONDS = 30.0
 
 
 class InShort(NamedTuple):
@@ -41,31 +35,30 @@ IN_SHORT = {
 _BUILT = {name: f"xorder data build-{name} FOLDER -o {name}.parquet" for name in ("mimic3", "eicu")}
 
 
-def add_data_commands(commands: Any, *, command: Any, add_output: Any, show: Show) -> None:
-    """Add ``data`` and its commands to those of xorder.
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """Add the commands of ``xorder data``."""
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=Parser)
 
-    ``command`` and ``add_output`` make a command and its options for output as elsewhere on the command line; ``show``
-    prints text, or values as JSON.
-    """
-    summary = "open data sets, and cohorts of your own copy of MIMIC-III or eICU"
-    commands = commands.add_parser("data", help=summary, description=summary).add_subparsers(
-        title="commands", required=True, metavar="COMMAND"
-    )
-    one = command(commands, "list", partial(_list, show=show), "list the open data sets, and whether they are here")
+    def command(name: str, run: Callable[[argparse.Namespace], None], summary: str) -> argparse.ArgumentParser:
+        one: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=summary)
+        one.set_defaults(run=run)
+        add_json(one)
+        return one
+
+    one = command("list", _list, "list the open data sets, and whether they are here")
     _add_data_home(one, "folder to look in first, before that of XORDER_DATA and the cache")
 
-    one = command(commands, "info", partial(_info, show=show), "tell what to know of an open data set")
+    one = command("info", _info, "tell what to know of an open data set")
     one.add_argument("name", metavar="NAME", help=" or ".join(IN_SHORT))
     _add_data_home(one, "folder to look in first, before that of XORDER_DATA and the cache")
 
-    one = command(commands, "fetch", partial(_fetch, show=show), "download open data sets and verify them")
+    one = command("fetch", _fetch, "download open data sets and verify them")
     one.add_argument("names", metavar="NAME", nargs="*", help=" or ".join(IN_SHORT))
     one.add_argument("--all", action="store_true", help="fetch all of them")
     _add_data_home(one, "folder that shall have them (default: look where 'list' does, save in the cache)")
 
     for name, source in (("mimic3", "MIMIC-III v1.4"), ("eicu", "eICU-CRD 2.0")):
-        summary = f"build the cohort from your own copy of {source}"
-        one = command(commands, f"build-{name}", partial(_build, name=name, show=show), summary)
+        one = command(f"build-{name}", partial(_build, name=name), f"build the cohort from your own copy of {source}")
         one.add_argument("folder", metavar="FOLDER", help=f"where the tables of {source} are, as csv or csv.gz")
         add_output(one, "FILE", "where to write the cohort (parquet)")
         one.add_argument("--memory", default="2GB", metavar="AMOUNT", help="used before spilling to disk (default 2GB)")
@@ -82,7 +75,7 @@ def _add_data_home(command: argparse.ArgumentParser, what: str) -> None:
     command.add_argument("--data-home", metavar="DIR", help=what)
 
 
-def _list(options: argparse.Namespace, *, show: Show) -> None:
+def _list(options: argparse.Namespace) -> None:
     entries = available(data_home=options.data_home)
     if options.json:
         show({"sets": [_plain(entry, options.data_home) for entry in entries], "built": _BUILT})
@@ -100,7 +93,7 @@ def _list(options: argparse.Namespace, *, show: Show) -> None:
     show("\n".join([*lines, "", "To be built from your own copy of the tables:", *built]))
 
 
-def _info(options: argparse.Namespace, *, show: Show) -> None:
+def _info(options: argparse.Namespace) -> None:
     _check_name(options.name)
     entry = describe(options.name, data_home=options.data_home)
     if options.json:
@@ -133,7 +126,7 @@ def _info(options: argparse.Namespace, *, show: Show) -> None:
     show("\n".join(lines))
 
 
-def _fetch(options: argparse.Namespace, *, show: Show) -> None:
+def _fetch(options: argparse.Namespace) -> None:
     if bool(options.names) == options.all:
         raise InputError(f"give either the names of sets to fetch ({', '.join(IN_SHORT)}) or --all.")
     paths: dict[str, str] = {}
@@ -155,7 +148,7 @@ def _fetch(options: argparse.Namespace, *, show: Show) -> None:
         raise ExceptionGroup("not fetched", list(failures.values()))
 
 
-def _build(options: argparse.Namespace, *, name: str, show: Show) -> None:
+def _build(options: argparse.Namespace, *, name: str) -> None:
     if options.output.lower().endswith((".csv", ".csv.gz")):
         raise InputError(f"the cohort is a parquet file, and {options.output} is named as csv; name it *.parquet.")
     settings = {"apply_ranges": options.apply_ranges} if name == "mimic3" else {}
@@ -176,39 +169,6 @@ def _build(options: argparse.Namespace, *, name: str, show: Show) -> None:
         show(counts | {"output": options.output, "python": load})
     else:
         show(f"{summary}\nWrote {options.output}\nIn Python\n  {load}")
-
-
-@contextmanager
-def progress_line(out: TextIO | None, now: Callable[[], float] = time.monotonic) -> Iterator[Progress]:
-    """Yield a function that shows on ``out`` what is being done: one line that changes if that is a terminal.
-
-    In a log it adds a line every half minute, so that a short run adds none. Whoever stops reading stops nothing.
-    """
-    began = said = now()
-    live = out is not None and out.isatty()
-
-    def write(text: str) -> None:
-        if out is not None:
-            with suppress(OSError):
-                out.write(text)
-                out.flush()
-
-    def show(step: str, share: float | None) -> None:
-        nonlocal said
-        if not live and now() - said < _LINE_SECONDS:
-            return
-        said = now()
-        seconds = int(said - began)
-        passed = f"{seconds // 60} min" if seconds >= 60 else f"{seconds} s"
-        text = f"{step}, {passed}" if share is None else f"{step}, {100 * share:.0f} %, {passed}"
-        # A line that is longer than the terminal is wide could not be overwritten.
-        write(f"\r{text[: shutil.get_terminal_size().columns - 1]}\x1b[K" if live else f"xorder: {text}\n")
-
-    try:
-        yield show
-    finally:
-        if live:
-            write("\r\x1b[K")
 
 
 def _check_name(name: str) -> None:

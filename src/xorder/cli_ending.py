@@ -6,12 +6,14 @@ import argparse
 import errno
 import io
 import os
+import re
 import signal
 import sys
 import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from xorder.exceptions import XorderError, XorderWarning
@@ -25,15 +27,15 @@ def run_command(options: argparse.Namespace) -> int:
     with warnings.catch_warnings(), _ends_as_interrupt() as received:
         # Files are read in parts; what is true of many parts is said once.
         warnings.simplefilter("once", XorderWarning)
-        warnings.showwarning = _show_warning
+        warnings.showwarning = partial(_show_warning, options)
         try:
             options.run(options)
             sys.stdout.flush()
         except XorderError as error:
-            return _complain(_in_the_users_words(str(error), options))
+            return _complain(in_the_users_words(str(error), options))
         except ExceptionGroup as failures:
             for failure in failures.exceptions:
-                _complain(_in_the_users_words(str(failure), options))
+                _complain(in_the_users_words(str(failure), options))
             return 2
         except OSError as error:
             if not _is_broken_pipe(error):
@@ -50,33 +52,39 @@ def run_command(options: argparse.Namespace) -> int:
 # Windows has no SIGHUP, and alone has SIGBREAK, by which one process asks another to end.
 _ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
 
-# Arguments whose options are named alike.
-_SETTINGS = (
-    *("max_disparity", "tradeoff", "adjust", "reference", "transfer", "min_group_size", "bounds"),
-    *("confidence", "data_home", "memory", "spill"),
+# Arguments of Python that are columns on the command line, and what has an option of another name; all other options
+# are named as their arguments are.
+_COLUMNS = {"sensitive_features": "group", "y_true": "label", "y_score": "score", "sample_weight": "weight"}
+_OTHERWISE = {"overwrite=True": "--force", "repair": "the map"}
+
+# Where a message names an argument: with a value or a sign of equality; by a word that is none of English; or by any
+# word that begins a sentence about it.
+_NAMED = (
+    re.compile(r"(?<![\w/.'\"-])(?P<name>[a-z_]+)=(?:'(?P<value>[^']*)')?"),
+    re.compile(r"(?<![\w/.'\"-])(?P<name>[a-z]+(?:_[a-z]+)+)(?![\w/.'\"-]*[/'\"=])\b(?P<value>)"),
+    re.compile(r"(?:^|(?<=^give ))(?P<name>[a-z]+)(?P<value>)(?= (?:must|is|or)\b)"),
+    re.compile(r"\b(?P<name>[a-z]+)(?P<value>)(?=(?: and [a-z]+)? both name)"),
 )
 
 
-def _in_the_users_words(message: str, options: argparse.Namespace) -> str:
+def in_the_users_words(message: str, options: argparse.Namespace) -> str:
     """Name the columns of the file and the options instead of the arguments that they were passed as."""
-    columns = {"sensitive_features": "group", "y_true": "label", "y_score": "score", "sample_weight": "weight"}
-    for argument, option in columns.items():
-        if getattr(options, option, None) is not None:
-            message = message.replace(argument, f"{options.file}: column {getattr(options, option)!r}", 1)
-    for setting in _SETTINGS:
-        if message.startswith(setting + " "):
-            message = "--" + setting.replace("_", "-") + message[len(setting) :]
-    if message.startswith("repair ") and getattr(options, "before_after", None):
-        message = f"the map {options.before_after}" + message[len("repair") :]
-    for words, option in {
-        "data_home or XORDER_DATA": "--data-home or XORDER_DATA",
-        "memory='8GB'": "--memory 8GB",
-        "replace it with overwrite=True": "replace it with --force",
-        "weights_are='sampling'": "--weights-are sampling",
-        "with positive=": "with --positive",
-        "with into=": "with --into",
-    }.items():
-        message = message.replace(words, option)
+    given = vars(options)
+    for argument, option in _COLUMNS.items():
+        if given.get(option) is not None and "file" in given:
+            message = message.replace(argument, f"{options.file}: column {given[option]!r}", 1)
+    for words, other in _OTHERWISE.items():
+        if words != "repair" or message.startswith("repair "):
+            message = message.replace(words, other, 1)
+
+    def named(match: re.Match[str]) -> str:
+        name, value = match["name"], match["value"]
+        if name not in given:
+            return match[0]
+        return f"--{name.replace('_', '-')}" + (f" {value}" if value else "")
+
+    for pattern in _NAMED:
+        message = pattern.sub(named, message)
     return message
 
 
@@ -118,6 +126,9 @@ def _complain(message: str) -> int:
     return 2
 
 
-def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+def _show_warning(
+    options: argparse.Namespace, message: Warning | str, category: type[Warning], *_: Any, **__: Any
+) -> None:
     if issubclass(category, XorderWarning):
-        print("xorder: warning: " + " ".join(str(message).split()), file=sys.stderr)
+        words = in_the_users_words(str(message), options)
+        print("xorder: warning: " + " ".join(words.split()), file=sys.stderr)

@@ -12,7 +12,7 @@ from typing import Any
 from xorder._atomic import atomic_path
 from xorder._optional import import_optional
 from xorder.datasets import Population, simulate_population
-from xorder.engines import add_column
+from xorder.engines import apply_to_file
 from xorder.estimators import XOrder
 from xorder.exceptions import InputError, MissingExtraError
 from xorder.metrics import Audit, audit
@@ -98,23 +98,12 @@ def _audits(name: str, people: Population, repair: XOrder) -> dict[str, Audit]:
 
 def _write_tables(out: Path, known: Population, new: Population, repair: XOrder) -> dict[Path, str]:
     """Write both samples, the map, and both samples adjusted; return what each file is."""
-
-    def adjust(scores: Any, groups: Any) -> Any:
-        return repair.transform(scores, sensitive_features=groups)
-
     _write_people(out / "people.csv", known)
     _write_people(out / "new_people.csv", new)
     repair.save(out / "map.json")
     for source, target in (("people.csv", "adjusted.csv"), ("new_people.csv", "new_adjusted.csv")):
-        add_column(
-            out / source,
-            out / target,
-            score="score",
-            group="group",
-            into="adjusted",
-            transform=adjust,
-            overwrite=True,
-        )
+        maps = repair.fitted_.group_maps()
+        apply_to_file(maps, out / source, out / target, score="score", group="group", overwrite=True)
     return {
         out / "people.csv": "the people the repair was learnt on: id, group, outcome, score",
         out / "new_people.csv": "other people, for a fair test",

@@ -161,7 +161,7 @@ def test_manners():
     with pytest.raises(NotFittedError):
         repair.transform(score, sensitive_features=group)
     assert repair.fit(score, label, sensitive_features=group).moved_ == "A"
-    with pytest.raises(InputError, match=r"'C' was not seen in fit; the known groups are 'B', 'A'"):
+    with pytest.raises(InputError, match=r"'C' was not seen in fit .*; the known groups are 'B', 'A'"):
         repair.transform([0.5], sensitive_features=["C"])
     for settings, words in (
         ({"beta": "all"}, "beta must be a finite number or 'search'; got 'all'"),

@@ -7,24 +7,25 @@ import subprocess
 import sys
 from datetime import date
 from decimal import Decimal
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from backends import NAMES, Backend, make, rows_of
 
 from xorder import ScoreMap, XOrder
-from xorder.engines.adjusted_file import adjust_file
-from xorder.engines.apply import adjusting, map_frame
-from xorder.engines.apply_file import map_file
-from xorder.engines.file_tables import tables_of_file
-from xorder.engines.labels import values_of
-from xorder.exceptions import InputError
+from xorder.engines import GroupMaps, apply_to_file, apply_to_frame, tables_of
+from xorder.engines.apply import adjusting
+from xorder.engines.match_groups import values_of
+from xorder.exceptions import InputError, XorderWarning
+
+# Maps of few knots on scores beyond them are what most tests here are about.
+pytestmark = pytest.mark.filterwarnings("ignore:more than a tenth of the scores:xorder.exceptions.XorderWarning")
 
 LAZY = ("polars-lazy", "duckdb", "spark")
 FILES = ("parquet", "parquet-glob", "csv")
+COLUMNS_READ = {"score": "risk", "group": "group"}
 
 
 def learnt(knots: int = 40, *, seed: int = 0, spread: float = 1.0) -> ScoreMap:
@@ -52,14 +53,17 @@ def expected(columns: dict[str, object], maps: dict[object, ScoreMap]) -> np.nda
     return np.array([functions[group](np.array([risk]))[0] for risk, group in pairs])
 
 
-def mapped(backend: Backend, columns: dict[str, object], maps: dict[object, ScoreMap], **settings: object) -> dict:
+def mapped(
+    backend: Backend, columns: dict[str, object], maps: dict[object, ScoreMap], *, large: int = 1 << 26, **settings: str
+) -> dict:
     """All rows of what comes back, files read again."""
-    names = {"score": "risk", "group": "group"} | settings
+    choices = {name: settings.pop(name) for name in ("missing_group", "unseen_group") if name in settings}
+    chosen, names = GroupMaps(maps, **choices), COLUMNS_READ | settings
     frame = backend(columns)
     if backend.name not in FILES:
-        return rows_of(map_frame(frame, maps, **names))
+        return rows_of(apply_to_frame(chosen, frame, **names))
     out = backend.folder / f"out.{'csv' if backend.is_text else 'parquet'}"
-    assert map_file(frame, out, maps, **names) == len(columns["id"])
+    assert apply_to_file(chosen, frame, out, **names, overwrite=True, large=large) == len(columns["id"])
     rows = rows_of(out)
     assert sorted(path.name for path in backend.folder.iterdir() if path.name.startswith(".")) == []
     return rows
@@ -134,7 +138,7 @@ def test_labels_of_another_type_match_as_they_are_written(backend: Backend, labe
     want = expected(columns, dict(zip(labels, [learnt(), learnt(seed=9)], strict=True)))
     columns["group"] = [held[labels.index(label)] for label in columns["group"]]
     maps = dict(zip(keys, [learnt(), learnt(seed=9)], strict=True)) | {"missing": ScoreMap.identity()}
-    rows = mapped(backend, columns, maps, missing="missing")
+    rows = mapped(backend, columns, maps, missing_group="group")
     np.testing.assert_array_equal(np.array(rows["adjusted"], dtype=float), want)
 
 
@@ -156,13 +160,15 @@ def test_a_label_of_the_own_type_shuts_out_others(
     columns = people(60, labels=held)
     maps = dict(zip(keys, [learnt(), learnt(seed=9), ScoreMap([0.0], [9.0])], strict=True))
     by_text = {str(label): one for label, one in maps.items()}
-    rows = mapped(backend, columns, maps, **({"overwrite": True} if backend.name in FILES else {}))
+    rows = mapped(backend, columns, maps)
     want = expected(columns | {"group": [str(label) for label in columns["group"]]}, by_text)
     np.testing.assert_array_equal(rows["adjusted"], want)
     columns["group"][7] = wrong
     with pytest.raises(Exception, match="was not seen in fit") as caught:
-        mapped(backend, columns, maps, **({"overwrite": True} if backend.name in FILES else {}))
-    assert f"group {shown} was not seen in fit; the known groups are {', '.join(map(repr, maps))}." in str(caught.value)
+        mapped(backend, columns, maps)
+    where = place(backend, 7)
+    said = f"group {shown} was not seen in fit{where and f' (1 row, the first in {where})'}; the known groups are"
+    assert f"{said} {', '.join(map(repr, maps))}. Fit again with it, or leave its scores" in str(caught.value)
 
 
 def test_which_values_labels_stand_for() -> None:
@@ -191,7 +197,7 @@ def test_days_as_pandas_holds_them(tmp_path: Path, keys: tuple) -> None:
     columns = people(50, labels=("2026-01-31", "2026-02-01"))
     maps = dict(zip(("2026-01-31", "2026-02-01"), [learnt(), learnt(seed=9)], strict=True))
     frame = make("pandas", columns, tmp_path).assign(group=pd.to_datetime(columns["group"]))
-    rows = map_frame(frame, dict(zip(keys, maps.values(), strict=True)), score="risk", group="group")
+    rows = apply_to_frame(GroupMaps(dict(zip(keys, maps.values(), strict=True))), frame, **COLUMNS_READ)
     np.testing.assert_array_equal(rows["adjusted"], expected(columns, maps))
 
 
@@ -206,10 +212,9 @@ def test_what_fit_calls_the_groups_of_many_files_apply_knows(tmp_path: Path, kin
     column = pa.array([values[label] for label in columns["group"]], types.get(kind) or pa.type_for_alias(kind))
     y = np.arange(120) // 2 % 2
     files = make("parquet-glob", columns | {"group": column, "y": y}, tmp_path)
-    names = {"score": "risk", "group": "group"}
-    groups = list(tables_of_file(files, **names, label="y").tables)
+    groups = list(tables_of(files, **COLUMNS_READ, label="y", as_text=True))
     maps = dict(zip(groups, [ScoreMap([0.0], [5.0]), ScoreMap([0.0], [7.0])], strict=True))
-    adjust_file(files, tmp_path / "out.parquet", maps=maps, transform=None, **names, into="fair")
+    apply_to_file(GroupMaps(maps), files, tmp_path / "out.parquet", **COLUMNS_READ, into="fair")
     rows = rows_of(tmp_path / "out.parquet")
     order = sorted(set(column.to_pylist()), key=str)
     want = [risk + (5, 7)[order.index(label)] for risk, label in zip(columns["risk"], column.to_pylist(), strict=True)]
@@ -223,7 +228,7 @@ def test_groups_that_have_no_plain_text_are_refused(tmp_path: Path, kind: str) -
     column = pa.array([b"A"] * 9 if kind == "binary" else range(9), types[kind])
     path = make("parquet-glob", people(9) | {"group": column}, tmp_path)
     with pytest.raises(InputError, match="column 'group' must hold plain labels such as text or numbers; its type is"):
-        map_file(path, tmp_path / "out.parquet", MAPS, score="risk", group="group")
+        apply_to_file(GroupMaps(MAPS), path, tmp_path / "out.parquet", **COLUMNS_READ)
 
 
 def test_groups_as_categories(backend: Backend) -> None:
@@ -250,6 +255,13 @@ def test_scores_of_other_types_count_as_what_they_are(backend: Backend, kind: st
     np.testing.assert_array_equal(got, want)
 
 
+def place(backend: Backend, row: int) -> str:
+    """Where a row, of those of the first file, is said to be; engines that compute later do not know."""
+    if backend.name in LAZY:
+        return ""
+    return f"line {row + 2}" if backend.is_text else f"row {row + (backend.name in FILES)}"
+
+
 def complaint(backend: Backend, columns: dict[str, object], **settings: object) -> str:
     """What is said: an InputError, or, of a frame that computes later, an error of its engine when it does."""
     kinds = Exception if backend.name in LAZY else InputError
@@ -265,8 +277,11 @@ def test_scores_that_are_not_finite_are_refused(backend: Backend, score: float |
     columns = people(50)
     columns["risk"] = [*np.asarray(columns["risk"])[:-1].tolist(), score]
     said = complaint(backend, columns)
-    if backend.is_text:
-        assert "the score must be a finite number" in said
+    if backend.name in FILES:
+        where = {"parquet": "row 50", "parquet-glob": "row 16", "csv": "line 51"}[backend.name]
+        came = "is empty" if score is None else f"holds {shown!r}"
+        assert f": column 'risk' must be finite; {where} {came}. Correct or remove this row." in said
+        assert said.startswith(str(backend.folder))
     elif backend.name == "spark" and shown.endswith("inf"):
         assert f"column 'risk' must be finite; a row holds {shown.replace('inf', 'Infinity')}. " in said
     else:
@@ -278,17 +293,96 @@ def test_scores_that_are_not_finite_are_refused(backend: Backend, score: float |
 def test_groups_that_have_no_map_are_refused(backend: Backend) -> None:
     columns = people(50)
     columns["group"][7] = "D"
-    assert "group 'D' was not seen in fit; the known groups are 'A', 'B', 'C'." in complaint(backend, columns)
+    columns["group"][9] = "D"
+    said, where = complaint(backend, columns), place(backend, 7)
+    many = f" (2 rows, the first in {where})" if where else ""
+    assert said.startswith(str(backend.folder)) or backend.name not in FILES
+    assert (
+        f"group 'D' was not seen in fit{many}; the known groups are 'A', 'B', 'C'. Fit again with it, or leave its "
+        "scores as they are with unseen_group='leave'."
+    ) in said
 
 
 def test_missing_groups_are_refused(backend: Backend) -> None:
     columns = people(50)
     columns["group"][7] = None
-    said = complaint(backend, columns)
-    if backend.is_text:
-        assert "the group must be known for each row" in said
-    else:
-        assert "column 'group' must name a group for each row; in some it is missing. Remove these rows, or" in said
+    columns["group"][9] = None
+    said, where = complaint(backend, columns), place(backend, 7)
+    many = f"2 rows have none, the first in {where}" if where else "some rows have none"
+    assert said.startswith(str(backend.folder)) or backend.name not in FILES
+    assert (
+        f"column 'group' must name a group for each row; {many}. Remove these rows, or choose what becomes of them "
+        "with missing_group='leave' or missing_group='group'."
+    ) in said
+
+
+class TestChoices:
+    """What becomes of rows without a group, and of groups without a map, is the same in every engine."""
+
+    LOST, NEW = [7, 11], [3, 14]
+    BOTH = LOST + NEW
+    FIFTH: ClassVar = {"missing": ScoreMap([0.0], [5.0])}
+
+    def columns(self, *, new: object = "D", lost: object = None) -> dict[str, object]:
+        columns = people(50)
+        for rows, group in ((self.LOST, lost), (self.NEW, new)):
+            for row in rows:
+                columns["group"][row] = group
+        return columns
+
+    def adjusted(self, backend: Backend, maps: dict[object, ScoreMap], **choices: str) -> np.ndarray:
+        # A parquet file has two ways, row by row and through DuckDB.
+        ways = [
+            np.array(mapped(backend, self.columns(), maps, large=large, **choices)["adjusted"], dtype=float)
+            for large in ((1 << 26, 1) if backend.name == "parquet" else (1,))
+        ]
+        np.testing.assert_array_equal(ways[0], ways[-1])
+        return ways[0]
+
+    def want(self, maps: dict[object, ScoreMap], stays: list[int]) -> np.ndarray:
+        columns = self.columns()
+        known = maps | {"D": ScoreMap.identity(), None: maps.get("missing", ScoreMap.identity())}
+        want = expected(columns, known)
+        want[stays] = np.asarray(columns["risk"])[stays]
+        return want
+
+    @pytest.mark.parametrize("more", [{}, FIFTH], ids=["no map for them", "a map that is not asked for"])
+    def test_scores_stay(self, backend: Backend, more: dict[object, ScoreMap]) -> None:
+        found = self.adjusted(backend, MAPS | more, missing_group="leave", unseen_group="leave")
+        np.testing.assert_array_equal(found, self.want(MAPS | more, self.BOTH))
+
+    def test_rows_without_a_group_are_one(self, backend: Backend) -> None:
+        found = self.adjusted(backend, MAPS | self.FIFTH, missing_group="group", unseen_group="leave")
+        np.testing.assert_array_equal(found, self.want(MAPS | self.FIFTH, self.NEW))
+        assert found[7] == pytest.approx(self.columns()["risk"][7] + 5)
+
+    def test_their_group_may_be_unseen(self, backend: Backend) -> None:
+        found = self.adjusted(backend, MAPS, missing_group="group", unseen_group="leave")
+        np.testing.assert_array_equal(found, self.want(MAPS, self.BOTH))
+
+    @pytest.mark.parametrize("large", [1 << 26, 1], ids=["by rows", "in DuckDB"])
+    def test_their_group_is_refused_where_it_is_unseen(self, backend: Backend, large: int) -> None:
+        said = complaint(backend, self.columns(new="A"), missing_group="group", large=large)
+        where = place(backend, 7)
+        many = f" (2 rows, the first in {where})" if where else ""
+        assert f"group 'missing' was not seen in fit{many}; the known groups are 'A', 'B', 'C'. Fit again" in said
+
+    @pytest.mark.parametrize(
+        ("choices", "words"),
+        [
+            ({"missing_group": "leave"}, "group 'D' was not seen in fit"),
+            ({"missing_group": "group"}, "group '(D|missing)' was not seen in fit"),
+            ({"unseen_group": "leave"}, "column 'group' must name a group for each row"),
+        ],
+    )
+    def test_one_choice_says_nothing_of_the_other(self, backend: Backend, choices: dict[str, str], words: str) -> None:
+        with pytest.raises(Exception, match=words):
+            self.adjusted(backend, MAPS, **choices)
+
+    @pytest.mark.parametrize("name", ["missing_group", "unseen_group"])
+    def test_other_choices_are_refused(self, name: str) -> None:
+        with pytest.raises(InputError, match=rf"{name} must be one of error, leave.* got 'drop'"):
+            GroupMaps(MAPS, **{name: "drop"})
 
 
 @pytest.mark.parametrize("backend", [name for name in NAMES if name != "csv"], indirect=True)
@@ -297,16 +391,16 @@ def test_missing_groups_of_numbers(backend: Backend, lost: float | None) -> None
     columns = people(50, labels=(1.0, 2.0))
     columns["group"][7] = lost
     maps = {1: learnt(), 2: ScoreMap.identity(), "missing": ScoreMap([0.0], [5.0])}
-    rows = mapped(backend, columns, maps, missing="missing")
+    rows = mapped(backend, columns, maps, missing_group="group")
     assert rows["adjusted"][7] == pytest.approx(columns["risk"][7] + 5)
-    with pytest.raises(Exception, match="in some it is missing"):
-        mapped(backend, columns, maps, **({"overwrite": True} if backend.name in FILES else {}))
+    with pytest.raises(Exception, match=r"must name a group for each row; (some|1|3) rows? ha(ve|s) none"):
+        mapped(backend, columns, maps)
 
 
 def test_missing_groups_may_have_a_map(backend: Backend) -> None:
     columns = people(50)
     columns["group"][7] = None
-    rows = mapped(backend, columns, MAPS | {"missing": ScoreMap([0.0], [5.0])}, missing="missing")
+    rows = mapped(backend, columns, MAPS | {"missing": ScoreMap([0.0], [5.0])}, missing_group="group")
     assert float(rows["adjusted"][7]) == pytest.approx(columns["risk"][7] + 5)
 
 
@@ -317,24 +411,16 @@ def test_blank_groups_of_files_are_missing(backend: Backend) -> None:
     columns["y"] = np.arange(50) // 2 % 2
     frame, names = backend(columns), {"score": "risk", "group": "group"}
     maps = MAPS | {"missing": ScoreMap([0.0], [5.0])}
-    rows = rows_of(map_frame(frame, maps, **names, missing="missing"))
+    rows = rows_of(apply_to_frame(GroupMaps(maps, missing_group="group"), frame, **names))
     np.testing.assert_allclose(rows["adjusted"][7:10], np.asarray(columns["risk"])[7:10] + 5)
-    rows = mapped(backend, columns, maps, missing="missing")
+    rows = mapped(backend, columns, maps, missing_group="group")
     np.testing.assert_allclose(np.array(rows["adjusted"][7:10], dtype=float), np.asarray(columns["risk"])[7:10] + 5)
-    with pytest.raises(Exception, match="in some it is missing"):
-        rows_of(map_frame(frame, maps | {"": ScoreMap.identity()}, **names))
+    with pytest.raises(Exception, match=r"must name a group for each row; (some|1|3) rows? ha(ve|s) none"):
+        rows_of(apply_to_frame(GroupMaps(maps | {"": ScoreMap.identity()}), frame, **names))
     columns["group"] = ["A" if group == "C" else group for group in columns["group"]]
     frame = backend(columns)
     repair = XOrder(missing_group="group").fit_frame(frame, **names, label="y")
     assert len(rows_of(repair.transform_frame(frame, **names))["adjusted"]) == 50
-
-
-def test_a_missing_group_of_a_csv_file_may_have_a_label_that_is_no_text(tmp_path: Path) -> None:
-    columns = people(20)
-    columns["group"][7] = None
-    maps = MAPS | {0: ScoreMap([0.0], [5.0])}
-    map_file(make("csv", columns, tmp_path), tmp_path / "out.csv", maps, score="risk", group="group", missing=0)
-    assert float(rows_of(tmp_path / "out.csv")["adjusted"][7]) == pytest.approx(columns["risk"][7] + 5)
 
 
 @pytest.mark.parametrize("files", ["*.csv", "0.csv"])
@@ -344,7 +430,7 @@ def test_csv_files_come_back_as_a_relation_of_text(tmp_path: Path, files: str) -
     for part in range(parts):
         path = make("csv", {name: values[part::parts] for name, values in columns.items()}, tmp_path)
         path.rename(tmp_path / f"{part}.csv")
-    relation = map_frame(str(tmp_path / files), MAPS, score="risk", group="group", into="fair")
+    relation = apply_to_frame(GroupMaps(MAPS), str(tmp_path / files), **COLUMNS_READ, into="fair")
     assert list(map(str, relation.types)) == ["VARCHAR"] * 4 + ["DOUBLE"]
     assert relation.columns == [*columns, "fair"]
     rows = rows_of(relation)
@@ -360,7 +446,7 @@ def test_csv_files_come_back_as_a_relation_of_text(tmp_path: Path, files: str) -
 def test_text_of_a_csv_file_that_is_no_score(tmp_path: Path, cell: str, shown: str) -> None:
     columns = people(9)
     columns["risk"] = [*map(str, np.asarray(columns["risk"])[:-1].tolist()), cell]
-    relation = map_frame(make("csv", columns, tmp_path), MAPS, score="risk", group="group")
+    relation = apply_to_frame(GroupMaps(MAPS), make("csv", columns, tmp_path), **COLUMNS_READ)
     with pytest.raises(Exception, match=f"column 'risk' must be finite; a row holds {shown}. Remove these rows"):
         relation.fetchall()
 
@@ -369,14 +455,14 @@ def test_text_of_a_csv_file_that_is_no_score(tmp_path: Path, cell: str, shown: s
 def test_a_name_that_differs_in_case_alone_would_replace_a_column(backend: Backend) -> None:
     engine = "Spark" if backend.name == "spark" else "DuckDB"
     with pytest.raises(InputError, match=f"^{engine} does not tell 'Risk' from a column that is there; choose another"):
-        map_frame(backend(people(9)), MAPS, score="risk", group="group", into="Risk")
+        apply_to_frame(GroupMaps(MAPS), backend(people(9)), **COLUMNS_READ, into="Risk")
 
 
 def test_spark_may_be_told_to_tell_case(spark: Any, tmp_path: Path) -> None:
     columns = people(9)
     spark.conf.set("spark.sql.caseSensitive", "true")
     try:
-        rows = rows_of(map_frame(make("spark", columns, tmp_path), MAPS, score="risk", group="group", into="Risk"))
+        rows = rows_of(apply_to_frame(GroupMaps(MAPS), make("spark", columns, tmp_path), **COLUMNS_READ, into="Risk"))
     finally:
         spark.conf.unset("spark.sql.caseSensitive")
     np.testing.assert_array_equal(rows["risk"], columns["risk"])
@@ -386,33 +472,35 @@ def test_spark_may_be_told_to_tell_case(spark: Any, tmp_path: Path) -> None:
 def test_names_of_pandas_that_are_no_text(tmp_path: Path) -> None:
     frame = make("pandas", people(9), tmp_path).rename(columns={"note": 3})
     with pytest.raises(InputError, match="the frame has no column 'rsik'; did you mean 'risk'"):
-        map_frame(frame, MAPS, score="rsik", group="group")
-    with pytest.raises(InputError, match=r"a column '3' whose name is no text; rename it"):
-        map_frame(frame, MAPS, score="3", group="group")
-    assert list(map_frame(frame, MAPS, score="risk", group="group").columns) == ["id", "risk", "group", 3, "adjusted"]
+        apply_to_frame(GroupMaps(MAPS), frame, score="rsik", group="group")
+    with pytest.raises(InputError, match=r"a column '3' whose name is not text; rename it"):
+        apply_to_frame(GroupMaps(MAPS), frame, score="3", group="group")
+    found = apply_to_frame(GroupMaps(MAPS), frame, **COLUMNS_READ)
+    assert list(found.columns) == ["id", "risk", "group", 3, "adjusted"]
 
 
 def test_a_table_of_the_user_is_not_read_instead() -> None:
     connection = pytest.importorskip("duckdb").connect()
     connection.execute("CREATE TABLE rows_to_map AS SELECT 0.75 AS risk, 'C' AS \"group\", 1 AS more")
     relation = connection.sql("SELECT 0.5 AS risk, 'C' AS \"group\"")
-    twice = map_frame(
-        map_frame(relation, MAPS, score="risk", group="group"), MAPS, score="risk", group="group", into="b"
-    )
+    once = apply_to_frame(GroupMaps(MAPS), relation, **COLUMNS_READ)
+    twice = apply_to_frame(GroupMaps(MAPS), once, **COLUMNS_READ, into="b")
     assert [tuple(map(float, (row[0], *row[2:]))) for row in twice.fetchall()] == [(0.5, 0.25, 0.25)]
 
 
-@pytest.mark.parametrize("call", ["map_frame(glob, maps, **names)", "map_file(glob, 'out.parquet', maps, **names)"])
+@pytest.mark.parametrize(
+    "call", ["apply_to_frame(maps, glob, **names)", "apply_to_file(maps, glob, 'out.parquet', **names)"]
+)
 def test_without_pyarrow_several_files_name_the_extra(tmp_path: Path, call: str) -> None:
     glob = make("parquet-glob", people(30), tmp_path)
     code = (
         "import sys\n"
         "sys.modules['pyarrow'] = None\n"
         "from xorder import ScoreMap\n"
-        "from xorder.engines import map_file, map_frame\n"
+        "from xorder.engines import GroupMaps, apply_to_file, apply_to_frame\n"
         "from xorder.exceptions import MissingExtraError\n"
         f"glob, names = {glob!r}, dict(score='risk', group='group')\n"
-        "maps = dict.fromkeys('ABC', ScoreMap.identity())\n"
+        "maps = GroupMaps(dict.fromkeys('ABC', ScoreMap.identity()))\n"
         "try:\n"
         f"    {call}\n"
         "except MissingExtraError as error:\n"
@@ -431,27 +519,28 @@ def test_without_pyarrow_several_files_name_the_extra(tmp_path: Path, call: str)
         ({"group": "sex"}, "has no column 'sex'"),
         ({"into": "note"}, "has a column 'note' already"),
         ({"into": ""}, "column"),
-        ({"score": "note"}, "number"),
-        ({"missing": "D"}, "missing must name one of the groups 'A', 'B', 'C'; got 'D'"),
+        ({"score": "note"}, "number|must be finite; line 2 holds"),
+        ({"group": "risk"}, "score and group both name the column 'risk'; each needs one of its own"),
     ],
 )
 def test_wrong_names_are_refused_at_once(backend: Backend, settings: dict[str, str], words: str) -> None:
     frame, names = backend(people(9)), {"score": "risk", "group": "group"} | settings
     out = backend.folder / f"out.{'csv' if backend.is_text else 'parquet'}"
-    call = partial(map_file, frame, out) if backend.name in FILES else partial(map_frame, frame)
+    call, to = (apply_to_file, [out]) if backend.name in FILES else (apply_to_frame, [])
     with pytest.raises(InputError, match=words):
-        call(MAPS, **names)
+        call(GroupMaps(MAPS), frame, *to, **names)
+    assert not out.exists()
 
 
 @pytest.mark.parametrize("maps", [{}, None, {"A": "map"}])
 def test_what_is_no_set_of_maps_is_refused(maps: object) -> None:
     with pytest.raises(InputError, match="a ScoreMap for each group"):
-        map_frame(None, maps, score="s", group="g")
+        GroupMaps(maps)
 
 
 def test_what_is_no_frame_is_refused() -> None:
     with pytest.raises(InputError, match=r"frame must be a frame of pandas, polars .* got list"):
-        map_frame([1, 2], MAPS, score="s", group="g")
+        apply_to_frame(GroupMaps(MAPS), [1, 2], score="s", group="g")
 
 
 def test_names_that_would_break_out_of_a_query(backend: Backend) -> None:
@@ -468,13 +557,13 @@ def test_what_is_lazy_stays_lazy(backend: Backend) -> None:
     columns = people(50)
     columns["group"][7] = "D"
     frame = backend(columns)
-    result = map_frame(frame, MAPS, score="risk", group="group")
+    result = apply_to_frame(GroupMaps(MAPS), frame, **COLUMNS_READ)
     assert type(result) is type(frame)
 
 
 def test_rows_keep_their_index_in_pandas(tmp_path: Path) -> None:
     frame = make("pandas", people(20), tmp_path).sample(frac=1, random_state=0)
-    result = map_frame(frame, MAPS, score="risk", group="group")
+    result = apply_to_frame(GroupMaps(MAPS), frame, **COLUMNS_READ)
     assert result.index.equals(frame.index)
     assert list(frame.columns) == ["id", "risk", "group", "note"]
     assert result.drop(columns="adjusted").equals(frame)
@@ -486,10 +575,10 @@ def test_maps_that_leave_all_scores_still_refuse(name: str, tmp_path: Path, requ
         request.getfixturevalue("spark")
     maps = {"A": ScoreMap.identity(), "B": ScoreMap.identity()}
     columns = people(50, labels=("A", "B"))
-    rows = rows_of(map_frame(make(name, columns, tmp_path), maps, score="risk", group="group"))
+    rows = rows_of(apply_to_frame(GroupMaps(maps), make(name, columns, tmp_path), **COLUMNS_READ))
     np.testing.assert_array_equal(rows["adjusted"], columns["risk"])
     with pytest.raises(Exception, match="group 'D' was not seen in fit"):
-        rows_of(map_frame(make(name, columns | {"group": ["D"] * 50}, tmp_path), maps, score="risk", group="group"))
+        rows_of(apply_to_frame(GroupMaps(maps), make(name, columns | {"group": ["D"] * 50}, tmp_path), **COLUMNS_READ))
 
 
 def test_a_map_of_very_many_knots_in_duckdb(tmp_path: Path) -> None:
@@ -497,14 +586,14 @@ def test_a_map_of_very_many_knots_in_duckdb(tmp_path: Path) -> None:
     raw = np.linspace(0, 1, 80_001)
     maps = {"A": ScoreMap.identity(), "B": ScoreMap(raw, 100 * raw**2)}
     columns = people(2_000, labels=("A", "B"))
-    rows = rows_of(map_frame(make("duckdb", columns, tmp_path), maps, score="risk", group="group"))
+    rows = rows_of(apply_to_frame(GroupMaps(maps), make("duckdb", columns, tmp_path), **COLUMNS_READ))
     want = expected(columns, maps)
     np.testing.assert_allclose(rows["adjusted"], want, rtol=0, atol=1e-7)
 
 
 def test_what_runs_on_executors_needs_only_numpy() -> None:
     cloudpickle = pytest.importorskip("pyspark.cloudpickle")
-    sent = cloudpickle.dumps(adjusting(MAPS | {"D": learnt(5_000)}))
+    sent = cloudpickle.dumps(adjusting(GroupMaps(MAPS | {"D": learnt(5_000)})))
     code = (
         "import pickle, sys\n"
         "sys.modules['xorder'] = None\n"
@@ -523,8 +612,8 @@ def test_a_file_may_replace_itself_if_allowed(tmp_path: Path) -> None:
     columns = people(100)
     path = make("parquet", columns, tmp_path)
     with pytest.raises(InputError, match="exists already"):
-        map_file(path, path, MAPS, score="risk", group="group")
-    assert map_file(path, path, MAPS, score="risk", group="group", overwrite=True) == 100
+        apply_to_file(GroupMaps(MAPS), path, path, **COLUMNS_READ)
+    assert apply_to_file(GroupMaps(MAPS), path, path, **COLUMNS_READ, overwrite=True) == 100
     np.testing.assert_array_equal(rows_of(path)["adjusted"], expected(columns, MAPS))
 
 
@@ -542,7 +631,7 @@ def test_a_parquet_file_keeps_types_compression_and_notes(tmp_path: Path) -> Non
         },
     ).replace_schema_metadata({"who": "me's \\ own"})
     pq.write_table(table, tmp_path / "in.parquet", compression="zstd")
-    map_file(tmp_path / "in.parquet", tmp_path / "out.parquet", MAPS, score="risk", group="group")
+    apply_to_file(GroupMaps(MAPS), tmp_path / "in.parquet", tmp_path / "out.parquet", **COLUMNS_READ)
     again = pq.read_table(tmp_path / "out.parquet")
     assert again.drop_columns("adjusted").to_pylist() == table.to_pylist()
     assert again.schema.types[:-2] == table.schema.types[:-1]
@@ -555,16 +644,32 @@ def test_groups_of_files_may_be_told_apart_as_text(tmp_path: Path) -> None:
     columns = people(100, labels=(1, 2))
     path = make("parquet", columns, tmp_path)
     maps = {"1": learnt(), "2": ScoreMap.identity()}
-    map_file(path, tmp_path / "out.parquet", maps, score="risk", group="group")
+    apply_to_file(GroupMaps(maps), path, tmp_path / "out.parquet", **COLUMNS_READ)
     want = expected(columns | {"group": [str(label) for label in columns["group"]]}, maps)
     np.testing.assert_array_equal(rows_of(tmp_path / "out.parquet")["adjusted"], want)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["csv", "parquet"])
+def test_scores_on_another_scale_are_warned_of_once(name: str, tmp_path: Path) -> None:
+    """Counted over all batches, so that a part of the file that differs is no reason."""
+    size = 300_000
+    maps = GroupMaps({"A": ScoreMap.identity(), "B": ScoreMap([0.0, 1.0], [0.0, 0.5])})
+    columns = {"risk": np.linspace(0, 100, size), "group": ["A", "B"] * (size // 2)}
+    path, out = make(name, columns, tmp_path), tmp_path / f"out.{name}"
+    words = r"^more than a tenth of the scores of group 'B' lie outside those seen in fit \(0 to 1\); is it the same"
+    with pytest.warns(XorderWarning, match=words) as caught:
+        apply_to_file(maps, path, out, **COLUMNS_READ)
+    assert [warning.filename for warning in caught] == [__file__]
+    columns["risk"] = np.where(np.arange(size) < size // 20, 2.0, 0.5)
+    assert apply_to_file(maps, make(name, columns, tmp_path), out, **COLUMNS_READ, overwrite=True) == size
 
 
 @pytest.mark.parametrize("content", [b"no parquet at all", b"PAR1 cut"])
 def test_a_damaged_file_is_told_in_one_sentence(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "in.parquet").write_bytes(content)
     with pytest.raises(InputError, match=r"in\.parquet cannot be read"):
-        map_file(tmp_path / "in.parquet", tmp_path / "out.parquet", MAPS, score="risk", group="group")
+        apply_to_file(GroupMaps(MAPS), tmp_path / "in.parquet", tmp_path / "out.parquet", **COLUMNS_READ)
     assert [path.name for path in tmp_path.iterdir()] == ["in.parquet"]
 
 
@@ -573,20 +678,20 @@ def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
     pq = pytest.importorskip("pyarrow.parquet")
     pq.write_table(pq.read_table(path)[:0], path)
     with pytest.raises(InputError, match="has columns but no rows"):
-        map_file(path, tmp_path / "out.parquet", MAPS, score="risk", group="group")
+        apply_to_file(GroupMaps(MAPS), path, tmp_path / "out.parquet", **COLUMNS_READ)
     assert not (tmp_path / "out.parquet").exists()
 
 
 def test_how_far_a_file_is_can_be_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("xorder.engines.apply_file._LOOK_SECONDS", 0.0005)
+    monkeypatch.setattr("xorder.engines.apply_parquet._LOOK_SECONDS", 0.0005)
     seen = []
     path = make("parquet", people(1_000_000), tmp_path)
-    map_file(
+    apply_to_file(
+        GroupMaps(MAPS),
         path,
         tmp_path / "out.parquet",
-        MAPS,
-        score="risk",
-        group="group",
+        **COLUMNS_READ,
+        large=1,
         progress=lambda step, share: seen.append((step, share)),
     )
     assert seen

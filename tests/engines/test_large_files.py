@@ -15,9 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import xorder
-from xorder.engines import tables_of_file
-from xorder.engines.adjusted_file import adjust_file
-from xorder.engines.file_tables import in_engine
+from xorder.engines import GroupMaps, apply_to_file, tables_of
+from xorder.engines.files import in_engine
 from xorder.exceptions import InputError, XorderWarning
 
 NAMES = {"score": "s", "label": "y", "group": "g"}
@@ -31,13 +30,16 @@ def wider(header, cells):
 
 
 def both(path, **options):
-    """What comes of the file by rows and through DuckDB, tables or complaints."""
+    """What comes of the file by rows and through DuckDB: tables and all that is said of them, or complaints."""
     found = []
-    for large in (1 << 40, 0):
+    for large in (1 << 40, 1):
         try:
-            found.append(tables_of_file(path, **NAMES | options, large=large).tables)
+            tables = tables_of(path, **NAMES | options, large=large, as_text=True)
         except InputError as error:
             found.append(str(error))
+        else:
+            assert tables.binning_error is None
+            found.append((dict(tables), tables.rows, tables.notes, tables.weighted))
     return found
 
 
@@ -69,7 +71,7 @@ def test_csv(text, tmp_path):
     path.write_text(text, encoding="utf-8", newline="")
     by_rows, in_engine = both(path)
     assert by_rows == in_engine
-    assert isinstance(by_rows, dict)
+    assert isinstance(by_rows, tuple)
     (tmp_path / "rows.csv.gz").write_bytes(gzip.compress(path.read_bytes()))
     assert both(tmp_path / "rows.csv.gz")[1] == by_rows
 
@@ -94,7 +96,61 @@ def test_csv_that_is_wrong(text, tmp_path):
     path.write_text(text, encoding="utf-8")
     by_rows, in_engine = both(path)
     assert by_rows == in_engine
+    assert by_rows.startswith(str(path))
     assert "line" in by_rows
+
+
+@pytest.mark.parametrize("missing_group", ["leave", "group"])
+@pytest.mark.parametrize(
+    "options", [{}, {"weight": "w"}, {"weight": "w", "weights_are": "sampling"}], ids=["rows", "counts", "sampling"]
+)
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_weights_and_missing_groups(missing_group, options, kind, tmp_path):
+    rng = np.random.default_rng(0)
+    size = 300
+    columns = {
+        "s": rng.integers(0, 20, size) / 20,
+        "y": rng.integers(0, 2, size),
+        "g": [("A", "a ", "B", None, " ")[number] for number in rng.integers(0, 5, size)],
+        "w": rng.integers(0, 100, size) / 2,
+    }
+    path = tmp_path / f"rows.{kind}"
+    if kind == "parquet":
+        pq.write_table(pa.table(columns), path)
+    else:
+        cells = zip(*columns.values(), strict=True)
+        lines = [f"{s},{y},{g or ''},{w}\n" for s, y, g, w in cells]
+        path.write_text("s,y,g,w\n" + "".join(lines), encoding="utf-8")
+    by_rows, in_engine = both(path, missing_group=missing_group, **options)
+    assert by_rows == in_engine
+    tables, rows, notes, weighted = by_rows
+    left = sum(group in (None, " ") for group in columns["g"]) * (missing_group == "leave")
+    assert list(tables) == ["A", "B", "a "] + ["missing"] * (missing_group == "group")
+    assert (rows, weighted) == (size - left, bool(options))
+    assert all(len(table.sums) == (4 if "weights_are" in options else 2) for table in tables.values())
+    said = " ".join(notes)
+    assert "groups 'A', 'a ' differ in blanks or case alone" in said
+    assert (f"{left} rows without a group are left out." in said) == (missing_group == "leave")
+    assert ("column 'w' is not whole" in said) == (options == {"weight": "w"})
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_folds(kind, tmp_path):
+    """Rows are dealt whole, wherever they are added up; weights of row i are 2**i, so that a sum says which rows."""
+    columns = {"s": [0.5, 0.25] * 12, "y": [0, 1, 1] * 8, "g": list("ABBA") * 6, "w": [2**row for row in range(24)]}
+    path = tmp_path / f"rows.{kind}"
+    if kind == "parquet":
+        pq.write_table(pa.table(columns), path)
+    else:
+        rows = zip(*columns.values(), strict=True)
+        path.write_text("s,y,g,w\n" + "".join(f"{','.join(map(str, row))}\n" for row in rows), encoding="utf-8")
+    for large in (1 << 40, 1):
+        found = tables_of(path, **NAMES, weight="w", folds=4, as_text=True, large=large)
+        inside = [0] * 4
+        for group, table in found.items():
+            np.testing.assert_array_equal(found.folds[group].sum(axis=1), table.sums)
+            inside = [old + int(new) for old, new in zip(inside, found.folds[group].sum(axis=(0, 2)), strict=True)]
+        assert all(sum(fold >> row & 1 for fold in inside) == 1 for row in range(24))
 
 
 PARQUET = {
@@ -134,7 +190,7 @@ def test_types_of_parquet(columns, tmp_path):
     pq.write_table(pa.table(plain | columns), tmp_path / "rows.parquet")
     by_rows, in_engine = both(tmp_path / "rows.parquet", weight="w")
     assert by_rows == in_engine
-    assert isinstance(by_rows, dict)
+    assert isinstance(by_rows, tuple)
 
 
 @pytest.mark.parametrize(("positive", "found"), [("Yes", True), ("yes", True), (" YES ", True), ("y", False)])
@@ -143,13 +199,13 @@ def test_a_positive_value_however_it_is_written(positive, found, tmp_path):
     path.write_text(LINES.replace(",1,", ",Yes,").replace(",0,", ",No,"), encoding="utf-8")
     by_rows, in_engine = both(path, positive=positive)
     assert by_rows == in_engine
-    assert isinstance(by_rows, dict) is found
+    assert isinstance(by_rows, tuple) is found
     # Where one is written so, others are not it.
     path.write_text(LINES.replace(",1,A", ",Yes,A").replace(",1,B", ",yes,B"), encoding="utf-8")
     with pytest.warns(XorderWarning, match="holds 3 values"):
         by_rows, in_engine = both(path, positive="Yes")
     assert by_rows == in_engine
-    assert by_rows["B"].n1 == 0
+    assert by_rows[0]["B"].n1 == 0
 
 
 @pytest.mark.parametrize(
@@ -163,16 +219,16 @@ def test_files_of_different_types_are_widened(first, second, tmp_path):
         score = pa.array(100 * rng.random(50)).cast(kind, safe=False)
         parts.append(pa.table({"s": score, "y": rng.integers(0, 2, 50), "g": rng.choice(["A", "B"], 50)}))
         pq.write_table(parts[-1], tmp_path / f"{number}.parquet")
-    exact = xorder.engines.tables_of_frame(pa.concat_tables(parts, promote_options="permissive"), **NAMES).tables
-    assert tables_of_file(tmp_path / "*.parquet", **NAMES).tables == exact
+    exact = tables_of(pa.concat_tables(parts, promote_options="permissive"), **NAMES)
+    assert dict(tables_of(tmp_path / "*.parquet", **NAMES)) == dict(exact)
 
 
 def test_files_of_different_columns_are_refused(tmp_path):
     columns = {"s": [0.9, 0.4, 0.7, 0.1], "y": [1, 0, 1, 0], "g": ["A", "A", "B", "B"]}
     pq.write_table(pa.table(columns), tmp_path / "1.parquet")
     pq.write_table(pa.table(columns | {"more": [1, 2, 3, 4]}), tmp_path / "2.parquet")
-    with pytest.raises(InputError, match=r"2\.parquet has 'more', .*1\.parquet has not"):
-        tables_of_file(tmp_path / "*.parquet", **NAMES)
+    with pytest.raises(InputError, match=r"different columns: 'more' is in .*2\.parquet but not in .*1\.parquet\. Use"):
+        tables_of(tmp_path / "*.parquet", **NAMES)
 
 
 def test_small_files_of_many_rows_go_through_duckdb(tmp_path):
@@ -192,8 +248,8 @@ def test_a_group_that_comes_late(tmp_path):
     columns = {"s": rng.random(rows), "y": rng.integers(0, 2, rows), "g": group}
     pq.write_table(pa.table(columns), tmp_path / "rows.parquet")
     # So few bins that scores go to cells, which threads add up, before the new group comes.
-    found = xorder.engines.tables_of_frame(str(tmp_path / "rows.parquet"), **NAMES, bins=1000, tolerance=1)
-    assert [table.n1 + table.n0 for table in found.tables.values()] == [(group == name).sum() for name in "ABC"]
+    found = tables_of(str(tmp_path / "rows.parquet"), **NAMES, bins=1000, tolerance=1)
+    assert [table.n1 + table.n0 for table in found.values()] == [(group == name).sum() for name in "ABC"]
 
 
 def test_a_folder_is_no_column(tmp_path):
@@ -202,8 +258,7 @@ def test_a_folder_is_no_column(tmp_path):
     columns = {"s": [0.9, 0.4, 0.7, 0.1], "y": [1, 0, 1, 0], "g": ["A", "A", "B", "B"]}
     pq.write_table(pa.table(columns), folder / "rows.parquet")
     maps = {"A": xorder.ScoreMap.identity(), "B": xorder.ScoreMap([0.0, 1.0], [0.1, 1.0])}
-    names = {"score": "s", "group": "g", "into": "adjusted"}
-    adjust_file(folder / "rows.parquet", tmp_path / "out.parquet", maps=maps, transform=None, **names, large=0)
+    apply_to_file(GroupMaps(maps), folder / "rows.parquet", tmp_path / "out.parquet", score="s", group="g", large=1)
     found = pq.read_table(tmp_path / "out.parquet", partitioning=None).to_pydict()
     assert {name: found[name] for name in columns} == columns
     assert list(found) == [*columns, "adjusted"]
@@ -220,9 +275,9 @@ def test_types_that_duckdb_would_change_are_kept(tmp_path):
         }
     )
     pq.write_table(table, tmp_path / "rows.parquet")
-    names = {"score": "s", "group": "g", "into": "adjusted"}
     out = tmp_path / "out.parquet"
-    adjust_file(tmp_path / "rows.parquet", out, maps={}, transform=lambda s, g: 2 * s, **names, large=0)
+    maps = GroupMaps(dict.fromkeys("AB", xorder.ScoreMap([0.0, 1.0], [0.0, 2.0])))
+    apply_to_file(maps, tmp_path / "rows.parquet", out, score="s", group="g", large=1)
     found = pq.read_table(out)
     assert found.drop_columns("adjusted").schema.types == table.schema.types
     assert found["adjusted"].to_pylist() == [1.8, 0.8]
@@ -231,11 +286,11 @@ def test_types_that_duckdb_would_change_are_kept(tmp_path):
 def test_csv_files_are_joined_by_name(tmp_path):
     (tmp_path / "a.csv").write_text("s,y,g\n.9,1,A\n.4,0,A\n.5,1,B\n", encoding="utf-8")
     (tmp_path / "b.csv").write_text("g,s,y\nB,.7,1\nB,.1,0\n", encoding="utf-8")
-    found = tables_of_file(tmp_path / "*.csv", **NAMES).tables
+    found = tables_of(tmp_path / "*.csv", **NAMES)
     assert {group: table.score.tolist() for group, table in found.items()} == {"A": [0.9, 0.4], "B": [0.7, 0.5, 0.1]}
     (tmp_path / "c.csv").write_text("g,s,label\nB,.7,1\n", encoding="utf-8")
     with pytest.raises(InputError, match="has no column 'y'"):
-        tables_of_file(tmp_path / "*.csv", **NAMES)
+        tables_of(tmp_path / "*.csv", **NAMES)
 
 
 def test_too_little_memory_is_told(tmp_path):
@@ -243,7 +298,7 @@ def test_too_little_memory_is_told(tmp_path):
     columns = {"s": np.random.default_rng(0).random(rows), "y": np.arange(rows) % 2, "g": ["A", "B"] * (rows // 2)}
     pq.write_table(pa.table(columns), tmp_path / "rows.parquet")
     with pytest.raises(InputError, match=r"takes more memory than allowed; allow more, such as memory='8GB'"):
-        tables_of_file(tmp_path / "rows.parquet", **NAMES, large=0, memory="1MB")
+        tables_of(tmp_path / "rows.parquet", **NAMES, large=1, memory="1MB")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
@@ -258,7 +313,7 @@ def test_an_interruption_leaves_nothing(name, tmp_path):
     repair = xorder.XOrder().fit(score[:500], rng.integers(0, 2, 500), sensitive_features=group[:500])
     repair.save(tmp_path / "map.json")
     script = (
-        "import sys, xorder.engines.adjusted_file as a; a.in_engine = lambda files, large=0: True; "
+        "import sys, xorder.engines.apply as a; a.in_engine = lambda files, large=0: True; "
         "from xorder.cli import main; print('ready', flush=True); sys.exit(main(sys.argv[1:]))"
     )
     arguments = ["apply", "rows.parquet", "--score", "s", "--group", "g", "--map", "map.json", "-o", "out.parquet"]

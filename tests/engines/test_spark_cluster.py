@@ -13,7 +13,7 @@ import pytest
 from cluster import Cluster, cluster, session
 
 import xorder
-from xorder.engines.apply import map_frame
+from xorder.engines import GroupMaps, apply_to_frame
 from xorder.transfer.sql import repair_sql
 
 ROWS = 5_000_000
@@ -149,7 +149,7 @@ def test_a_worker_that_dies_changes_nothing(
 ) -> None:
     """Killed with its executor after the first tasks are done and before the last: the rest is run elsewhere, again."""
     context = spark_on_cluster.sparkContext
-    adjusted = map_frame(rows(spark_on_cluster, parts=24), repair.maps_, score="score", group="grp")
+    adjusted = apply_to_frame(GroupMaps(repair.maps_), rows(spark_on_cluster, parts=24), score="score", group="grp")
     killed: list[tuple[int, int]] = []
 
     def kill() -> None:

@@ -14,7 +14,7 @@ from oracles import gap
 from xorder import XOrder, audit
 from xorder.baselines import PostLogit
 from xorder.datasets import simulate_population
-from xorder.estimators.expected import expected_disparity
+from xorder.estimators import expected_disparity
 from xorder.exceptions import InputError, XorderWarning
 
 
@@ -179,13 +179,18 @@ def test_a_row_of_weight_2_is_the_row_twice():
     assert weighted.gap().stderr == pytest.approx(copied.gap().stderr, abs=1e-10)
 
 
-def test_weights_that_are_not_whole_are_read_as_sampling_weights():
+def test_the_scale_of_sampling_weights_means_nothing_and_counts_that_are_none_are_questioned():
     score, label, group = sample()
     weight = np.random.default_rng(0).random(600) + 0.5
+    rows = {"sensitive_features": group, "sample_weight": weight}
+    with pytest.warns(XorderWarning, match="sample_weight is not whole, yet read as counts"):
+        expected_disparity(OddsShift(), score, label, **rows)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         first, second = (
-            expected_disparity(OddsShift(), score, label, sensitive_features=group, sample_weight=scale * weight)
+            expected_disparity(
+                OddsShift(), score, label, **rows | {"sample_weight": scale * weight}, weights_are="sampling"
+            )
             for scale in (1, 100)
         )
     assert first.gap().stderr == pytest.approx(second.gap().stderr)

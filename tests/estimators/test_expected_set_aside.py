@@ -10,9 +10,10 @@ from sklearn.base import BaseEstimator
 
 from oracles import gap
 from xorder import XOrder, expected_disparity
-from xorder._validation import check_tables, name_missing
+from xorder._group_columns import naming_missing
+from xorder._validation import check_tables
 from xorder.datasets import simulate_population
-from xorder.estimators.expected_tables import expected_disparity_of_tables
+from xorder.estimators import expected_disparity_of_tables
 from xorder.exceptions import InputError, XorderWarning
 
 # What the repair and the audit say of the groups set aside is tested elsewhere.
@@ -92,7 +93,7 @@ def test_tables_set_the_same_aside(rare, options):
     assert found.after.positives[rare] == tables[rare].n1
     weight = np.full(score.size, 1.5)
     weighted = expected_disparity_of_tables(
-        repair(**options), check_tables(y, score, group, weight), check_tables(y, score, group, weight**2)
+        repair(**options), check_tables(y, score, group, weight, weights_are="sampling")
     )
     assert weighted.gap().stderr == pytest.approx(found.gap().stderr, rel=0.02)
 
@@ -165,5 +166,5 @@ def test_the_expectation_says_no_more_than_the_repair_of_all_rows():
     score, y, group = people("tiny", [5, 7])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", XorderWarning)
-        expected_disparity(repair(**LEAVE_SMALL), score, y, sensitive_features=name_missing(group))
+        expected_disparity(repair(**LEAVE_SMALL), score, y, sensitive_features=naming_missing(group))
     assert len({str(warning.message) for warning in caught}) == len(caught) <= 1

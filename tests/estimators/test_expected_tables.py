@@ -5,7 +5,7 @@ from xorder import XOrder, expected_disparity
 from xorder._table import ScoreTable
 from xorder._validation import check_tables
 from xorder.datasets import simulate_population
-from xorder.estimators.expected_tables import _shares, expected_disparity_of_tables
+from xorder.estimators.expected import _shares, expected_disparity_of_tables
 from xorder.exceptions import InputError
 
 
@@ -54,9 +54,9 @@ def test_weights_that_are_no_counts_need_their_squares():
     score, y, group = people()
     weight = np.random.default_rng(0).uniform(0.2, 3.0, score.size)
     repair = XOrder(transfer="logistic")
-    by_rows = expected_disparity(repair, score, y, sensitive_features=group, sample_weight=weight)
-    tables = check_tables(y, score, group, weight)
-    by_tables = expected_disparity_of_tables(repair, tables, check_tables(y, score, group, weight**2))
+    settings = {"sensitive_features": group, "sample_weight": weight, "weights_are": "sampling"}
+    by_rows = expected_disparity(repair, score, y, **settings)
+    by_tables = expected_disparity_of_tables(repair, check_tables(y, score, group, weight, weights_are="sampling"))
     assert by_tables.before.gap("xauc").stderr == pytest.approx(by_rows.before.gap("xauc").stderr)
     assert by_tables.gap().stderr == pytest.approx(by_rows.gap().stderr, rel=0.1)
     assert abs(by_tables.gap().value - by_rows.gap().value) < 0.5 * by_rows.gap().stderr
@@ -114,7 +114,7 @@ def test_tables_of_several_days_add_up_to_the_repair_of_all():
     [
         ([ScoreTable.from_arrays([1, 0], [0.9, 0.4])], "a dict that holds a ScoreTable for each group"),
         ({"A": np.zeros(3)}, "a dict that holds a ScoreTable for each group"),
-        ({None: ScoreTable.from_arrays([1, 0], [0.9, 0.4])}, "call the people of unknown group 'missing'"),
+        ({None: ScoreTable.from_arrays([1, 0], [0.9, 0.4])}, "call the rows of unknown group 'missing'"),
     ],
 )
 def test_what_are_no_tables(tables, words):
@@ -125,7 +125,7 @@ def test_what_are_no_tables(tables, words):
 def test_groups_of_tables_are_sorted():
     score, y, group = people(600)
     tables = check_tables(y, score, group, None)
-    backwards = dict(reversed(tables.items()))
+    backwards = dict(reversed(list(tables.items())))
     first, other = (XOrder(transfer="logistic").fit_tables(each).summary() for each in (tables, backwards))
     assert first == other
 

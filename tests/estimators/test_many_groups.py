@@ -11,7 +11,7 @@ import pytest
 
 import xorder
 from xorder import ScoreMap, XOrder
-from xorder.estimators.evidence import shrunk
+from xorder.estimators.learn import shrunk
 from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics import parity_difference, prf_difference, xauc_difference
 
@@ -155,7 +155,10 @@ def test_several_attributes_and_a_reference_of_ones_own():
     [
         ({"adjust": "B"}, "adjust is for two groups; name the one that stays with reference"),
         ({"reference": "Z"}, r"reference must name one of the groups \['A', 'B', 'C', 'D'\]; got 'Z'"),
-        ({"transfer": "logistic", "solver": "dp"}, "transfer='logistic' has no use for solver='dp'"),
+        (
+            {"transfer": "logistic", "solver": "dp"},
+            "solver is not used with transfer='logistic'; leave out solver='dp'",
+        ),
         ({"transfer": "rank"}, "^transfer='rank' is for two groups; got 4. Leave it out.$"),
         ({"solver": "dp"}, "^solver='dp' is for two groups; got 4. Leave it out.$"),
         ({"reference": ["A"]}, r"reference must be the label of a group, such as text; got \['A'\]"),
@@ -166,6 +169,7 @@ def test_several_attributes_and_a_reference_of_ones_own():
         ({"min_group_size": -1}, "min_group_size must be a number of rows from 0 up; got -1"),
         ({"small_groups": "drop"}, "small_groups must be one of error, leave, merge; got 'drop'"),
         ({"missing_group": "drop"}, "missing_group must be one of error, leave, group; got 'drop'"),
+        ({"unseen_group": "drop"}, "unseen_group must be one of error, leave; got 'drop'"),
         ({"min_group_size": 700}, r"groups below min_group_size 700: 'D' \(\d+ positives, \d+ negatives\)"),
     ],
 )
@@ -223,9 +227,9 @@ class TestSmallAndMissingGroups:
         unknown[::7] = None
         unknown[1::70] = float("nan")
         nobody = np.array([label is None or label != label for label in unknown])
-        with pytest.raises(InputError, match="row 0 holds None"):
+        with pytest.raises(InputError, match="472 rows have none, the first in row 0"):
             XOrder().fit(score, y, sensitive_features=unknown)
-        with pytest.warns(XorderWarning, match="'missing' are left as they are"):
+        with pytest.warns(XorderWarning, match="^472 rows without a group are left out.$"):
             left = XOrder(missing_group="leave").fit(score, y, sensitive_features=unknown)
         adjusted = left.transform(score, sensitive_features=unknown)
         np.testing.assert_array_equal(adjusted[nobody], score[nobody])

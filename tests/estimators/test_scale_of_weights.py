@@ -1,4 +1,4 @@
-"""Do no harm with weights: whole ones count rows, of others the scale tells nothing."""
+"""Do no harm with weights: counts are rows; of sampling weights the scale tells nothing."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import xorder
-from xorder import ScoreTable, XOrder
+from xorder import XOrder
 from xorder._validation import check_tables
-from xorder.exceptions import InputError, XorderWarning
+from xorder.exceptions import XorderWarning
 
 
 def rows(seed: int = 0, n: int = 1500, gap: float = 0.35):
@@ -22,21 +22,22 @@ def rows(seed: int = 0, n: int = 1500, gap: float = 0.35):
     return 1 / (1 + np.exp(-need - rng.normal(size=n) + gap * (group == "B"))), y, group
 
 
-def trust(score, y, group, weight=None, **settings):
+def trust(score, y, group, weight=None, weights_are="counts", **settings):
     repair = XOrder(transfer="logistic", do_no_harm=True, **settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XorderWarning)
-        repair.fit(score, y, sensitive_features=group, sample_weight=weight)
+        repair.fit(score, y, sensitive_features=group, sample_weight=weight, weights_are=weights_are)
     return repair.trust_
 
 
 @pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
 @pytest.mark.parametrize("scale", [1e-120, 1 / 1500, 0.5, 250.5])
-def test_the_scale_of_weights_that_are_no_counts_cancels(metric, scale):
+def test_the_scale_of_sampling_weights_cancels(metric, scale):
     score, y, group = rows()
     plain = trust(score, y, group, metric=metric)
     assert 0 < plain["B"] < 1
-    assert trust(score, y, group, np.full(y.size, scale), metric=metric)["B"] == pytest.approx(plain["B"], rel=1e-9)
+    weighted = trust(score, y, group, np.full(y.size, scale), "sampling", metric=metric)
+    assert weighted["B"] == pytest.approx(plain["B"], rel=1e-9)
 
 
 def test_the_trust_is_that_of_an_audit_by_sampling_weights():
@@ -46,18 +47,18 @@ def test_the_trust_is_that_of_an_audit_by_sampling_weights():
     found = xorder.audit(y, score, sensitive_features=group, sample_weight=weight, weights_are="sampling").gap("xauc")
     expected = max(0.0, 1 - (1.25 * found.stderr / found.value) ** 2)
     assert 0 < expected < 1
-    assert trust(score, y, group, weight) == {"B": pytest.approx(expected, rel=1e-9)}
+    assert trust(score, y, group, weight, "sampling") == {"B": pytest.approx(expected, rel=1e-9)}
 
 
 def test_noise_with_survey_weights_is_not_repaired():
     for seed in range(10):
         score, y, group = rows(seed, n=500, gap=0.0)
-        weighted = trust(score, y, group, np.full(y.size, 250.5))
+        weighted = trust(score, y, group, np.full(y.size, 250.0), "sampling")
         (moved,) = weighted
         assert weighted[moved] == pytest.approx(trust(score, y, group)[moved], abs=1e-9)
 
 
-def test_whole_weights_count_rows():
+def test_counts_are_rows():
     score, y, group = rows(2)
     weight = np.random.default_rng(2).integers(0, 4, y.size)
     often = np.repeat(np.arange(y.size), weight)
@@ -69,15 +70,17 @@ def test_whole_weights_count_rows():
 def test_rows_a_frame_and_tables_say_the_same():
     score, y, group = rows(3)
     weight = np.random.default_rng(3).random(y.size) + 0.01
-    by_rows = trust(score, y, group, weight)["B"]
+    by_rows = trust(score, y, group, weight, "sampling")["B"]
     assert by_rows > 0
     frame = pd.DataFrame({"s": score, "y": y, "g": group, "w": weight})
     careful = XOrder(transfer="logistic", do_no_harm=True)
-    careful.fit_frame(frame, score="s", label="y", group="g", weight="w")
+    careful.fit_frame(frame, score="s", label="y", group="g", weight="w", weights_are="sampling")
     assert careful.trust_["B"] == pytest.approx(by_rows, rel=1e-9)
-    tables, squares = (check_tables(y, score, group, mass) for mass in (weight, weight**2))
-    assert careful.fit_tables(tables, squares).trust_["B"] == pytest.approx(by_rows, rel=1e-12)
-    assert careful.fit_tables(tables).trust_["B"] < by_rows
+    tables = check_tables(y, score, group, weight, weights_are="sampling")
+    assert careful.fit_tables(tables).trust_["B"] == pytest.approx(by_rows, rel=1e-12)
+    with pytest.warns(XorderWarning, match="sample_weight is not whole, yet read as counts"):
+        careful.fit_tables(check_tables(y, score, group, weight))
+    assert careful.trust_["B"] < by_rows
     whole = frame.assign(w=np.random.default_rng(4).integers(1, 3, y.size))
     careful.fit_frame(whole, score="s", label="y", group="g", weight="w")
     assert careful.trust_["B"] == pytest.approx(trust(score, y, group, whole.w)["B"], rel=1e-9)
@@ -88,19 +91,9 @@ def test_merged_groups_bring_their_squares_along():
     group = group.astype("U4")
     group[:12] = "tiny"
     weight = np.random.default_rng(5).random(y.size) + 0.1
-    merged = trust(score, y, group, weight, min_group_size=30, small_groups="merge")
-    joined = trust(score, y, np.where(group == "tiny", "A", group), weight)
+    merged = trust(score, y, group, weight, "sampling", min_group_size=30, small_groups="merge")
+    joined = trust(score, y, np.where(group == "tiny", "A", group), weight, "sampling")
     assert merged == {"B": pytest.approx(joined["B"], rel=1e-12)}
-
-
-@pytest.mark.parametrize("wrong", [{}, {"A": 1, "B": 2}, [1, 2], "other scores"])
-def test_squares_that_do_not_fit_the_tables_are_refused(wrong):
-    score, y, group = rows(6, n=200)
-    tables = check_tables(y, score, group, None)
-    if wrong == "other scores":
-        wrong = {label: ScoreTable(table.score + 1, table.positive, table.negative) for label, table in tables.items()}
-    with pytest.raises(InputError, match="squares must be a dict that holds, for each of the tables"):
-        XOrder(do_no_harm=True).fit_tables(tables, wrong)
 
 
 def test_a_row_cut_into_parts_changes_nothing():
@@ -112,8 +105,9 @@ def test_a_row_cut_into_parts_changes_nothing():
         parts = rng.integers(1, 4, 200)
         cut = np.repeat(np.arange(200), parts)
         whole, pieces = XOrder(tradeoff=1.0), XOrder(tradeoff=1.0)
-        whole.fit(score, y, sensitive_features=group, sample_weight=0.1 * parts)
-        pieces.fit(score[cut], y[cut], sensitive_features=group[cut], sample_weight=np.full(cut.size, 0.1))
+        whole.fit(score, y, sensitive_features=group, sample_weight=0.1 * parts, weights_are="sampling")
+        tenth = np.full(cut.size, 0.1)
+        pieces.fit(score[cut], y[cut], sensitive_features=group[cut], sample_weight=tenth, weights_are="sampling")
         np.testing.assert_allclose(
             pieces.transform(score, sensitive_features=group),
             whole.transform(score, sensitive_features=group),

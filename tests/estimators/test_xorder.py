@@ -46,7 +46,8 @@ def samples(draw):
 def test_adjusted_training_scores_realise_the_ordering(metric, solver, drawn, tradeoff):
     score, label, group, weight = drawn
     repair = XOrder(metric=metric, tradeoff=tradeoff, solver=solver)
-    adjusted = repair.fit_transform(score, label, sensitive_features=group, sample_weight=weight)
+    weights = {"sample_weight": weight, "weights_are": "sampling"}
+    adjusted = repair.fit_transform(score, label, sensitive_features=group, **weights)
     found = repair.ordering_
     assert roc_auc_score(label, adjusted, sample_weight=weight) == pytest.approx(found.auc, abs=1e-9)
     pair = repair.reference_, repair.moved_
@@ -328,8 +329,12 @@ def test_weight_two_is_the_row_twice(metric):
 def test_a_group_never_seen_is_named_with_the_known_ones():
     score, label, group = sample()
     repair = XOrder(solver="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
-    with pytest.raises(InputError, match="group 'C' was not seen in fit; the known groups are 'A', 'B'"):
+    with pytest.raises(
+        InputError, match=r"group 'C' was not seen in fit \(1 row, the first in row 1\); the known .* 'A', 'B'\. Fit"
+    ):
         repair.transform([0.5, 0.5], sensitive_features=["A", "C"])
+    repair.set_params(unseen_group="leave")
+    assert repair.transform([0.5, 0.5], sensitive_features=["A", "C"]).tolist() == [0.5, 0.5]
 
 
 def test_one_group_of_those_seen_is_enough_to_transform():
@@ -375,7 +380,7 @@ def test_bad_rows_are_told():
     repair = XOrder(solver="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
     with pytest.raises(InputError, match="y_score must be finite"):
         repair.transform([np.inf], sensitive_features=["A"])
-    with pytest.raises(InputError, match="sensitive_features must name a group for each row; row 0"):
+    with pytest.raises(InputError, match="sensitive_features must name a group for each row; 1 row has none, row 0"):
         repair.transform([0.5], sensitive_features=[None])
 
 
@@ -481,7 +486,7 @@ def test_scores_of_any_finite_range(scale):
 
 def test_ranks_know_no_weights():
     score, label, group = sample()
-    with pytest.raises(InputError, match="knows no weights"):
+    with pytest.raises(InputError, match="does not support sample_weight"):
         XOrder(transfer="rank").fit(score, label, sensitive_features=group, sample_weight=np.ones(score.size))
 
 

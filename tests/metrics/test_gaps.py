@@ -81,8 +81,7 @@ def slow_stderr(data: Rows, metric: str, a: str = "", b: str = "", *, sampling: 
 
 
 def fast_stderr(data: Rows, metric: str, a: str = "", b: str = "", *, sampling: bool = False) -> float:
-    squares = Rows(data.y, data.s, data.g, data.w**2).tables if sampling else None
-    m = moments(data.tables, squares)
+    m = moments(data.sampled_tables if sampling else data.tables)
     if metric == "auc":
         return auc(m)[1]
     return GAPS[metric](m, data.groups.index(a), data.groups.index(b))[1]

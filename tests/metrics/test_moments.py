@@ -88,7 +88,7 @@ def test_sums_are_those_of_each_rows_placements(kind, data):
 @given(data=rows())
 def test_spreads_take_the_place_of_masses_in_the_squares_only(data):
     w = np.ones(len(data.y)) if data.w is None else data.w
-    m = moments(data.tables, Rows(data.y, data.s, data.g, w**2).tables)
+    m = moments(Rows(data.y, data.s, data.g, w).sampled_tables)
     for group, found in zip(data.groups, m.negative, strict=True):
         assert_same_placements(found, expected_sums(data, "negative", group, w**2))
 

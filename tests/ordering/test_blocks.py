@@ -9,7 +9,7 @@ import pytest
 
 from tables import random_table
 from xorder import ScoreTable
-from xorder.ordering import blocks
+from xorder.ordering import hull
 
 
 def slow_pool(table: ScoreTable) -> list[tuple[int, Fraction, Fraction]]:
@@ -26,12 +26,12 @@ def slow_pool(table: ScoreTable) -> list[tuple[int, Fraction, Fraction]]:
 
 @pytest.mark.parametrize("rounds", [0, 1, 6])
 def test_equals_the_slow_way(rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "_ROUNDS", rounds)
+    monkeypatch.setattr(hull, "_ROUNDS", rounds)
     rng = np.random.default_rng(rounds)
     for _ in range(300):
         table = random_table(rng, 40, distinct=30)
         slow = slow_pool(table)
-        fast = blocks.pool(table)
+        fast = hull.pool(table)
         assert fast.start[:-1].tolist() == [start for start, _, _ in slow]
         np.testing.assert_allclose(fast.positive, [float(p) for _, p, _ in slow], rtol=1e-12)
         np.testing.assert_allclose(fast.negative, [float(n) for _, _, n in slow], rtol=1e-12)
@@ -41,7 +41,7 @@ def test_shares_fall_strictly_on_a_large_sample() -> None:
     rng = np.random.default_rng(0)
     score = rng.random(200_000)
     table = ScoreTable.from_arrays(rng.random(200_000) < score, score)
-    pooled = blocks.pool(table)
+    pooled = hull.pool(table)
     assert np.all(np.diff(pooled.share) < 0)
     assert 20 < len(pooled) < 2000
     assert pooled.positive.sum() == table.n1

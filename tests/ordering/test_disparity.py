@@ -15,7 +15,7 @@ from xorder.ordering.disparity import (
     pairs_of_ordering,
     pairs_of_scores,
 )
-from xorder.ordering.partial import half_way
+from xorder.ordering.dynamic import half_way
 
 METRICS = ["xauc", "prf", "parity"]
 

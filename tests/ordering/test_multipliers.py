@@ -17,8 +17,8 @@ from tables import noisy_table, random_table, tied_tables
 from xorder import ScoreTable, frontier
 from xorder.exceptions import InputError
 from xorder.ordering import many_bound, multipliers
-from xorder.ordering.blocks import pool
 from xorder.ordering.calibration import CALIBRATIONS, logistic_calibration
+from xorder.ordering.hull import pool
 from xorder.ordering.multipliers import Multipliers, solve_multipliers
 
 METRICS = ("xauc", "prf", "parity")

@@ -27,7 +27,7 @@ def test_people_without_a_group_are_a_group_where_the_repair_says_so() -> None:
     groups = PEOPLE.group.astype(object)
     groups[:300] = None
     repair = XOrder(missing_group="leave")
-    with pytest.warns(UserWarning, match="missing"):
+    with pytest.warns(UserWarning, match="300 rows without a group are left out"):
         repair.fit(PEOPLE.y_score, PEOPLE.y_true, sensitive_features=groups)
     rows = scored_rows(repair, PEOPLE.y_score, PEOPLE.y_true, sensitive_features=groups)
     assert set(rows.groups) == {"A", "B", "missing"}

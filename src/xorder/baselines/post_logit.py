@@ -110,7 +110,7 @@ class _Sample:
         value, adjusted = self.value_without_ties(alpha, beta), _logistic(self.moved.score, alpha, beta)
         if self.metric.own[1] and (adjusted[1:] == adjusted[:-1]).any():
             # All of the group tie with alpha 0, and some where the function is flat to the last digit.
-            tied = ScoreTable._from_masses(adjusted, self.moved.positive, self.moved.negative)
+            tied = ScoreTable.from_masses(adjusted, self.moved.positive, self.moved.negative)
             value += self.metric.own[1] * float(tied.concordant.sum() - self.moved.concordant.sum())
         return value
 

@@ -1,25 +1,17 @@
 """Rows where they are: tables and audits of frames and files, and score maps applied to them."""
 
-from xorder.engines.adjusted_file import adjust_file
-from xorder.engines.apply import map_frame
-from xorder.engines.apply_file import map_file
-from xorder.engines.file_tables import files_of, tables_of_file
-from xorder.engines.frame_audit import audit_frame, notes_of
-from xorder.engines.frame_tables import FrameTables, tables_of_frame
-from xorder.engines.rows import Rows, add_column, check_rows, read_rows
+from xorder.engines.apply import apply_to_file, apply_to_frame
+from xorder.engines.files import files_of
+from xorder.engines.match_groups import GroupMaps, warn_of_other_scale
+from xorder.engines.tables import BINS, audit_frame, tables_of
 
 __all__ = [
-    "FrameTables",
-    "Rows",
-    "add_column",
-    "adjust_file",
+    "BINS",
+    "GroupMaps",
+    "apply_to_file",
+    "apply_to_frame",
     "audit_frame",
-    "check_rows",
     "files_of",
-    "map_file",
-    "map_frame",
-    "notes_of",
-    "read_rows",
-    "tables_of_file",
-    "tables_of_frame",
+    "tables_of",
+    "warn_of_other_scale",
 ]

@@ -1,22 +1,44 @@
-"""Score maps applied to rows where they are: any frame comes back as its own kind, with one more column."""
+"""Score maps applied to rows where they are: frames come back with one more column, files are written again with it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xorder._atomic import atomic_path
+from xorder._groups import missing_error
 from xorder._optional import import_optional
-from xorder._table import FloatArray
-from xorder.engines.endings import file_kind
-from xorder.engines.frame_files import blaming_files, find_files, reader_of
-from xorder.engines.labels import PLACE, Complaints, GroupNumbers, check_frame_columns, no_numbers
+from xorder._progress import Progress
+from xorder._table import MISSING, FloatArray
+from xorder.engines import cells
+from xorder.engines.cells import Codes, ColumnNames, FileBatch, no_labels, no_numbers, no_rows
+from xorder.engines.csv_file import blaming_gzip, is_gzip, write_csv
+from xorder.engines.files import (
+    LARGE,
+    blaming_files,
+    existing_file,
+    file_kind,
+    find_files,
+    in_engine,
+    reader_of,
+)
+from xorder.engines.match_groups import (
+    PLACE,
+    TEXT,
+    Complaints,
+    GroupMaps,
+    GroupNumbers,
+    check_frame_columns,
+    warn_of_other_scale,
+)
+from xorder.engines.parquet_file import write_parquet
 from xorder.exceptions import InputError
-from xorder.transfer import ScoreMap
 
 _PURPOSE = "Adjusting the scores of a frame"
 
@@ -27,41 +49,162 @@ Numbers = NDArray[np.integer[Any]]
 Adjust = Callable[[FloatArray, Numbers], FloatArray]
 
 
-def map_frame(
-    frame: Any,
-    maps: Mapping[Hashable, ScoreMap],
-    *,
-    score: str,
-    group: str,
-    into: str = "adjusted",
-    missing: Hashable | None = None,
-) -> Any:
+def apply_to_frame(maps: GroupMaps, frame: Any, *, score: str, group: str, into: str = "adjusted") -> Any:
     """Return the frame with one more last column: each row's score, through the map of its group.
 
     Parameters
     ----------
+    maps : the maps, such as those of ``XOrder.maps_``. If some label is of the column's type, only such labels count: 1
+        is not "1" then. Else groups are matched by how they are written, so that maps learnt elsewhere fit.
     frame : a frame of pandas, polars (eager or lazy), pyarrow or PySpark, or a relation of DuckDB. It comes back as the
         same kind; what is lazy stays lazy, and no row is collected. Other columns stay as they are. The path or glob of
         parquet or csv files comes back as a relation of DuckDB; cells of csv files stay text.
-    maps : group -> ScoreMap, such as ``XOrder.maps_``. If some label is of the column's type, only such labels count: 1
-        is not "1" then. Else groups are matched by how they are written, so that maps learnt elsewhere fit.
     score, group, into : names of the columns to read and of the one to add
-    missing : label of the map for rows whose group is missing, which in files blank text is; None refuses such rows
 
-    Scores that are missing or not finite, and groups without a map, are refused: at once where the rows are in
+    Scores that are missing or not finite, and groups that ``maps`` refuses, are refused: at once where the rows are in
     memory, else when they are computed, by an error of their engine with the same words.
 
     All engines give the numbers of :meth:`ScoreMap.apply`; only DuckDB compresses maps of more than 50,000 knots first,
     which moves a score by at most 1e-9 of the score range.
     """
-    check_maps(maps, missing)
     if isinstance(frame, str | os.PathLike):
-        return _map_files(frame, maps, score=score, group=group, into=into, missing=missing)
-    apply = _engine(frame)
-    return apply(frame, maps, score=score, group=group, into=into, missing=missing)
+        return _map_files(frame, maps, score=score, group=group, into=into)
+    return _engine(frame)(frame, maps, score=score, group=group, into=into)
 
 
-def _map_files(path: str | os.PathLike[str], maps: Mapping[Hashable, ScoreMap], **names: Any) -> Any:
+def apply_to_file(
+    maps: GroupMaps,
+    path: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    score: str,
+    group: str,
+    into: str = "adjusted",
+    overwrite: bool = False,
+    encoding: str = "utf-8",
+    memory: str = "2GB",
+    progress: Progress | None = None,
+    large: int = LARGE,
+) -> int:
+    """Write the rows of a file, or of all parquet files of a glob, to one file with one more column; return how many.
+
+    Rows keep their order, and columns their names, order, values and types; of a csv file each byte stays. Memory does
+    not grow with the file. Many parquet files, or one of at least ``large`` bytes whose types DuckDB keeps, go through
+    DuckDB, which is faster. ``out`` appears when it is complete, and not at all if something goes wrong; it may be the
+    file that is read, if ``overwrite`` allows it.
+
+    Groups are matched as in :func:`apply_to_frame`; those of nothing but blanks are missing. ``progress`` is called now
+    and then with what is being done and the share that is done, or None.
+    """
+    names = ColumnNames(score, group)
+    files = find_files(path)
+    kind = file_kind(files[0])
+    if file_kind(os.fspath(out)) != kind:
+        raise InputError(
+            f"cannot write {os.fspath(out)}: the output keeps the format of {os.fspath(path)}; name a {kind} file."
+        )
+    if len(files) > 1 and kind == "csv":
+        raise InputError(f"{os.fspath(path)} names {len(files):,} csv files; adjust them one at a time.")
+    try:
+        if kind == "parquet" and in_engine(files, large):
+            from xorder.engines.apply_parquet import copy_with_column, keeps_types
+
+            if len(files) > 1 or keeps_types(files[0], group):
+                settings: dict[str, Any] = {"overwrite": overwrite, "memory": memory, "progress": progress}
+                return copy_with_column(path, out, maps, score=score, group=group, into=into, **settings)
+        return _write_again(maps, files[0], out, names, into, overwrite, encoding, progress)
+    except UnusableRowError as error:
+        # The whole file tells which row is the first, and how many there are.
+        for file in files:
+            _blame_rows(maps, file, names, encoding)
+        raise InputError(str(error)) from error
+
+
+class UnusableRowError(InputError):
+    """A row that cannot be adjusted, without its place and its number of fellows."""
+
+
+def _write_again(
+    maps: GroupMaps,
+    path: str,
+    out: str | os.PathLike[str],
+    names: ColumnNames,
+    into: str,
+    overwrite: bool,
+    encoding: str,
+    progress: Progress | None,
+) -> int:
+    """Write a file again, batch by batch, with one more last column."""
+    source, target = existing_file(path), Path(out)
+    known = GroupNumbers(maps, Complaints(maps, score=names.score, group=names.group))
+    adjust, numbers = adjusting(maps), {}
+    moved = {number: learnt for number, learnt in enumerate(maps.maps.values()) if learnt.raw.size}
+    # Rows of each group that moves, and how many of them have scores beyond those learnt from.
+    seen = {number: np.zeros(2, dtype=np.int64) for number in moved}
+
+    def compute(batch: FileBatch) -> FloatArray:
+        codes = Codes()
+        rows = batch.encode(names.group, codes)
+        for text in codes:
+            if text not in numbers:
+                number = known.of_text(text, batch.kind(names.group))
+                if number is None:
+                    raise UnusableRowError(f"{source}: group {text!r} cannot be adjusted.")
+                numbers[text] = number
+        scores = cells.scores(batch, names.score)
+        of_rows = np.array([numbers[text] for text in codes], dtype=np.int64)[rows]
+        for number, learnt in moved.items():
+            own = scores[of_rows == number]
+            seen[number] += own.size, learnt.outside(own)
+        return adjust(scores, of_rows)
+
+    def watch(share: float) -> None:
+        if progress is not None:
+            progress("adjusting scores", share)
+
+    wanted = [names.score, names.group]
+    with atomic_path(target, overwrite=overwrite) as temporary, blaming_gzip(source):
+        if file_kind(str(source)) == "parquet":
+            rows = write_parquet(source, temporary, wanted=wanted, into=into, compute=compute, watch=watch)
+        else:
+            rows = write_csv(
+                source,
+                temporary,
+                compress=is_gzip(target),
+                wanted=wanted,
+                into=into,
+                encoding=encoding,
+                compute=compute,
+                watch=watch,
+            )
+        if not rows:
+            raise no_rows(str(source))
+    for number, (all_rows, outside) in seen.items():
+        warn_of_other_scale(list(maps.maps)[number], moved[number], int(outside), int(all_rows))
+    return rows
+
+
+def _blame_rows(maps: GroupMaps, path: str, names: ColumnNames, encoding: str) -> None:
+    """Complain of the rows of a file that cannot be adjusted: the first, and how many there are."""
+    from xorder.engines.sources import FileReading
+
+    reading = FileReading(path, names, encoding=encoding)
+    for _ in reading.batches():
+        pass
+    found, known = reading.groups.distinct, GroupNumbers(maps, Complaints(maps, score=names.score, group=names.group))
+    for text in found.values:
+        is_blank = not text.strip()
+        if known.of_text(text, reading.groups.kind) is None:
+            alike = [other for other in found.values if not other.strip()] if is_blank else [text]
+            rows, first = found.rows_of(alike), found.first_of(alike)
+            if is_blank and maps.missing_group == "error":
+                raise missing_error(f"{path}: column {names.group!r}", rows, first)
+            shown = repr(MISSING) if is_blank else repr(text) if reading.groups.kind == TEXT else text
+            complaint = maps.unseen(shown, rows, first)
+            raise InputError(f"{path}: {complaint}")
+
+
+def _map_files(path: str | os.PathLike[str], maps: GroupMaps, **names: Any) -> Any:
     """Read files as a relation of DuckDB, which stays as lazy as they are large."""
     duckdb = import_optional("duckdb", extra="duckdb", purpose=_PURPOSE)
     from xorder.engines.apply_duckdb import map_relation
@@ -73,9 +216,9 @@ def _map_files(path: str | os.PathLike[str], maps: Mapping[Hashable, ScoreMap], 
         return map_relation(relation, maps, **names, blanks=True, scores_in_text=is_text)
 
 
-def adjusting(maps: Mapping[Hashable, ScoreMap]) -> Adjust:
+def adjusting(maps: GroupMaps) -> Adjust:
     """Return the function of scores and numbers of groups; it needs nothing but NumPy wherever it runs."""
-    moves = {number: learnt.as_function() for number, learnt in enumerate(maps.values()) if learnt.raw.size}
+    moves = {number: learnt.as_function() for number, learnt in enumerate(maps.maps.values()) if learnt.raw.size}
 
     def adjust(score: FloatArray, number: Numbers) -> FloatArray:
         adjusted = np.array(score, dtype=np.float64)
@@ -86,14 +229,6 @@ def adjusting(maps: Mapping[Hashable, ScoreMap]) -> Adjust:
         return adjusted
 
     return adjust
-
-
-def check_maps(maps: Any, missing: Hashable | None = None) -> None:
-    """Refuse what is not one map a group, and a label for missing groups that has none."""
-    if not isinstance(maps, Mapping) or not maps or not all(isinstance(one, ScoreMap) for one in maps.values()):
-        raise InputError("maps must hold a ScoreMap for each group, as XOrder.maps_ does.")
-    if missing is not None and missing not in maps:
-        raise InputError(f"missing must name one of the groups {', '.join(map(repr, maps))}; got {missing!r}.")
 
 
 def _engine(frame: Any) -> Callable[..., Any]:
@@ -116,9 +251,7 @@ def _engine(frame: Any) -> Callable[..., Any]:
     )
 
 
-def _map_pandas(
-    frame: Any, maps: Mapping[Hashable, ScoreMap], *, score: str, group: str, into: str, missing: Hashable | None
-) -> Any:
+def _map_pandas(frame: Any, maps: GroupMaps, *, score: str, group: str, into: str) -> Any:
     pd = import_optional("pandas", extra="data", purpose=_PURPOSE)
 
     check_frame_columns(list(frame.columns), score=score, group=group, into=into)
@@ -130,13 +263,12 @@ def _map_pandas(
     except (TypeError, ValueError) as error:
         raise InputError(f"column {score!r} must hold numbers, and column {group!r} plain labels ({error}).") from error
     complaints = Complaints(maps, score=score, group=group)
-    numbers = _numbers(GroupNumbers(maps, complaints, missing), labels.tolist(), codes, codes.size and codes.min() < 0)
+    known = GroupNumbers(maps, complaints)
+    numbers = _numbers(known, labels.tolist(), codes, codes.size and codes.min() < 0, group)
     return frame.assign(**{into: _adjusted(adjusting(maps), scores, numbers, complaints)})
 
 
-def _map_arrow(
-    table: Any, maps: Mapping[Hashable, ScoreMap], *, score: str, group: str, into: str, missing: Hashable | None
-) -> Any:
+def _map_arrow(table: Any, maps: GroupMaps, *, score: str, group: str, into: str) -> Any:
     pa = import_optional("pyarrow", extra="parquet", purpose=_PURPOSE)
 
     check_frame_columns(table.schema.names, score=score, group=group, into=into)
@@ -152,7 +284,7 @@ def _map_arrow(
     # Not safe: numbers above 2**53 are rounded, as everywhere.
     scores = scores.cast(pa.float64(), safe=False)
     if pa.types.is_nested(groups.type):
-        raise InputError(f"column {group!r} must hold plain labels such as text or numbers; its type is {groups.type}.")
+        raise no_labels(group, f"its type is {groups.type}")
     encoded = pa.chunked_array([groups] if isinstance(groups, pa.Array) else groups.chunks, type=groups.type)
     if not pa.types.is_dictionary(groups.type):
         encoded = encoded.dictionary_encode()
@@ -160,15 +292,13 @@ def _map_arrow(
     labels = encoded.dictionary.to_pylist()
     codes = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     complaints = Complaints(maps, score=score, group=group)
-    numbers = _numbers(GroupNumbers(maps, complaints, missing), labels, codes, encoded.indices.null_count)
+    numbers = _numbers(GroupNumbers(maps, complaints), labels, codes, encoded.indices.null_count, group)
     flat = scores.to_numpy(zero_copy_only=False) if isinstance(scores, pa.Array) else scores.to_numpy()
     adjusted = _adjusted(adjusting(maps), flat, numbers, complaints)
     return table.append_column(pa.field(into, pa.float64()), pa.array(adjusted))
 
 
-def _map_polars(
-    frame: Any, maps: Mapping[Hashable, ScoreMap], *, score: str, group: str, into: str, missing: Hashable | None
-) -> Any:
+def _map_polars(frame: Any, maps: GroupMaps, *, score: str, group: str, into: str) -> Any:
     pl = import_optional("polars", extra="polars", purpose=_PURPOSE)
 
     schema = frame.collect_schema()
@@ -176,11 +306,9 @@ def _map_polars(
     if not (schema[score].is_numeric() or schema[score] in (pl.Boolean, pl.Null)):
         raise no_numbers(score, f"their type is {schema[score]}")
     if schema[group].is_nested():
-        raise InputError(
-            f"column {group!r} must hold plain labels such as text or numbers; its type is {schema[group]}."
-        )
+        raise no_labels(group, f"its type is {schema[group]}")
     complaints = Complaints(maps, score=score, group=group)
-    known, adjust = GroupNumbers(maps, complaints, missing), adjusting(maps)
+    known, adjust, is_eager = GroupNumbers(maps, complaints), adjusting(maps), isinstance(frame, pl.DataFrame)
 
     def adjusted(rows: Any) -> Any:
         groups = rows.struct.field("group")
@@ -189,23 +317,32 @@ def _map_polars(
         labels = groups.unique()
         places = labels.to_list()
         codes = groups.replace_strict(labels, pl.Series(range(len(places)), dtype=pl.Int32), return_dtype=pl.Int32)
-        numbers = _numbers(known, places, codes.to_numpy(), False)
+        numbers = _numbers(known, places, codes.to_numpy(), False, group if is_eager else None)
         return pl.Series(into, _adjusted(adjust, rows.struct.field("score").to_numpy(), numbers, complaints))
 
     label = pl.col(group).cast(pl.String) if schema[group] in (pl.Categorical, pl.Enum) else pl.col(group)
     rows = pl.struct(pl.col(score).cast(pl.Float64).alias("score"), label.alias("group"))
-    if isinstance(frame, pl.DataFrame):
+    if is_eager:
         return frame.with_columns(adjusted(frame.select(rows.alias(into)).get_column(into)))
     # Row by row, so that the engine may hand over some rows at a time.
     return frame.with_columns(rows.map_batches(adjusted, return_dtype=pl.Float64, is_elementwise=True).alias(into))
 
 
-def _numbers(known: GroupNumbers, labels: list[Any], codes: Numbers, some_missing: Any) -> Numbers:
-    """Turn codes, which count through ``labels``, into numbers of maps; a code below 0 is a missing group."""
+def _numbers(known: GroupNumbers, labels: list[Any], codes: Numbers, some_missing: Any, group: str | None) -> Numbers:
+    """Turn codes, which count through ``labels``, into numbers of maps; a code below 0 is a missing group.
+
+    Where all rows are here, ``group`` is the name of their column, and a complaint says which rows it is about.
+    """
     used = np.bincount(codes[codes >= 0] if some_missing else codes, minlength=len(labels)) > 0
     # A type may list labels that no row has. The last place is that of the code -1.
-    table = [known[label] if is_used else -1 for label, is_used in zip(labels, used.tolist(), strict=True)]
-    table.append(known[None] if some_missing else -1)
+    wanted = [(label, is_used) for label, is_used in zip(labels, used.tolist(), strict=True)] + [(None, some_missing)]
+    table = []
+    for place, (label, is_used) in enumerate(wanted):
+        number = known.get(label) if is_used else -1
+        if number is None:
+            rows = np.flatnonzero(codes == (place if place < len(labels) else -1))
+            raise known.complaint(label, group, rows.size, f"row {rows[0]}")
+        table.append(number)
     return np.array(table, dtype=np.int64)[codes]
 
 

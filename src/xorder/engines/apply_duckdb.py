@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
 
-from xorder.engines.frame_rows import number_in
-from xorder.engines.knot_lists import lines_of
-from xorder.engines.labels import (
+from xorder._table import FloatArray, IntArray
+from xorder.engines.cells import no_labels, no_numbers
+from xorder.engines.match_groups import (
     BOOLEAN,
     DATE,
     DECIMAL,
@@ -20,13 +20,73 @@ from xorder.engines.labels import (
     PLACE,
     TEXT,
     Complaints,
+    GroupMaps,
     check_frame_columns,
-    no_numbers,
     values_of,
 )
+from xorder.engines.sources import number_in
 from xorder.exceptions import InputError
 from xorder.transfer import ScoreMap
 from xorder.transfer.sql import number, quoted_name, text
+
+# From so many knots on maps are applied compressed: DuckDB copies their list for each 2,048 rows.
+_MANY_KNOTS = 50_000
+
+
+class Lines(NamedTuple):
+    """All maps in two lists of knots, and a guide to them: for each cell of a grid over the raw knots of a group, how
+    many knots stand before it. The rest is one value per map.
+    """
+
+    raw: list[float]
+    adjusted: list[float]
+    guide: list[int]
+    first: list[float]
+    last: list[float]
+    cells: list[float]
+    guide_start: list[int]
+    last_line: list[int]
+    steps: int
+
+
+def lines_of(maps: Sequence[ScoreMap]) -> Lines:
+    """Lay the maps out one after the other, with room behind each for steps that lead past its end."""
+    if sum(learnt.raw.size for learnt in maps) > _MANY_KNOTS:
+        maps = [learnt.compressed() for learnt in maps]
+    grids = [_grid(learnt) for learnt in maps]
+    steps = max(most for *_, most in grids).bit_length()
+    lines = Lines([], [], [], [], [], [], [], [], steps)
+    for learnt, (raw, adjusted, cells, starts, _) in zip(maps, grids, strict=True):
+        before = len(lines.raw)
+        lines.first.append(float(learnt.raw[0]))
+        lines.last.append(float(learnt.raw[-1]))
+        lines.cells.append(cells)
+        # Lists count from 1.
+        lines.guide_start.append(len(lines.guide) + 1)
+        lines.guide.extend((before + starts).tolist())
+        lines.last_line.append(before + raw.size - 1)
+        # A step that leads past the last knot must find none that a score reaches, least of all another map's.
+        lines.raw.extend([*raw.tolist(), *([np.inf] * 2**steps)])
+        lines.adjusted.extend([*adjusted.tolist(), *([np.inf] * 2**steps)])
+    return lines
+
+
+def _grid(learnt: ScoreMap) -> tuple[FloatArray, FloatArray, float, IntArray, int]:
+    """Return the knots, cells per unit of score, knots before each cell, and the most that one cell holds."""
+    raw, adjusted = learnt.raw, learnt.adjusted
+    if raw.size == 1:
+        # A line of its own for the one knot; no score is held beyond it.
+        raw, adjusted = (np.append(knot, np.nextafter(knot, np.inf)) for knot in (raw, adjusted))
+    with np.errstate(over="ignore", divide="ignore"):
+        if not (np.isfinite(np.diff(raw)).all() and np.isfinite(np.diff(adjusted)).all()):
+            raise InputError("the knots of a map are further apart than the largest number; scale the scores down.")
+        cells = float(raw.size / (raw[-1] - raw[0]))
+    # Where numbers are too small or too large for a grid, one cell holds all.
+    cells = cells if np.isfinite(cells) else 0.0
+    cell = np.floor((raw - raw[0]) * cells).astype(np.int64)
+    starts = np.searchsorted(cell, np.arange(cell[-1] + 1), side="left")
+    return raw, adjusted, cells, starts, int(np.diff(starts, append=raw.size).max())
+
 
 _SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _NUMBERS = (*_SIGNED, *(f"U{name}" for name in _SIGNED), "FLOAT", "DOUBLE", "DECIMAL")
@@ -37,12 +97,11 @@ _BLANKS = r"[\s\x0b\x1c-\x1f\x{85}\p{Z}]*"
 
 def map_relation(
     relation: Any,
-    maps: Mapping[Hashable, ScoreMap],
+    maps: GroupMaps,
     *,
     score: str,
     group: str,
     into: str,
-    missing: Hashable | None,
     blanks: bool = False,
     scores_in_text: bool = False,
 ) -> Any:
@@ -57,7 +116,6 @@ def map_relation(
         score=score,
         group=group,
         into=into,
-        missing=missing,
         blanks=blanks,
         scores_in_text=scores_in_text,
     )
@@ -67,12 +125,11 @@ def map_relation(
 def mapping_select(
     source: str,
     types: Mapping[str, str],
-    maps: Mapping[Hashable, ScoreMap],
+    maps: GroupMaps,
     *,
     score: str,
     group: str,
     into: str,
-    missing: Hashable | None = None,
     blanks: bool = False,
     scores_in_text: bool = False,
     keep: Callable[[str], str] = "({})".format,
@@ -89,17 +146,17 @@ def mapping_select(
     if not is_text and not _is_plain(types[score], *_NUMBERS, "BOOLEAN"):
         raise no_numbers(score, f"their type is {types[score]}")
     complaints = Complaints(maps, score=score, group=group)
-    moved = [label for label, learnt in maps.items() if learnt.raw.size]
+    moved = [label for label, learnt in maps.maps.items() if learnt.raw.size]
     x, code, held, place, raw, adjusted, guide = (
         _unused(f"xorder_{name}", types) for name in ("x", "code", "held", "place", "raw", "adjusted", "guide")
     )
     query = (
         f"SELECT *, {_checked_score(score, complaints, is_text=is_text)} AS {x}, "
-        f"{_code(types[group], group, maps, complaints, missing=missing, blanks=blanks)} AS {code} FROM {source}"
+        f"{_code(types[group], group, maps, complaints, blanks=blanks)} AS {code} FROM {source}"
     )
     if not moved:
         return f"SELECT * EXCLUDE ({x}, {code}), {x} + 0 * {code} AS {quoted_name(into)} FROM ({query})"
-    lines = lines_of([maps[label] for label in moved])
+    lines = lines_of([maps.maps[label] for label in moved])
     first, last, cells = (_of_map(code, map(number, values)) for values in (lines.first, lines.last, lines.cells))
     guide_start, last_line = (_of_map(code, map(str, values)) for values in (lines.guide_start, lines.last_line))
     # Rows whose score stays take part in all this, and are left out at the end: that is faster than to ask each time.
@@ -136,29 +193,30 @@ def _checked_score(score: str, complaints: Complaints, *, is_text: bool) -> str:
 def _code(
     kind: str,
     group: str,
-    maps: Mapping[Hashable, ScoreMap],
+    maps: GroupMaps,
     complaints: Complaints,
     *,
-    missing: Hashable | None,
     blanks: bool,
 ) -> str:
     """Return the number of a row's map: 0 if its score stays, else from 1 up; other groups fail when computed."""
     column = quoted_name(group)
     of_values = _kind(kind)
     if of_values is None:
-        raise InputError(f"column {group!r} must hold plain labels such as text or numbers; its type is {kind}.")
-    moved = [label for label, learnt in maps.items() if learnt.raw.size]
-    codes = {label: moved.index(label) + 1 if label in moved else 0 for label in maps}
+        raise no_labels(group, f"its type is {kind}")
+    moved = [label for label, learnt in maps.maps.items() if learnt.raw.size]
+    codes = {label: moved.index(label) + 1 if label in moved else 0 for label in maps.maps}
+    # By the numbers of the maps; behind them, rows whose score stays.
+    by_number = [*codes.values(), 0]
     written = f"CAST({column} AS VARCHAR)"
     # Something of the row is part of the message, so that the error is not raised ahead of any row.
     instead = _failing(complaints.missing + PLACE, f"left(coalesce({written}, ''), 0)")
-    if missing is not None:
-        instead = str(codes[missing])
+    if maps.of_missing is not None:
+        instead = str(by_number[maps.of_missing])
     # Not isnan: on a parquet file whose statistics leave NaN out, DuckDB answers no without looking.
     lost = f"{column} IS NULL OR {written} = 'nan'" if kind in ("FLOAT", "DOUBLE") else f"{column} IS NULL"
     cases = [f"WHEN {lost} THEN {instead}"]
     blanks = blanks and of_values == TEXT
-    for label, value in values_of(maps, of_values, missing).items():
+    for label, value in values_of(maps.maps, of_values, maps.missing).items():
         if not (blanks and not value.strip()):
             cases.append(f"WHEN {written if of_values == TEXT else column} = {_literal(value)} THEN {codes[label]}")
     if blanks:
@@ -171,7 +229,8 @@ def _code(
         shown = f"CASE WHEN {column} THEN 'True' ELSE 'False' END"
     elif kind == "FLOAT":
         shown = f"CAST(CAST({column} AS DOUBLE) AS VARCHAR)"
-    return f"CASE {' '.join(cases)} ELSE {_failing(complaints.unknown, shown)} END"
+    otherwise = _failing(complaints.unseen, shown) if maps.of_unseen is None else str(by_number[maps.of_unseen])
+    return f"CASE {' '.join(cases)} ELSE {otherwise} END"
 
 
 def _kind(kind: str) -> str | None:

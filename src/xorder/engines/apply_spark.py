@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 from xorder._optional import import_optional
 from xorder.engines.apply import adjusting
-from xorder.engines.labels import (
+from xorder.engines.cells import no_labels, no_numbers
+from xorder.engines.match_groups import (
     BOOLEAN,
     DATE,
     DECIMAL,
@@ -16,20 +17,16 @@ from xorder.engines.labels import (
     PLACE,
     TEXT,
     Complaints,
+    GroupMaps,
     check_frame_columns,
-    no_numbers,
     values_of,
 )
-from xorder.exceptions import InputError
-from xorder.transfer import ScoreMap
 from xorder.transfer.sql import quoted_name
 
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double")
 
 
-def map_spark(
-    frame: Any, maps: Mapping[Hashable, ScoreMap], *, score: str, group: str, into: str, missing: Hashable | None
-) -> Any:
+def map_spark(frame: Any, maps: GroupMaps, *, score: str, group: str, into: str) -> Any:
     """Return the frame with one more column; nothing is computed yet.
 
     Executors need pyarrow and NumPy, which PySpark asks for anyway, and not xorder.
@@ -43,18 +40,18 @@ def map_spark(
     if _kind(types[score]) not in (NUMBER, DECIMAL, BOOLEAN):
         raise no_numbers(score, f"their type is {types[score]}")
     complaints = Complaints(maps, score=score, group=group)
-    number = _number(functions, types[group], maps, group=group, missing=missing, complaints=complaints)
+    number = _number(functions, types[group], maps, group=group, complaints=complaints)
     value = functions.col(quoted_name(score, "spark")).cast("double")
     finite = ~(value.isNull() | functions.isnan(value) | (functions.abs(value) == float("inf")))
     came = functions.coalesce(value.cast("string"), functions.lit("nan"))
     checked = functions.when(finite, value).otherwise(_failing(functions, complaints.score, came))
-    if any(learnt.raw.size for learnt in maps.values()):
+    if any(learnt.raw.size for learnt in maps.maps.values()):
         in_batches = functions.arrow_udf(_in_batches(maps), "double")
         return frame.withColumn(into, in_batches(checked, number))
     return frame.withColumn(into, checked + 0 * number)
 
 
-def _in_batches(maps: Mapping[Hashable, ScoreMap]) -> Callable[..., Any]:
+def _in_batches(maps: GroupMaps) -> Callable[..., Any]:
     pa = import_optional("pyarrow", extra="spark", purpose="Adjusting scores in Spark")
     adjust = adjusting(maps)
 
@@ -70,24 +67,23 @@ def _in_batches(maps: Mapping[Hashable, ScoreMap]) -> Callable[..., Any]:
 def _number(
     functions: Any,
     kind: str,
-    maps: Mapping[Hashable, ScoreMap],
+    maps: GroupMaps,
     *,
     group: str,
-    missing: Hashable | None,
     complaints: Complaints,
 ) -> Any:
     """Return the number of a row's group among the maps, as an expression that fails for groups without one."""
     column = functions.col(quoted_name(group, "spark"))
     of_values = _kind(kind)
     if of_values is None:
-        raise InputError(f"column {group!r} must hold plain labels such as text or numbers; its type is {kind}.")
+        raise no_labels(group, f"its type is {kind}")
     lost = column.isNull() | functions.isnan(column) if kind in ("float", "double") else column.isNull()
-    if missing is None:
+    if maps.of_missing is None:
         number = functions.when(lost, _failing(functions, complaints.missing, None))
     else:
-        number = functions.when(lost, functions.lit(list(maps).index(missing)))
-    places = list(maps)
-    for label, value in values_of(maps, of_values, missing).items():
+        number = functions.when(lost, functions.lit(maps.of_missing))
+    places = list(maps.maps)
+    for label, value in values_of(maps.maps, of_values, maps.missing).items():
         number = number.when(column == functions.lit(_held(value)), functions.lit(places.index(label)))
     shown = column.cast("string")
     if of_values == TEXT:
@@ -96,7 +92,9 @@ def _number(
         shown = functions.initcap(shown)
     elif kind == "float":
         shown = column.cast("double").cast("string")
-    return number.otherwise(_failing(functions, complaints.unknown, shown))
+    if maps.of_unseen is not None:
+        return number.otherwise(functions.lit(maps.of_unseen))
+    return number.otherwise(_failing(functions, complaints.unseen, shown))
 
 
 def _kind(kind: str) -> str | None:

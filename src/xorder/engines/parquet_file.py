@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from xorder._optional import import_optional
-from xorder.engines.columns import CodeArray, Codes, FloatArray, check_columns, check_new_column, written
+from xorder._table import FloatArray
+from xorder.engines.cells import CodeArray, Codes, check_columns, check_new_column, written
+from xorder.engines.match_groups import BOOLEAN, DATE, DECIMAL, NUMBER, TEXT
 from xorder.exceptions import InputError
 
 _BATCH_BYTES = 32 << 20
@@ -69,6 +71,16 @@ class ParquetBatch:
             numbers[index] = codes[texts[index]]
         return np.asarray(numbers[indices], dtype=np.int32)
 
+    def kind(self, column: str) -> str:
+        """Return which kind of values the column holds; those of no other kind are told apart as text."""
+        types, kind = _pyarrow().types, self.arrow.column(column).type
+        if types.is_dictionary(kind):
+            kind = kind.value_type
+        if types.is_integer(kind) or types.is_floating(kind):
+            return NUMBER
+        kinds = {types.is_boolean: BOOLEAN, types.is_decimal: DECIMAL, types.is_date: DATE}
+        return next((name for is_one, name in kinds.items() if is_one(kind)), TEXT)
+
     def place(self, row: int) -> str:
         """Name the row, counted from 1."""
         return f"row {self.before + row + 1}"
@@ -84,7 +96,7 @@ def read_parquet(
 ) -> Iterator[ParquetBatch]:
     """Yield the rows of a parquet file in batches, the wanted columns only; tell ``watch`` the share that is read."""
     with _open(path) as (file, names):
-        check_columns(path, names, wanted)
+        check_columns(str(path), names, wanted)
         for batch in _batches(path, file, list(dict.fromkeys(wanted))):
             yield batch
             if watch is not None:
@@ -104,8 +116,8 @@ def write_parquet(
     pa = _pyarrow()
     rows = 0
     with _open(path) as (file, names):
-        check_new_column(path, names, into)
-        check_columns(path, names, wanted)
+        check_new_column(str(path), names, into)
+        check_columns(str(path), names, wanted)
         schema = file.schema_arrow.append(pa.field(into, pa.float64()))
         batches = _batches(path, file, None)
         # Once a batch was read, the metadata is sound: asked for it before, pyarrow may abort on a damaged file.

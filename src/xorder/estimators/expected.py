@@ -1,28 +1,23 @@
-"""What to expect on new people: a repair tried on rows that it was not learnt from."""
+"""What to expect on new people: a repair tried on rows that it was not learnt from; here from tables alone."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from xorder._adjuster import check_adjuster
-from xorder._group_columns import group_labels
-from xorder._table import BoolArray, FloatArray
-from xorder._validation import check_scores, check_tables, check_weights, name_missing
-from xorder.estimators.expected_words import caution_text, expected_text
-from xorder.estimators.folds import Fold, make_folds
-from xorder.estimators.set_aside import NOBODY, SetAside, set_aside, sets_aside
+from xorder._table import FloatArray, IntArray, ScoreTable, Tables, as_tables
+from xorder.estimators.learn import learn_repair
+from xorder.estimators.plan import NOBODY, RepairSettings, SetAside, plan_groups
 from xorder.exceptions import InputError, XorderWarning
-from xorder.metrics import Audit, Gap, audit
-from xorder.metrics.audit import WeightKind
-from xorder.metrics.gaps import json_label
+from xorder.metrics.audit import Audit, audit_tables
+from xorder.metrics.gaps import Gap, json_label
+from xorder.transfer import ScoreMap
 
 NOTABLE_GAP = 0.05
 """A gap that a user wants to be able to exclude, where no target above 0 says which."""
@@ -30,7 +25,7 @@ NOTABLE_GAP = 0.05
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExpectedDisparity:
-    """How a repair does on people it was not learnt from; made by :func:`expected_disparity`.
+    """How a repair does on people it was not learnt from; made by :func:`xorder.expected_disparity`.
 
     ``before`` audits the scores as they are, ``after`` those of each fold adjusted by a repair learnt from the other
     folds. ``metric`` is the gap the repair is about, ``target`` the gap it aims at or, where that is 0, one worth
@@ -104,125 +99,182 @@ class ExpectedDisparity:
         return [gap for gap in self.after.gaps if gap.metric == self.metric and aside.isdisjoint(gap.pair)]
 
 
-def expected_disparity(
-    adjuster: Any,
-    y_score: Any,
-    y_true: Any,
+# NumPy draws without replacement from fewer rows than this.
+_MOST_DRAWN = 10**9
+
+# Pairs of groups to list at most, the widest first.
+_MOST_PAIRS = 10
+
+
+def expected_disparity_of_tables(
+    repair: Any,
+    tables: Tables | Mapping[Hashable, ScoreTable],
     *,
-    sensitive_features: Any,
-    sample_weight: Any = None,
-    cv: Any = 5,
+    cv: int = 5,
     random_state: Any = 0,
     confidence: float = 0.95,
-    weights_are: WeightKind | None = None,
 ) -> ExpectedDisparity:
-    """Estimate AUC and gaps that a repair will have on new people.
+    """Estimate AUC and gaps that a repair will have on new people, where only tables are at hand.
 
-    The rows are cut into folds. Those of each fold are adjusted by a clone of ``adjuster`` learnt from the other folds,
-    and all adjusted scores are audited together. Its interval is one for the gap among all people of the kind the rows
-    were drawn from; in a new sample of people chance adds to it.
-
-    Parameters
-    ----------
-    adjuster : XOrder, PostLogit, or whatever has their ``fit`` and ``transform``; it is not changed
-    y_score : scores of people their model was *not* trained on, such as out-of-fold scores
-    y_true : labels, 1 for the positive class, 0 for the other
-    sensitive_features : group of each row, or a table of several attributes
-    sample_weight : weight of each row
-    cv : number of folds, dealt out by label and group; a splitter; or pairs of row numbers
-    random_state : how the folds are drawn, if ``cv`` is a number
-    confidence : of the intervals
-    weights_are : as in :func:`xorder.audit`; by default ``"counts"`` if all weights are whole, else ``"sampling"``
-
-    Examples
-    --------
-    >>> from xorder import XOrder
-    >>> from xorder.datasets import simulate_population
-    >>> people = simulate_population(4000)
-    >>> found = expected_disparity(XOrder(), people.y_score, people.y_true, sensitive_features=people.group)
-    >>> round(found.before.gap("xauc").value, 3), abs(found.gap().value) < 0.01, round(found.likely_gap, 3)
-    (0.254, True, 0.013)
+    As :func:`xorder.expected_disparity`. Tables that hold the sums of so many folds are taken by these. Of others the
+    rows at each score are dealt to the folds at random; where masses are sums of weights, in as many parts as the mass
+    at a score has effective rows. ``repair`` is an :class:`xorder.XOrder`, or its settings; it is not changed.
     """
-    check_adjuster(adjuster)
-    score, label = check_scores(y_score), np.asarray(y_true)
-    groups = group_labels(sensitive_features)
-    # The audit of the scores as they are checks all columns before anything is cut.
-    kind = weights_are or _kind_of(sample_weight)
-    named = name_missing(groups)
-    settings: dict[str, Any] = {
-        "sensitive_features": named,
-        "sample_weight": sample_weight,
-        "confidence": confidence,
-        "weights_are": kind,
-    }
-    before = audit(label, score, **settings)
-    folds = make_folds(cv, score.reshape(-1, 1), label, groups, random_state=random_state)
-    aside = set_aside(adjuster, check_tables(label, score, named, sample_weight)) if sets_aside(adjuster) else NOBODY
-    adjusted = cross_adjusted(adjuster, score, label, groups, sample_weight, folds, aside)
+    if not (isinstance(cv, int | np.integer) and cv >= 2):
+        raise InputError(f"cv must be a whole number of folds from 2 up; got {cv!r}.")
+    settings = repair if isinstance(repair, RepairSettings) else RepairSettings(**repair.get_params(deep=False))
+    settings.checked()
+    tables = as_tables(tables)
+    before = audit_tables(tables, confidence=confidence)
+    rng = np.random.default_rng(random_state)
+    dealt = {group: _dealt(tables, group, int(cv), rng) for group in tables}
+    aside = plan_groups(tables, settings).aside
+    alone = dict.fromkeys((*aside.left, *aside.merged), ScoreMap.identity())
+    maps = [alone | _learn_without(settings, tables, dealt, fold, alone) for fold in range(cv)]
     with warnings.catch_warnings():
         # Of groups without a class, or with a single row of one, the audit before has told already.
         warnings.simplefilter("ignore", XorderWarning)
-        after = audit(label, adjusted, **settings)
-    metric = getattr(adjuster, "metric", "xauc")
-    return ExpectedDisparity(metric, before, after, len(folds), target_of(adjuster), aside)
+        adjusted = {
+            group: ScoreTable.from_masses(
+                np.concatenate([learnt[group].apply(table.score) for learnt in maps]),
+                *(masses.ravel() for masses in dealt[group]),
+            )
+            for group, table in tables.items()
+        }
+        after = audit_tables(adjusted, confidence=confidence)
+    return ExpectedDisparity(settings.metric, before, after, int(cv), target_of(settings), aside)
 
 
-def cross_adjusted(
-    adjuster: Any,
-    y_score: FloatArray,
-    y_true: Any,
-    groups: Any,
-    sample_weight: Any,
-    folds: Sequence[Fold],
-    aside: SetAside = NOBODY,
-) -> FloatArray:
-    """Adjust the scores of each fold by what is learnt from all others.
-
-    Rows of a group that the repair of all rows sets aside keep their scores where the other folds hold none of it, as
-    they do in that repair: left alone, or counted with the reference, whose scores stay.
-    """
-    weight = None if sample_weight is None else np.asarray(sample_weight)
-    adjusted = np.array(y_score, dtype=np.float64)
-    rows_of = _rows_of(aside, groups)
-    for number, fold in enumerate(folds):
-        rest = np.setdiff1d(np.arange(len(y_score)), fold.test)
-        unseen = [group for group, there in rows_of.items() if not there[rest].any()]
-        known = fold.test[~np.any([rows_of[group][fold.test] for group in unseen], axis=0)] if unseen else fold.test
-        try:
-            with warnings.catch_warnings():
-                # What they say is said of the repair of all rows, too, where it matters.
-                warnings.simplefilter("ignore", XorderWarning)
-                learnt = clone(adjuster).fit(
-                    y_score[rest],
-                    y_true[rest],
-                    sensitive_features=groups[rest],
-                    sample_weight=None if weight is None else weight[rest],
-                )
-                adjusted[known] = learnt.transform(y_score[known], sensitive_features=groups[known])
-        except InputError as error:
-            raise InputError(
-                f"the repair cannot be learnt without fold {number} of {len(folds)} and applied to it: {error} "
-                "Each group needs at least two rows of each class, in different folds."
-            ) from error
-    return adjusted
+def _dealt(tables: Tables, group: Hashable, folds: int, rng: np.random.Generator) -> FloatArray:
+    """Masses of one table, and sums of squared weights if it has them, in each fold and at each score."""
+    if tables.folds is not None and tables.folds[group].shape[1] == folds:
+        return np.asarray(tables.folds[group])
+    table = tables[group]
+    shares = []
+    for mass, spread in zip((table.positive, table.negative), table.spreads, strict=True):
+        parts = np.divide(mass**2, spread, out=np.zeros_like(mass), where=mass > 0)
+        # What is there at all is at least one part.
+        units = np.where(mass > 0, np.maximum(np.rint(parts), 1), 0).astype(np.int64)
+        shares.append(_shares(units, folds, rng).T)
+    return np.stack([shares[number % 2] * mass for number, mass in enumerate(table.sums)])
 
 
-def _rows_of(aside: SetAside, groups: Any) -> dict[Hashable, BoolArray]:
-    """Rows of each group that is set aside."""
-    if not (aside.left or aside.merged):
-        return {}
-    labels = name_missing(groups).tolist()
-    return {
-        group: np.fromiter((label == group for label in labels), dtype=bool, count=len(labels))
-        for group in (*aside.left, *aside.merged)
+def _shares(units: IntArray, folds: int, rng: np.random.Generator) -> FloatArray:
+    """Deal the units at random into folds of equal size."""
+    left, total = units.copy(), int(units.sum())
+    dealt = np.zeros((units.size, folds))
+    for fold in range(folds):
+        wanted = total * (fold + 1) // folds - total * fold // folds
+        if fold == folds - 1:
+            drawn = left
+        elif left.sum() < _MOST_DRAWN:
+            drawn = rng.multivariate_hypergeometric(left, wanted, method="marginals")
+        else:
+            # So many rows that folds of nearly equal size will do.
+            drawn = rng.binomial(left, 1 / (folds - fold))
+        dealt[:, fold] = drawn
+        left = left - drawn
+    return np.asarray(dealt / np.maximum(units, 1)[:, np.newaxis])
+
+
+def _learn_without(
+    settings: RepairSettings,
+    tables: Tables,
+    dealt: Mapping[Hashable, FloatArray],
+    fold: int,
+    aside: Collection[Hashable],
+) -> dict[Hashable, ScoreMap]:
+    """Return the maps learnt from all folds but one; groups set aside need not be in these."""
+    rest = {
+        group: ScoreTable.from_masses(table.score, *_others(dealt[group], fold, table))
+        for group, table in tables.items()
     }
+    known = {group: table for group, table in rest.items() if len(table) or group not in aside}
+    try:
+        return learn_repair(known, settings).maps
+    except InputError as error:
+        folds = next(iter(dealt.values())).shape[1]
+        raise InputError(
+            f"the repair cannot be learnt without fold {fold} of {folds}: {error} "
+            "Each group needs at least two rows of each class, in different folds."
+        ) from error
 
 
-def _kind_of(sample_weight: Any) -> WeightKind:
-    if sample_weight is None:
-        return "counts"
-    weight = check_weights(sample_weight)
-    return "counts" if np.array_equal(weight, np.floor(weight)) else "sampling"
+def _others(dealt: FloatArray, fold: int, table: ScoreTable) -> list[FloatArray]:
+    """Sums over all folds but one; what is dealt to the others alone is there in full, to the last digit."""
+    rest = np.delete(dealt, fold, axis=1).sum(axis=1)
+    return [np.where(part[fold] == 0, whole, sums) for part, whole, sums in zip(dealt, table.sums, rest, strict=True)]
+
+
+def expected_text(expected: ExpectedDisparity) -> str:
+    """Lay out AUC and gaps before and after, with the interval after, and say how large a gap remains.
+
+    Pairs with groups that the repair sets aside come last, marked.
+    """
+    before, after = expected.before, expected.after
+    percent = f"{100 * after.confidence:.4g} %"
+    pairs = sorted(
+        ((_mark(expected, gap), gap) for gap in after.gaps if gap.metric == expected.metric),
+        key=lambda pair: (pair[0] != "", -abs(_or_zero(pair[1].value))),
+    )
+    rows = [("AUC", "", before.auc, after.auc, after.auc_interval, "", "")]
+    for mark, gap in pairs[:_MOST_PAIRS]:
+        was = before.gap(expected.metric, gap.pair)
+        names = f"{gap.pair[0]} - {gap.pair[1]}"
+        rows.append((f"{gap.metric} gap", names, was.value, gap.value, gap.interval, "+", mark))
+    first, second = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
+    lines = [
+        f"On new people ({expected.folds} folds, each adjusted by what was learnt from the others):",
+        "",
+        f"{'':<{first}}  {'':<{second}}  {'before':>8}  {'after':>8}  {percent} interval after",
+    ]
+    for name, pair, old, new, (low, high), sign, mark in rows:
+        ends = f"[{low:{sign}.4f}, {high:{sign}.4f}]" if math.isfinite(low) else "not known"
+        lines.append(f"{name:<{first}}  {pair:<{second}}  {old:>{sign}8.4f}  {new:>{sign}8.4f}  {ends}{mark}")
+    if len(pairs) > _MOST_PAIRS:
+        aside = [f"{group} ({expected.aside.words(group)})" for groups in expected.aside for group in groups]
+        which = f"more pairs; not repaired: {', '.join(aside)}" if aside else "pairs of groups with narrower gaps"
+        lines.append(f"... and {len(pairs) - _MOST_PAIRS} {which}")
+    if math.isfinite(expected.likely_gap):
+        whom = " between repaired groups" if any(expected.aside) else ""
+        lines += ["", f"Among all such people a gap of about {expected.likely_gap:.2g}{whom} is to be expected."]
+    return "\n".join([*lines, expected.caution] if expected.caution else lines)
+
+
+def caution_text(gap: Gap, audit: Audit, visible: float, target: float) -> str:
+    """Say which class of which group is too small for the target, and what gap, if any, the rows could show."""
+    cells = [
+        (masses[group], word, group)
+        for group in gap.pair
+        for word, masses in (("positives", audit.positives), ("negatives", audit.negatives))
+    ]
+    count, word, group = min(cells, key=lambda cell: cell[0])
+    if not math.isfinite(visible):
+        first, second = gap.pair
+        return (
+            f"With {count:,.10g} {word} in group {group!r} the rows cannot tell how uncertain the gap in {gap.metric} "
+            f"between {first!r} and {second!r} is. Whether it is below {target:g} cannot be known from them."
+        )
+    return (
+        f"With {count:,.10g} {word} in group {group!r} a gap in {gap.metric} below {visible:.2g} cannot be told from "
+        f"0. Whether it is below {target:g} cannot be known from these rows; it takes about "
+        f"{_rounded((visible / target) ** 2)} times as many."
+    )
+
+
+def _mark(expected: ExpectedDisparity, gap: Gap) -> str:
+    """Say of which of the pair's groups the scores are not repaired."""
+    said = [f"{group} {words}" for group in gap.pair if (words := expected.aside.words(group))]
+    return f"  ({', '.join(said)})" if said else ""
+
+
+def _rounded(number: float) -> str:
+    """Two digits of a number, written out."""
+    return f"{number:.2g}" if number < 10 else f"{float(f'{number:.2g}'):,.0f}"
+
+
+def _or_zero(value: float) -> float:
+    return value if math.isfinite(value) else 0.0
 
 
 def target_of(adjuster: Any) -> float:

@@ -19,14 +19,15 @@ from xorder._adjuster import check_adjuster
 from xorder._group_columns import columns_named, groups_given, groups_in, listed, without
 from xorder._response import gives_probabilities, response
 from xorder._table import FloatArray
-from xorder._validation import check_weights
-from xorder.estimators.expected import ExpectedDisparity, expected_disparity
+from xorder._validation import WeightKind, check_weights, check_weights_are
+from xorder.estimators.expected import ExpectedDisparity
+from xorder.estimators.expected_rows import expected_disparity
 from xorder.estimators.folds import check_both_classes_to_learn_from, make_folds
 from xorder.estimators.labels import check_labels, check_table, hints_at_columns
 from xorder.estimators.out_of_fold import out_of_fold_scores
 from xorder.estimators.routing import routed_params
 from xorder.estimators.xorder import XOrder
-from xorder.exceptions import InputError, XorderWarning
+from xorder.exceptions import InputError, XorderWarning, warn_caller
 
 FINAL_MODELS = ("refit", "folds")
 
@@ -125,7 +126,14 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_jobs = n_jobs
 
     def fit(
-        self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None, **fit_params: Any
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        weights_are: WeightKind = "counts",
+        **fit_params: Any,
     ) -> FairRanker:
         """Fit the classifier and its repair.
 
@@ -133,8 +141,9 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         named at construction. A text, or a place in an array, names a column of X instead, and so does each text in a
         list, unless there are just as many as rows: these are labels. The columns are then known to all methods.
 
-        ``sample_weight`` goes to the repair and, if its ``fit`` takes it, to the estimator; ``fit_params`` go to the
-        estimator. With metadata routing enabled, the estimator gets what it requests.
+        ``sample_weight`` goes to the repair and, if its ``fit`` takes it, to the estimator; ``weights_are``, as in
+        :func:`xorder.audit`, to the repair, if it takes that; ``fit_params`` go to the estimator. With
+        metadata routing enabled, the estimator gets what it requests.
         """
         if self.final_model not in FINAL_MODELS:
             raise InputError(f"final_model must be one of {', '.join(FINAL_MODELS)}; got {self.final_model!r}.")
@@ -165,8 +174,13 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if not frozen and self.final_model == "refit":
                 models = [clone(self.estimator).fit(inputs, y, **for_fit)]
         adjuster = check_adjuster(default_adjuster() if self.adjuster is None else self.adjuster)
-        self.adjuster_ = clone(adjuster).fit(score, positive, sensitive_features=groups, sample_weight=weight)
-        self.expected_ = self._expect(adjuster, score, positive, groups, weight, folds)
+        check_weights_are(weights_are)
+        meaning = {"weights_are": weights_are} if isinstance(adjuster, XOrder) else {}
+        self.adjuster_ = clone(adjuster).fit(
+            score, positive, sensitive_features=groups, sample_weight=weight, **meaning
+        )
+        rows = {"sensitive_features": groups, "sample_weight": weight, "weights_are": weights_are}
+        self.expected_ = self._expect(adjuster, score, positive, folds, rows)
         self.out_of_fold_ = score
         self.estimators_ = models
         return self
@@ -243,17 +257,18 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return list(dict.fromkeys(column for each in named if each is not None for column in listed(each)))
 
     def _expect(
-        self, adjuster: Any, score: FloatArray, positive: Any, groups: Any, weight: Any, folds: Any
+        self, adjuster: Any, score: FloatArray, positive: Any, folds: Any, rows: dict[str, Any]
     ) -> ExpectedDisparity | None:
         try:
-            expected = expected_disparity(
-                adjuster, score, positive, sensitive_features=groups, sample_weight=weight, cv=folds
-            )
+            with warnings.catch_warnings():
+                # The fit of the repair has said what there is to say of the rows.
+                warnings.simplefilter("ignore", XorderWarning)
+                expected = expected_disparity(adjuster, score, positive, cv=folds, **rows)
         except InputError as error:
-            warnings.warn(f"what to expect on new people is not known: {error}", XorderWarning, stacklevel=3)
+            warn_caller(f"what to expect on new people is not known: {error}")
             return None
         if expected.caution:
-            warnings.warn(expected.caution, XorderWarning, stacklevel=3)
+            warn_caller(expected.caution)
         return expected
 
     def _adjusted(self, X: Any, sensitive_features: Any) -> FloatArray:

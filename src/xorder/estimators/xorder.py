@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Hashable, Mapping
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from xorder._adjuster import ScoreAdjuster
 from xorder._html import repair_html
-from xorder._table import FloatArray, ScoreTable
-from xorder._validation import DISADVANTAGED, Tables, check_both_classes, name_missing
-from xorder.estimators import interleaved
-from xorder.estimators.evidence import shrink, tables_with_squares, trust_in_gaps
-from xorder.estimators.interleaved import interleave
-from xorder.estimators.multiplied import multiply_odds
-from xorder.estimators.of_frames import OfFrames
-from xorder.estimators.record import SUMMARY, plain
-from xorder.estimators.repair import Repair, Wanted
-from xorder.estimators.settings import NO_WEIGHTS_BY_RANK, check_settings
-from xorder.estimators.settle import Settled, checked, checked_squares, settled_by
-from xorder.estimators.words import repair_text
-from xorder.exceptions import InputError, XorderWarning
-from xorder.ordering import CALIBRATIONS
-from xorder.transfer import ScoreMap, middle_ranks, write_maps
+from xorder._progress import Progress
+from xorder._table import FloatArray, ScoreTable, Tables
+from xorder._validation import DISADVANTAGED, WeightKind, check_tables
+from xorder.engines import BINS, apply_to_frame, tables_of
+from xorder.estimators.fitted import FittedRepair, load_fitted, settings_dict
+from xorder.estimators.learn import learn_repair
+from xorder.estimators.plan import NO_WEIGHTS_BY_RANK, RepairSettings
+from xorder.exceptions import InputError, warn_caller
 
 
-class XOrder(OfFrames, ScoreAdjuster):
+class XOrder(ScoreAdjuster):
     """Adjust scores so that groups are ranked on equal terms, keeping the AUC high.
 
     The scores of one group, the reference, stay as they are. Those of each other group go through a strictly
@@ -69,15 +60,15 @@ class XOrder(OfFrames, ScoreAdjuster):
     do_no_harm : bool
         Keep only the share of each correction that the evidence for its gap carries, 1 - (1.25 / z)^2 for a gap of z
         standard errors and nothing below 1.25, so that noise is not repaired. The method of the paper has no such care.
-        Weights that are all whole numbers count rows; others are taken for sampling weights, whose scale tells nothing
-        about how many rows there were.
     min_group_size : float
         Groups of fewer rows, or less weight, are small; so are those without positives or without negatives.
     small_groups : {"error", "leave", "merge"}
         What to do with small groups: refuse, leave their scores alone, or do that and count them with the reference.
     missing_group : {"error", "leave", "group"}
-        What to do with people whose group is missing (None, NaN): refuse, leave their scores alone (also where fit saw
-        none of them), or take them as a group of their own, ``"missing"``.
+        What to do with rows whose group is missing (None, NaN): refuse, leave their scores alone and learn without them
+        (also where fit saw none of them), or take them as a group of their own, ``"missing"``.
+    unseen_group : {"error", "leave"}
+        What to do with rows to transform whose group fit did not see: refuse, or leave their scores alone.
 
     Where many people of different groups share the same few scores, no repair may be as good as those ties. The scores
     are then left alone, with a warning, except by the solvers other than the frontier.
@@ -125,6 +116,7 @@ class XOrder(OfFrames, ScoreAdjuster):
         min_group_size: float = 0,
         small_groups: str = "error",
         missing_group: str = "error",
+        unseen_group: str = "error",
     ) -> None:
         self.metric = metric
         self.tradeoff = tradeoff
@@ -138,103 +130,125 @@ class XOrder(OfFrames, ScoreAdjuster):
         self.min_group_size = min_group_size
         self.small_groups = small_groups
         self.missing_group = missing_group
+        self.unseen_group = unseen_group
 
-    def fit(self, y_score: Any, y_true: Any, *, sensitive_features: Any, sample_weight: Any = None) -> XOrder:
-        """Learn the adjustment from scores, labels and groups."""
-        check_settings(self)
-        if self.transfer == "rank" and sample_weight is not None:
-            raise InputError(NO_WEIGHTS_BY_RANK)
-        groups = sensitive_features if self.missing_group == "error" else name_missing(sensitive_features)
-        tables, squares = tables_with_squares(y_true, y_score, groups, sample_weight, wanted=self.do_no_harm)
-        return self._fit_tables(tables, squares)
+    def fit(
+        self,
+        y_score: Any,
+        y_true: Any,
+        *,
+        sensitive_features: Any,
+        sample_weight: Any = None,
+        weights_are: WeightKind = "counts",
+    ) -> XOrder:
+        """Learn the adjustment from scores, labels and groups; ``weights_are`` as in :func:`xorder.audit`."""
+        settings = self._settings(weighted=sample_weight is not None)
+        tables = check_tables(
+            y_true,
+            y_score,
+            sensitive_features,
+            sample_weight,
+            weights_are=weights_are,
+            missing_group=settings.missing_group,
+        )
+        return self._adopt(learn_repair(tables, settings))
 
-    def fit_tables(self, tables: Tables, squares: Mapping[Hashable, ScoreTable] | None = None) -> XOrder:
+    def fit_tables(self, tables: Tables | Mapping[Hashable, ScoreTable]) -> XOrder:
         """Learn the adjustment from tables that are already built, group -> ScoreTable; those of several days add up.
 
-        People of unknown group are the group ``"missing"``. Where masses are sums of weights that are no counts,
-        ``squares`` are tables of the same scores with sums of squared weights; ``do_no_harm`` needs them.
+        Rows of unknown group are the group ``"missing"``.
         """
-        check_settings(self)
-        tables = checked(tables)
-        return self._fit_tables(tables, None if squares is None else checked_squares(squares, tables))
+        return self._adopt(learn_repair(tables, self._settings()))
 
-    def _fit_tables(self, tables: Tables, squares: Mapping[Hashable, ScoreTable] | None = None) -> XOrder:
-        settled = self._settle(tables)
-        tables = settled.tables
-        wanted = self._wanted(tables)
-        found = self._learn(tables, wanted)
-        self.trust_ = dict.fromkeys(found.maps, 1.0)
-        if self.do_no_harm:
-            spreads = None if squares is None else settled.squares(squares)
-            trust = trust_in_gaps(tables, found.reference, self.metric, spreads)
-            found = shrink(found, tables, trust, wanted)
-            self.trust_ = {group: trust[group] if learnt.raw.size else 0.0 for group, learnt in found.maps.items()}
-        self.left_, self.merged_ = (*settled.left, *settled.unseen), settled.merged
-        for note in (*settled.notes(), *found.notes):
-            warnings.warn(note, XorderWarning, stacklevel=3)
-        self.reference_, self.pair_ = found.reference, found.pair
-        moved = tuple(found.maps)
-        self.moved_ = moved[0] if len(moved) == 1 else moved
-        self.auc_before_, self.disparity_before_ = found.before.auc, found.before.gap(found.pair)
-        self.auc_, self.disparity_ = found.after.auc, found.after.gap(found.pair)
-        self.worst_gap_ = found.after.worst
-        self.bound_, self.gap_ = found.bound, found.gap
-        if found.ordering is not None:
-            self.ordering_ = found.ordering
-        everyone = (*tables, *self.left_, *self.merged_)
-        self.maps_ = {group: found.maps.get(group, ScoreMap.identity()) for group in everyone}
+    def fit_frame(
+        self,
+        frame: Any,
+        *,
+        score: str,
+        label: str,
+        group: str,
+        weight: str | None = None,
+        weights_are: WeightKind = "counts",
+        positive: Any = None,
+        tolerance: float = 1e-6,
+        bins: int = BINS,
+        progress: Progress | None = None,
+        memory: str = "2GB",
+    ) -> XOrder:
+        """Learn the adjustment from rows where they are: columns of a frame of any engine, or of files.
+
+        The parameters are those of :func:`xorder.audit_frame`. ``binning_error_`` says how far binning can have moved
+        AUC and gaps where there are more distinct scores than ``bins``, about 1.5 million; else it is None.
+        """
+        settings = self._settings(weighted=weight is not None)
+        tables = tables_of(
+            frame,
+            score=score,
+            label=label,
+            group=group,
+            weight=weight,
+            weights_are=weights_are,
+            positive=positive,
+            missing_group=settings.missing_group,
+            tolerance=tolerance,
+            bins=bins,
+            progress=progress,
+            memory=memory,
+        )
+        self._adopt(learn_repair(tables, settings))
+        self.binning_error_ = tables.binning_error
         return self
 
-    def _settle(self, tables: Tables) -> Settled:
-        settled = settled_by(self, tables)
-        if len(settled.tables) < 2:
-            only = ", ".join(map(repr, settled.tables))
-            raise InputError(f"sensitive_features must name at least two groups to repair; got {only} alone.")
-        for group, table in settled.tables.items():
-            check_both_classes(table, f"group {group!r}")
-        if self.reference is not None and self.reference not in settled.tables:
-            raise InputError(f"reference must name one of the groups {list(settled.tables)!r}; got {self.reference!r}.")
-        return settled
+    def _settings(self, *, weighted: bool = False) -> RepairSettings:
+        settings = RepairSettings(**self.get_params(deep=False)).checked()
+        if settings.transfer == "rank" and weighted:
+            raise InputError(NO_WEIGHTS_BY_RANK)
+        return settings
 
-    def _wanted(self, tables: Tables) -> Wanted:
-        adjust = self.adjust
-        if self.reference is not None and len(tables) == 2:
-            other = next(group for group in tables if group != self.reference)
-            if adjust not in (DISADVANTAGED, other):
-                raise InputError(
-                    f"adjust must be left out with reference {self.reference!r}, or be {other!r}; got {adjust!r}."
-                )
-            adjust = other
-        return Wanted(self.metric, self.tradeoff, self.max_disparity, adjust, self.bounds)
+    def _adopt(self, fitted: FittedRepair) -> XOrder:
+        for note in fitted.notes:
+            warn_caller(note)
+        self.fitted_ = fitted
+        self.maps_, self.trust_ = fitted.maps, fitted.trust
+        self.reference_, self.pair_ = fitted.reference, fitted.pair
+        self.moved_ = fitted.moved[0] if len(fitted.moved) == 1 else fitted.moved
+        self.left_, self.merged_ = fitted.left, fitted.merged
+        self.auc_before_, self.auc_ = fitted.auc_before, fitted.auc_after
+        self.disparity_before_, self.disparity_ = fitted.disparity_before, fitted.disparity_after
+        self.worst_gap_ = fitted.worst_gap
+        self.bound_, self.gap_ = fitted.bound, fitted.optimality_gap
+        if fitted.ordering is not None:
+            self.ordering_ = fitted.ordering
+        return self
 
-    def _learn(self, tables: Tables, wanted: Wanted) -> Repair:
-        if len(tables) == 2 and self.transfer in interleaved.TRANSFERS:
-            return interleave(tables, wanted, solver=self.solver, transfer=self.transfer)
-        for name, value, usual in (("transfer", self.transfer, "interpolate"), ("solver", self.solver, "frontier")):
-            if value != usual and value not in CALIBRATIONS:
-                raise InputError(f"{name}={value!r} is for two groups; got {len(tables)}. Leave it out.")
-        calibration = "blocks" if self.transfer == "interpolate" else self.transfer
-        return multiply_odds(tables, wanted, calibration=calibration, reference=self.reference)
+    def _fitted(self) -> FittedRepair:
+        """What was learnt, with what is now set for missing and unseen groups."""
+        check_is_fitted(self, "maps_")
+        return self.fitted_.choosing(missing_group=self.missing_group, unseen_group=self.unseen_group)
+
+    def transform(self, y_score: Any, *, sensitive_features: Any) -> FloatArray:
+        """Adjust scores; those of the reference group, and of groups left alone, come back as they are."""
+        return self._fitted().transform(y_score, sensitive_features)
+
+    def transform_frame(self, frame: Any, *, score: str, group: str, into: str = "adjusted") -> Any:
+        """Return the frame with one more column, of adjusted scores; what is lazy stays lazy, and no row is collected.
+
+        ``frame`` is one of pandas, polars (eager or lazy), pyarrow or PySpark, or a relation of DuckDB; the path or
+        glob of parquet or csv files comes back as such a relation, cells of csv files as text.
+        """
+        return apply_to_frame(self._fitted().group_maps(), frame, score=score, group=group, into=into)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
         """Write the fitted adjustment as JSON; :func:`xorder.load` reads it back."""
-        check_is_fitted(self, "maps_")
-        settings, results = (
-            {name: value.item() if isinstance(value, np.generic) else value for name, value in record.items()}
-            for record in (self.get_params(), self.summary())
-        )
-        write_maps(path, self.maps_, params=settings, summary=results, overwrite=overwrite)
+        self._fitted().save(path, overwrite=overwrite)
 
     def summary(self) -> dict[str, Any]:
         """Return what the adjustment did on the training sample, ready for JSON."""
-        check_is_fitted(self, "maps_")
-        return {name: plain(getattr(self, attribute)) for name, attribute in SUMMARY.items()}
+        return self._fitted().summary()
 
     def report(self) -> str:
         """Say in words what the adjustment did on the training sample."""
-        check_is_fitted(self, "maps_")
-        moves = any(self.maps_[group].raw.size for group in self._moved_groups())
-        return repair_text(self.summary(), self.tradeoff, moves=moves)
+        return self._fitted().text()
 
     def _repr_html_inner(self) -> str:
         # scikit-learn's diagram, then what the repair did.
@@ -246,31 +260,8 @@ class XOrder(OfFrames, ScoreAdjuster):
             shown["text/html"] += repair_html(self)
         return shown
 
-    def transform(self, y_score: Any, *, sensitive_features: Any) -> FloatArray:
-        """Adjust scores; those of the reference group, and of groups left alone, come back as they are."""
-        groups = sensitive_features if self.missing_group == "error" else name_missing(sensitive_features)
-        return super().transform(y_score, sensitive_features=groups)
 
-    def _moved_groups(self) -> tuple[Hashable, ...]:
-        return tuple(group for group in self.maps_ if group != self.reference_)
-
-    def _known_groups(self) -> tuple[Hashable, ...]:
-        return tuple(self.maps_)
-
-    def _move(self, score: FloatArray, group: Hashable) -> FloatArray:
-        learnt = self.maps_[group]
-        if self.transfer == "rank" and learnt.raw.size:
-            return learnt.apply(middle_ranks(score))
-        self._warn_of_other_scale(score, group)
-        return learnt.apply(score)
-
-    def _warn_of_other_scale(self, score: FloatArray, group: Hashable) -> None:
-        """Say so where many scores lie outside those learnt from: most likely they are others, or scaled otherwise."""
-        knots = self.maps_[group].raw
-        if knots.size and np.sum((score < knots[0]) | (score > knots[-1])) > max(20, 0.1 * score.size):
-            warnings.warn(
-                f"more than a tenth of the scores of group {group!r} lie outside those seen in fit "
-                f"({knots[0]:g} to {knots[-1]:g}); is it the same score, on the same scale?",
-                XorderWarning,
-                stacklevel=5,
-            )
+def load(path: str | os.PathLike[str]) -> XOrder:
+    """Read an adjustment that :meth:`XOrder.save` wrote, checking it in full."""
+    fitted = load_fitted(path)
+    return XOrder(**settings_dict(fitted.settings))._adopt(fitted)

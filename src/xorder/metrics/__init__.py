@@ -1,17 +1,11 @@
 """Ranking fairness metrics and the audit: functions of rows, or of tables already built."""
 
+from typing import TYPE_CHECKING, Any
+
+from xorder._lazy import lazy_names
 from xorder.metrics.audit import Audit, audit, audit_tables
 from xorder.metrics.gaps import Gap
 from xorder.metrics.matrix import GroupMatrix
-from xorder.metrics.scorers import (
-    GapScorer,
-    auc_minus_prf_difference,
-    auc_minus_xauc_difference,
-    make_gap_scorer,
-    neg_parity_difference,
-    neg_prf_difference,
-    neg_xauc_difference,
-)
 from xorder.metrics.values import (
     parity_difference,
     prf_by_group,
@@ -19,6 +13,17 @@ from xorder.metrics.values import (
     xauc_difference,
     xauc_matrix,
 )
+
+if TYPE_CHECKING:
+    from xorder.metrics.scorers import (
+        GapScorer,
+        auc_minus_prf_difference,
+        auc_minus_xauc_difference,
+        make_gap_scorer,
+        neg_parity_difference,
+        neg_prf_difference,
+        neg_xauc_difference,
+    )
 
 __all__ = [
     "Audit",
@@ -39,3 +44,22 @@ __all__ = [
     "xauc_difference",
     "xauc_matrix",
 ]
+
+# Scorers are made for scikit-learn, which is loaded when one is asked for.
+_SCORERS = (
+    "GapScorer",
+    "auc_minus_prf_difference",
+    "auc_minus_xauc_difference",
+    "make_gap_scorer",
+    "neg_parity_difference",
+    "neg_prf_difference",
+    "neg_xauc_difference",
+)
+
+
+def __getattr__(name: str) -> Any:
+    return lazy_names(__name__, dict.fromkeys(_SCORERS, "scorers"))(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

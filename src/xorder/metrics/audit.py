@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from numbers import Real
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from xorder._html import audit_html
-from xorder._table import ScoreTable
-from xorder._validation import check_tables, check_weights
-from xorder.exceptions import InputError, XorderWarning
-from xorder.metrics.deviation import Deviation
+from xorder._table import BinningError, ScoreTable, Tables, as_tables
+from xorder._validation import WeightKind, check_tables
+from xorder.exceptions import InputError, warn_caller
 from xorder.metrics.gaps import GAPS, Gap, auc, interval, json_label, prf
 from xorder.metrics.matrix import GroupMatrix
 from xorder.metrics.moments import Moments, moments
 from xorder.metrics.text import audit_text, reading
 
-WeightKind = Literal["counts", "sampling"]
-
-NOT_WHOLE = (
-    "{} is not whole, yet read as counts of rows; if the weights come from a sampling design, pass "
-    "weights_are='sampling' for honest intervals"
-)
+# Below this AUC, and surely below one half, a score or a label is likely to be the wrong way round.
+_UPSIDE_DOWN = 0.4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,8 +29,8 @@ class Audit:
 
     ``xauc[g, h]`` is the chance that a positive of g outranks a negative of h (its diagonal: the AUC within a
     group), ``prf[g]`` that it outranks a negative of any group. ``gaps`` holds a :class:`Gap` for each metric
-    and pair of groups. ``positives`` and ``negatives`` count rows, or add up their weights. ``deviation`` says how
-    far all this can be from the truth where scores were put into bins, and is None where they were not.
+    and pair of groups. ``positives`` and ``negatives`` count rows, or add up their weights. ``binning_error`` says
+    how far all this can be from the truth where scores were put into bins, and is None where they were not.
     """
 
     groups: tuple[Hashable, ...]
@@ -49,7 +43,7 @@ class Audit:
     prf: dict[Hashable, float]
     gaps: list[Gap]
     confidence: float
-    deviation: Deviation | None = None
+    binning_error: BinningError | None = None
 
     def gap(self, metric: str, pair: tuple[Hashable, Hashable] | None = None) -> Gap:
         """Return the gap of a metric for a pair of groups; without a pair, the widest."""
@@ -80,7 +74,7 @@ class Audit:
             "prf": [plain(value) for value in self.prf.values()],
             "gaps": [gap.to_dict() for gap in self.gaps],
             "confidence": self.confidence,
-        } | ({} if self.deviation is None else {"deviation": self.deviation.to_dict()})
+        } | ({} if self.binning_error is None else {"binning_error": self.binning_error.to_dict()})
 
     def __str__(self) -> str:
         return audit_text(self)
@@ -100,6 +94,7 @@ def audit(
     sample_weight: Any = None,
     confidence: float = 0.95,
     weights_are: WeightKind = "counts",
+    missing_group: str = "error",
 ) -> Audit:
     """Audit how a score ranks the members of different groups.
 
@@ -113,6 +108,8 @@ def audit(
     weights_are : what weights mean for the uncertainty. ``"counts"``: a row of weight 2 is two rows.
         ``"sampling"``: weights correct for how rows were drawn, their scale means nothing, and a row of large
         weight is still one row, so intervals get wider. Values of the metrics are the same for both.
+    missing_group : what to do with rows whose group is missing (None, NaN): ``"error"`` refuses them, ``"leave"``
+        leaves them out, ``"group"`` takes them as a group of their own, ``"missing"``.
 
     Returns
     -------
@@ -129,43 +126,30 @@ def audit(
     (('A', 'B'), 0.231, True)
     """
     check_confidence(confidence)
-    check_weights_are(weights_are)
-    squares = None
-    if sample_weight is not None:
-        weight = check_weights(sample_weight)
-        if weights_are == "sampling":
-            # Their scale means nothing, but squares must stay in range, and no row may vanish in them.
-            if not 1e-100 < weight.max() < 1e100:
-                weight = np.ldexp(weight, -np.frexp(weight.max())[1])
-            sample_weight = weight
-            square = np.where(weight > 0, np.maximum(weight**2, np.finfo(np.float64).tiny), 0.0)
-            squares = list(check_tables(y_true, y_score, sensitive_features, square).values())
-        elif np.any(weight != np.floor(weight)):
-            _warn(NOT_WHOLE.format("sample_weight"), stacklevel=3)
-    tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
-    return audit_tables(tables, squares, confidence=confidence)
+    tables = check_tables(
+        y_true, y_score, sensitive_features, sample_weight, weights_are=weights_are, missing_group=missing_group
+    )
+    return audit_tables(tables, confidence=confidence)
 
 
-def audit_tables(
-    tables: dict[Hashable, ScoreTable],
-    squares: Sequence[ScoreTable] | None = None,
-    *,
-    confidence: float = 0.95,
-    deviation: Deviation | None = None,
-) -> Audit:
-    """Audit tables that are already built, one a group.
-
-    ``squares`` are tables of the same scores with sums of squared weights, where weights come from a sampling design;
-    ``deviation`` is what binning of the scores can have moved.
-    """
+def audit_tables(tables: Tables | Mapping[Hashable, ScoreTable], *, confidence: float = 0.95) -> Audit:
+    """Audit tables that are already built, group -> ScoreTable."""
     check_confidence(confidence)
+    tables = as_tables(tables)
     groups = tuple(tables)
     if len(groups) < 2:
-        raise InputError(f"an audit compares at least two groups; there is only one: {groups[0]!r}.")
-    m = moments(list(tables.values()), squares)
-    for message in _cautions(groups, m):
-        _warn(message, stacklevel=4)
+        found = f"there is only one: {groups[0]!r}" if groups else "there is none"
+        raise InputError(f"an audit compares at least two groups; {found}.")
+    m = moments(list(tables.values()))
+    for message in (*tables.notes, *_cautions(groups, m)):
+        warn_caller(message)
     overall = auc(m)
+    reach = interval(overall, confidence)
+    if overall[0] < _UPSIDE_DOWN and reach[1] < 0.5:
+        warn_caller(
+            f"AUC is {overall[0]:.2f}: positives are mostly ranked below negatives. Does a high score mean what the "
+            "label counts as positive? If not, turn the score round, or name the other label."
+        )
     gaps = [
         Gap.from_estimate(metric, (groups[a], groups[b]), estimate(m, a, b), confidence)
         for metric, estimate in GAPS.items()
@@ -175,10 +159,9 @@ def audit_tables(
     uncertain = [gap for gap in gaps if np.isfinite(gap.value) and np.isnan(gap.stderr)]
     flat = sorted({str(gap.pair) for gap in uncertain if small.isdisjoint(gap.pair)})
     if flat:
-        _warn(
+        warn_caller(
             f"placements do not vary between {'; '.join(flat[:5])}: the ranks separate the classes completely or "
-            "not at all, so the sample cannot tell how uncertain the gap is",
-            stacklevel=4,
+            "not at all, so the sample cannot tell how uncertain the gap is."
         )
     return Audit(
         groups=groups,
@@ -186,19 +169,13 @@ def audit_tables(
         negatives=dict(zip(groups, m.negatives.tolist(), strict=True)),
         auc=overall[0],
         auc_stderr=overall[1],
-        auc_interval=interval(overall, confidence),
+        auc_interval=reach,
         xauc=GroupMatrix(groups, m.xauc),
         prf=dict(zip(groups, prf(m).tolist(), strict=True)),
         gaps=gaps,
         confidence=confidence,
-        deviation=deviation,
+        binning_error=tables.binning_error,
     )
-
-
-def check_weights_are(kind: Any) -> None:
-    """Refuse what is no meaning of weights."""
-    if kind not in ("counts", "sampling"):
-        raise InputError(f"weights_are must be 'counts' or 'sampling'; got {kind!r}.")
 
 
 def check_confidence(confidence: Any) -> None:
@@ -213,9 +190,9 @@ def _cautions(groups: tuple[Hashable, ...], m: Moments) -> Iterator[str]:
         counts = f"group {group!r} (positives {n1:g}, negatives {n0:g})"
         if not n1 > 0 or not n0 > 0:
             missing = " and no ".join(word for word, mass in (("positives", n1), ("negatives", n0)) if not mass > 0)
-            yield f"{counts} has no {missing}: what compares them is nan"
+            yield f"{counts} has no {missing}: what compares them is nan."
         elif small:
-            yield f"{counts} has a single row of a class: standard errors of its gaps are nan"
+            yield f"{counts} has a single row of a class: standard errors of its gaps are nan."
 
 
 def _small(m: Moments) -> list[bool]:
@@ -224,8 +201,3 @@ def _small(m: Moments) -> list[bool]:
         any(not sample.mass**2 > (1 + 1e-9) * sample.spread for sample in samples)
         for samples in zip(m.positive, m.negative, strict=True)
     ]
-
-
-def _warn(message: str, stacklevel: int) -> None:
-    """Warn about the line that called :func:`audit`, which is ``stacklevel`` frames up."""
-    warnings.warn(message + ".", XorderWarning, stacklevel=stacklevel)

@@ -101,13 +101,8 @@ class Moments:
         object.__setattr__(self, "above", np.stack([sample.mean() for sample in self.row]))
 
 
-def moments(tables: Sequence[ScoreTable], spreads: Sequence[ScoreTable] | None = None) -> Moments:
-    """Sweep the tables of K groups, in steps, and collect their :class:`Moments`.
-
-    ``spreads`` are tables of the same scores whose masses are the sums of *squared* weights, for weights that
-    come from a sampling design.
-    """
-    spreads = tables if spreads is None else spreads
+def moments(tables: Sequence[ScoreTable]) -> Moments:
+    """Sweep the tables of K groups, in steps, and collect their :class:`Moments`."""
     n1 = np.array([table.n1 for table in tables])
     n0 = np.array([table.n0 for table in tables])
 
@@ -116,7 +111,7 @@ def moments(tables: Sequence[ScoreTable], spreads: Sequence[ScoreTable] | None =
         positive, negative, row = (Placements(len(tables)) for _ in range(3))
         for part, higher1, higher0 in _sweep(tables, g, starts):
             p, n = tables[g].positive[part], tables[g].negative[part]
-            sp, sn = spreads[g].positive[part], spreads[g].negative[part]
+            sp, sn = (spread[part] for spread in tables[g].spreads)
             with np.errstate(invalid="ignore", divide="ignore"):
                 positive.add(0.5 - higher0 / n0[:, None], p, sp)
                 negative.add(higher1 / n1[:, None] - 0.5, n, sn)

@@ -53,8 +53,8 @@ def audit_text(audit: Audit) -> str:
             "",
             f"Fewer than {_FEW} positives or negatives: {', '.join(few)}. Intervals and p of these are rough.",
         ]
-    if audit.deviation is not None and audit.deviation.largest > 0:
-        lines += ["", f"Scores were binned, which moved AUC and gaps by at most {audit.deviation.largest:.1e}."]
+    if audit.binning_error is not None:
+        lines += ["", f"Scores were binned, which moved AUC and gaps by at most {audit.binning_error.largest:.1e}."]
     said = reading(audit)
     return "\n".join([*lines, "", said] if said else lines)
 

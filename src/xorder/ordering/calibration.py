@@ -12,7 +12,7 @@ from xorder._table import FloatArray, ScoreTable
 from xorder._validation import check_both_classes
 from xorder.exceptions import InputError
 from xorder.ordering.axis import Axis, axis_of
-from xorder.ordering.blocks import pool
+from xorder.ordering.hull import pool
 
 # What is believed before any row is seen weighs one row, within these shares of the weight of a group.
 _PRIOR = 1.0

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from xorder._table import FloatArray, IntArray, ScoreTable
-from xorder.ordering.disparity import Disparity
-from xorder.ordering.partial import Products, half_way
-from xorder.ordering.result import Ordering
+from xorder.ordering.disparity import Disparity, Ordering
+from xorder.ordering.dynamic import Products, half_way
 
 # Gaps closer than this, relative to what they are the difference of, are equal but for rounding.
 _ROUNDING = 8 * float(np.finfo(np.float64).eps)

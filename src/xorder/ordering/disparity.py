@@ -11,13 +11,15 @@ A new disparity is a new matrix, not a new solver.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from xorder._table import FloatArray, IntArray, ScoreTable
+from xorder._html import ordering_html
+from xorder._table import FloatArray, IntArray, ScoreTable, Tables
+from xorder._validation import DISADVANTAGED, check_both_classes
 from xorder.exceptions import InputError
 
 
@@ -151,3 +153,96 @@ def check_disparity(metric: str | Disparity, a: ScoreTable, b: ScoreTable) -> Di
     if not isinstance(metric, str) or metric not in DISPARITIES:
         raise InputError(f"metric must be one of {', '.join(DISPARITIES)}, or a Disparity; got {metric!r}.")
     return DISPARITIES[metric](a, b)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ordering:
+    """An interleaving of groups a and b that keeps the order within each.
+
+    ``b_above[i]`` is the number of distinct scores of b placed above score i of a, both counted from the
+    highest. ``disparity`` is signed (a minus b); ``objective`` is ``auc - tradeoff * |disparity|``. ``bound``
+    is a value that no interleaving's objective exceeds, ``nan`` where the solver proves none, and ``gap`` is
+    how far below it this one may be.
+    """
+
+    a: ScoreTable = field(repr=False)
+    b: ScoreTable = field(repr=False)
+    b_above: IntArray = field(repr=False)
+    metric: str
+    solver: str
+    tradeoff: float
+    auc: float
+    disparity: float
+    bound: float = np.nan
+
+    @property
+    def objective(self) -> float:
+        """AUC minus tradeoff times the absolute disparity."""
+        return self.auc - self.tradeoff * abs(self.disparity)
+
+    @property
+    def gap(self) -> float:
+        """How far from the best possible objective this ordering can be at most."""
+        return max(self.bound - self.objective, 0.0) if np.isfinite(self.bound) else np.nan
+
+    def _repr_html_(self) -> str:
+        return ordering_html(self)
+
+    @classmethod
+    def from_path(
+        cls,
+        a: ScoreTable,
+        b: ScoreTable,
+        b_above: IntArray,
+        disparity: Disparity,
+        tradeoff: float,
+        solver: str,
+        utility: Disparity | None = None,
+    ) -> Ordering:
+        """Measure an interleaving and wrap it up; ``utility`` is the AUC as pairs, where it is known already."""
+        utility = auc_as_pairs(a, b) if utility is None else utility
+        path = np.asarray(b_above, dtype=np.int64)
+        path.flags.writeable = False
+        pairs = pairs_of_ordering(a, b, path)
+        return cls(
+            a=a,
+            b=b,
+            b_above=path,
+            metric=disparity.name,
+            solver=solver,
+            tradeoff=tradeoff,
+            auc=utility.value(pairs),
+            disparity=disparity.value(pairs),
+        )
+
+
+class Roles(NamedTuple):
+    """Who stays and who moves, with the AUC and the gap, reference minus moved, as the scores stand."""
+
+    reference: Hashable
+    moved: Hashable
+    auc: float
+    gap: float
+
+
+def check_two_groups(tables: Tables) -> None:
+    """Refuse what is not two groups, each with positives and negatives."""
+    if len(tables) != 2:
+        raise InputError(
+            f"sensitive_features must name exactly two groups to repair; got {len(tables)}: "
+            f"{', '.join(map(repr, list(tables)[:10]))}. An audit takes any number."
+        )
+    for group, table in tables.items():
+        check_both_classes(table, f"group {group!r}")
+
+
+def roles_of_two(tables: Tables, metric: str, adjust: Hashable) -> Roles:
+    """Find who of two groups moves: the one named, or the one on the losing side of the gap."""
+    check_two_groups(tables)
+    first, second = tables
+    auc, gap = as_scored(tables[first], tables[second], metric)
+    if isinstance(adjust, str) and adjust == DISADVANTAGED and adjust not in tables:
+        adjust = second if gap >= 0 else first
+    if adjust not in tables:
+        raise InputError(f"adjust must name one of the groups {[first, second]!r}; got {adjust!r}.")
+    return Roles(first, second, auc, gap) if adjust == second else Roles(second, first, auc, -gap)

@@ -12,12 +12,10 @@ from xorder._html import frontier_html
 from xorder._table import FloatArray, IntArray, ScoreTable
 from xorder._validation import check_both_classes
 from xorder.exceptions import InputError
-from xorder.ordering.corridor import search_corridor
-from xorder.ordering.disparity import Disparity, check_disparity
+from xorder.ordering.crossing import search_corridor, split_pair
+from xorder.ordering.disparity import Disparity, Ordering, check_disparity
 from xorder.ordering.dynamic import solve_dp
 from xorder.ordering.hull import ROUNDING, Corner, Crossing, Hull, expand
-from xorder.ordering.inside import split_pair
-from xorder.ordering.result import Ordering
 
 # More pairs of blocks than this and the curve is listed at a fixed resolution.
 _PAIRS = 1_000_000

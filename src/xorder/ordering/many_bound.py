@@ -19,10 +19,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from xorder._table import FloatArray, ScoreTable
-from xorder.ordering.blocks import pool
 from xorder.ordering.disparity import DISPARITIES
 from xorder.ordering.frontier import upper_bound
-from xorder.ordering.hull import Corner, Hull
+from xorder.ordering.hull import Corner, Hull, pool
 
 # The bound is this close to the best of its kind, or as close as so many cuts bring it: so many for each group, and so
 # many at least.

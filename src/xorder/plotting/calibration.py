@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from xorder._validation import Tables, check_tables, check_weights
+from xorder._table import Tables
+from xorder._validation import WeightKind, check_tables, check_weights_are
 from xorder.exceptions import InputError
-from xorder.metrics.audit import WeightKind
+from xorder.metrics.audit import check_confidence
 from xorder.plotting.calibration_bins import CalibrationBins, Strategy, calibration_bins
 from xorder.plotting.names import group_names, named
 from xorder.plotting.scored import scored_rows
@@ -64,26 +65,16 @@ class CalibrationByGroupDisplay:
         :func:`xorder.audit`.
         """
         _check(bins, strategy, confidence, weights_are)
-        squared = None
-        if sample_weight is not None and weights_are == "sampling":
-            squared = check_weights(sample_weight) ** 2
         stages = {"before": (y_score, "y_score")}
         if y_adjusted is not None:
             stages["after"] = (y_adjusted, "y_adjusted")
         found: dict[str, dict[Hashable, CalibrationBins]] = {}
-        tables: Tables = {}
+        tables = Tables({})
         for stage, (score, called) in stages.items():
-            tables = check_tables(y_true, score, sensitive_features, sample_weight)
+            tables = check_tables(y_true, score, sensitive_features, sample_weight, weights_are=weights_are)
             _check_probabilities(tables, called)
-            squares = None if squared is None else check_tables(y_true, score, sensitive_features, squared)
             found[stage] = {
-                group: calibration_bins(
-                    table,
-                    bins=bins,
-                    strategy=strategy,
-                    confidence=confidence,
-                    squares=None if squares is None else squares[group],
-                )
+                group: calibration_bins(table, bins=bins, strategy=strategy, confidence=confidence)
                 for group, table in tables.items()
             }
         rates = {group: (table.n1, table.n1 + table.n0) for group, table in tables.items()}
@@ -213,10 +204,8 @@ def _check(bins: Any, strategy: Any, confidence: Any, weights_are: Any) -> None:
         raise InputError(f"bins must be a whole number from 1 to 1000; got {bins!r}.")
     if strategy not in ("quantile", "uniform"):
         raise InputError(f"strategy must be 'quantile' or 'uniform'; got {strategy!r}.")
-    if not isinstance(confidence, float) or not 0 < confidence < 1:
-        raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}. For 95 % pass 0.95.")
-    if weights_are not in ("counts", "sampling"):
-        raise InputError(f"weights_are must be 'counts' or 'sampling'; got {weights_are!r}.")
+    check_confidence(confidence)
+    check_weights_are(weights_are)
 
 
 def _check_probabilities(tables: Tables, called: str) -> None:

@@ -33,13 +33,11 @@ def calibration_bins(
     bins: int | None = None,
     strategy: Strategy = "quantile",
     confidence: float = 0.95,
-    squares: ScoreTable | None = None,
 ) -> CalibrationBins:
     """Sum up a group's scores in bins of about equal numbers of people, or of equal width; empty bins are left out.
 
     Without ``bins`` there are ten, or as many as leave about 15 people in each. People of one score are never parted.
-    The interval is Wilson's; ``squares``, a table of squared weights, makes it that of as many people as the weights
-    are worth (Kish).
+    The interval is Wilson's, of as many people as the weights are worth (Kish).
 
     >>> table = ScoreTable.from_arrays([0, 1, 0, 1], [0.1, 0.3, 0.6, 0.8])
     >>> found = calibration_bins(table, bins=2)
@@ -60,7 +58,7 @@ def calibration_bins(
     count = count[used]
     mean = np.bincount(place, mass * score)[used] / count
     observed = np.bincount(place, table.positive[::-1])[used] / count
-    worth = count if squares is None else count**2 / np.bincount(place, squares.mass[::-1])[used]
+    worth = count**2 / np.bincount(place, np.add(*table.spreads)[::-1])[used]
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     middle = (observed + z**2 / (2 * worth)) / (1 + z**2 / worth)
     half = z / (1 + z**2 / worth) * np.sqrt(observed * (1 - observed) / worth + z**2 / (4 * worth**2))

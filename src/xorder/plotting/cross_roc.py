@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from xorder._table import FloatArray, ScoreTable
-from xorder._validation import Tables, check_tables
+from xorder._table import FloatArray, ScoreTable, Tables
+from xorder._validation import check_tables
 from xorder.exceptions import InputError
 from xorder.metrics.gaps import interval, xauc_gap
 from xorder.metrics.matrix import GroupMatrix

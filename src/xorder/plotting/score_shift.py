@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from xorder._table import FloatArray, ScoreTable
-from xorder._validation import Tables, check_tables
+from xorder._table import FloatArray, ScoreTable, Tables
+from xorder._validation import check_tables
 from xorder.exceptions import InputError
 from xorder.plotting.names import group_names, named
 from xorder.plotting.scored import scored_rows

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xorder._adjuster import ScoreAdjuster
-from xorder._group_columns import groups_given, groups_in
+from xorder._group_columns import groups_given, groups_in, naming_missing
 from xorder._response import response
 from xorder._table import FloatArray
-from xorder._validation import check_scores, name_missing
+from xorder._validation import check_scores
 from xorder.estimators import FairRanker
 from xorder.exceptions import InputError
 
@@ -87,4 +87,4 @@ def _groups(estimator: Any, X: Any, sensitive_features: Any) -> Any:
         raise InputError("sensitive_features must name the group of each row; pass it along with X and y.")
     groups = groups_in(X, columns) if sensitive_features is None else groups_given(X, sensitive_features)
     repair = getattr(estimator, "adjuster_", estimator)
-    return groups if getattr(repair, "missing_group", "error") == "error" else name_missing(groups)
+    return groups if getattr(repair, "missing_group", "error") == "error" else naming_missing(groups)

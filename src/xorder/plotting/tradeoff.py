@@ -12,11 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from xorder._adjuster import ScoreAdjuster
 from xorder._table import FloatArray
-from xorder._validation import check_tables, check_two_tables
+from xorder._validation import check_tables
 from xorder.estimators import FairRanker, XOrder
 from xorder.exceptions import InputError
 from xorder.metrics import Audit, audit
 from xorder.ordering import Frontier, frontier, order
+from xorder.ordering.disparity import check_two_groups
 from xorder.plotting.names import group_names, named
 from xorder.plotting.scored import scored_rows
 from xorder.plotting.style import COLOURS, GREY, axes_for, legend, thin, tidy, title
@@ -204,7 +205,8 @@ class TradeoffDisplay:
     def _of_rows(cls, rows: Any, repair: Any, sample_weight: Any, dp_tradeoffs: Sequence[float]) -> TradeoffDisplay:
         tables = check_tables(rows.y_true, rows.before, rows.groups, sample_weight)
         _check_two(tables)
-        (first, a), (second, b) = check_two_tables(tables)
+        check_two_groups(tables)
+        (first, a), (second, b) = tables.items()
         if getattr(repair, "reference_", first) == second:
             (first, a), (second, b) = (second, b), (first, a)
         curve = frontier(a, b, metric=repair.metric)

@@ -8,23 +8,26 @@ import importlib.metadata
 import os
 import platform
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from xorder._atomic import atomic_path
-from xorder._table import ScoreTable
-from xorder._validation import check_tables, check_weights
-from xorder.estimators import XOrder, expected_disparity_of_tables
+from xorder._table import ScoreTable, Tables, as_tables
+from xorder._validation import WeightKind, check_tables
+from xorder.estimators import RepairSettings, expected_disparity_of_tables
 from xorder.exceptions import InputError, XorderWarning
-from xorder.metrics.audit import WeightKind
+from xorder.metrics.audit import check_confidence
 from xorder.report.formats import display_names
 from xorder.report.numbers import Drawn, report_numbers
 from xorder.report.page import render
 from xorder.report.words import summary
+
+if TYPE_CHECKING:
+    from xorder.estimators import XOrder
 
 _COLUMNS = ("score", "label", "group")
 
@@ -82,13 +85,15 @@ def report(
     title: str | None = None,
     confidence: float = 0.95,
     weights_are: WeightKind = "counts",
+    missing_group: str = "error",
     source: str | os.PathLike[str] | None = None,
 ) -> Report:
     """Report how a score ranks people of different groups, for readers who do not read code.
 
     Parameters
     ----------
-    y_true, y_score, sensitive_features, sample_weight, confidence, weights_are : as in :func:`xorder.audit`
+    y_true, y_score, sensitive_features, sample_weight, confidence, weights_are, missing_group : as in
+        :func:`xorder.audit`
     repair : a fitted :class:`xorder.XOrder` whose effect on these rows is told; without one, what a repair could do
     metric : the gap to speak of, ``"xauc"``, ``"prf"`` or ``"parity"``; by default that of ``repair``, or xAUC
     names : what the columns are called, by the keys ``"score"``, ``"label"`` and ``"group"``
@@ -103,40 +108,16 @@ def report(
     >>> found.to_dict()["finding"]["verdict"], round(found.to_dict()["finding"]["value"], 3)
     ('clear', 0.229)
     """
-    squares = None
-    if sample_weight is not None:
-        weight = check_weights(sample_weight)
-        if weights_are == "sampling":
-            # Their scale means nothing, but squares must stay in range.
-            if not 1e-100 < weight.max() < 1e100:
-                weight = np.ldexp(weight, -np.frexp(weight.max())[1])
-            sample_weight = weight
-            square = np.where(weight > 0, np.maximum(weight**2, np.finfo(np.float64).tiny), 0.0)
-            squares = list(check_tables(y_true, y_score, sensitive_features, square).values())
-    tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
-    found = report_tables(
-        tables,
-        squares,
-        repair=repair,
-        metric=metric,
-        names=names,
-        title=title,
-        confidence=confidence,
-        source=source,
-        weighted=sample_weight is not None,
+    tables = check_tables(
+        y_true, y_score, sensitive_features, sample_weight, weights_are=weights_are, missing_group=missing_group
     )
-    numbers = found.numbers
-    if sample_weight is not None and weights_are == "counts" and np.any(weight != np.floor(weight)):
-        numbers["data"]["warnings"].append(
-            "Weights are not whole, yet read as counts of people; if they come from a sampling design, say so "
-            "(weights_are='sampling'), or intervals are too narrow or too wide."
-        )
-    return found
+    return report_tables(
+        tables, repair=repair, metric=metric, names=names, title=title, confidence=confidence, source=source
+    )
 
 
 def report_tables(
-    tables: Mapping[Hashable, ScoreTable],
-    squares: Sequence[ScoreTable] | None = None,
+    tables: Tables | Mapping[Hashable, ScoreTable],
     *,
     repair: XOrder | None = None,
     metric: str | None = None,
@@ -144,15 +125,13 @@ def report_tables(
     title: str | None = None,
     confidence: float = 0.95,
     source: str | os.PathLike[str] | None = None,
-    weighted: bool = False,
 ) -> Report:
-    """Report on tables that are already built, one a group, such as those of rows that stay in a database.
+    """Report on tables that are already built, group -> ScoreTable, such as those of rows that stay in a database.
 
-    ``squares`` as in :func:`xorder.metrics.audit_tables`; ``weighted`` says that masses are sums of weights. The rest
-    is as in :func:`report`.
+    The rest is as in :func:`report`.
     """
-    if not 0 < confidence < 1:
-        raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}. For 95 % pass 0.95.")
+    check_confidence(confidence)
+    tables = as_tables(tables)
     empty = [group for group, table in tables.items() if not len(table)]
     if empty or len(tables) < 2:
         who = f"group {empty[0]!r} has none" if empty else "there is one group" if tables else "there are no groups"
@@ -166,35 +145,23 @@ def report_tables(
         "title": "How the score ranks each group" if title is None else str(title),
         "names": columns,
         "source": None if source is None else _source(Path(source)),
-        "weighted": weighted,
+        "weighted": tables.weighted,
         "versions": _versions(),
         "expected": None,
     }
-    numbers, drawn = report_numbers(
-        dict(tables), metric=metric, confidence=float(confidence), repair=repair, squares=squares
-    )
+    numbers, drawn = report_numbers(tables, metric=metric, confidence=float(confidence), repair=repair)
     if repair is None and numbers["path"]["moved"]:
-        facts["expected"] = _expected(numbers, tables, squares, confidence)
+        facts["expected"] = _expected(numbers, tables, confidence)
     return Report(facts | numbers, drawn)
 
 
-def _expected(
-    numbers: dict[str, Any],
-    tables: Mapping[Hashable, ScoreTable],
-    squares: Sequence[ScoreTable] | None,
-    confidence: float,
-) -> dict[str, Any] | None:
+def _expected(numbers: dict[str, Any], tables: Tables, confidence: float) -> dict[str, Any] | None:
     """AUC and gap on people that the repair was not learnt from, by folds; None where there are too few for that."""
-    adjuster = XOrder(metric=numbers["metric"], small_groups="leave")
+    settings = RepairSettings(metric=numbers["metric"], small_groups="leave")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", XorderWarning)
-            found = expected_disparity_of_tables(
-                adjuster,
-                dict(tables),
-                None if squares is None else dict(zip(tables, squares, strict=True)),
-                confidence=confidence,
-            )
+            found = expected_disparity_of_tables(settings, tables, confidence=confidence)
     except InputError:
         return None
     first, second = (found.after.groups[number] for number in numbers["finding"]["pair"])

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from xorder._table import ScoreTable
-from xorder._validation import Tables
+from xorder._table import ScoreTable, Tables
 from xorder.metrics import Audit
 from xorder.report.standing import Standing
 
@@ -16,22 +15,22 @@ from xorder.report.standing import Standing
 FEW = 10
 
 
-def too_few(tables: Sequence[ScoreTable], squares: Sequence[ScoreTable] | None, metric: str) -> list[bool]:
+def too_few(tables: Sequence[ScoreTable], metric: str) -> list[bool]:
     """Whether each group has too few people for a gap of this metric to be taken for real.
 
     Weighted rows count as many as would tell as much: the square of their sum over the sum of squares.
     """
-    spreads = tables if squares is None else squares
 
     def rows(mass: float, spread: float) -> float:
         return mass**2 / spread if spread > 0 else 0.0
 
     behind = []
-    for table, spread in zip(tables, spreads, strict=True):
+    for table in tables:
+        positive, negative = (float(spread.sum()) for spread in table.spreads)
         if metric == "parity":
-            behind.append(rows(table.n1 + table.n0, spread.n1 + spread.n0))
+            behind.append(rows(table.n1 + table.n0, positive + negative))
         else:
-            behind.append(min(rows(table.n1, spread.n1), rows(table.n0, spread.n0)))
+            behind.append(min(rows(table.n1, positive), rows(table.n0, negative)))
     return [number < FEW for number in behind]
 
 

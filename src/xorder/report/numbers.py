@@ -8,14 +8,12 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xorder._table import ScoreTable
-from xorder._validation import Tables
-from xorder.estimators import XOrder
-from xorder.estimators.repair import mapped
+from xorder._table import ScoreTable, Tables
+from xorder.estimators.learn import mapped
 from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics import Audit, audit_tables
 from xorder.metrics.gaps import GAPS, auc, json_label, prf
@@ -25,6 +23,9 @@ from xorder.report.finding import find
 from xorder.report.notes import data_notes, too_few
 from xorder.report.path import after_maps, drawn_frontier, outside_share, way_to_no_gap
 from xorder.report.standing import TOP, Standing, group_moves, standing, top_of_list
+
+if TYPE_CHECKING:
+    from xorder.estimators import XOrder
 
 # Groups that charts and tables of the page show; of more, the pair spoken of and the largest. The numbers have all.
 MOST_SHOWN = 8
@@ -47,14 +48,13 @@ def report_numbers(
     metric: str,
     confidence: float,
     repair: XOrder | None = None,
-    squares: Sequence[ScoreTable] | None = None,
 ) -> tuple[dict[str, Any], Drawn]:
-    """Work out all numbers of a report, and the curves to draw, from one table a group."""
+    """Work out all numbers of a report, and the curves to draw, from one table per group."""
     if metric not in GAPS:
         raise InputError(f"metric must be one of {', '.join(GAPS)}; got {metric!r}.")
     groups, before = list(tables), list(tables.values())
-    audit = _audit(tables, squares, confidence)
-    few = {name: too_few(before, squares, name) for name in GAPS}
+    audit = _audit(tables, confidence)
+    few = {name: too_few(before, name) for name in GAPS}
     finding_of = partial(find, metric=metric, few=[g for g, is_few in zip(groups, few[metric], strict=True) if is_few])
     finding = finding_of(audit)
     drawn = Drawn(_shown(audit, finding["pair"]))
@@ -96,33 +96,27 @@ def report_numbers(
         "finding": finding,
         "audit": audit.to_dict(),
         "path": path,
-        "after": _after(audit, after, squares, repair, finding_of) if changed else None,
-        "data": data_notes(tables, audit, place, few) | {"warnings": notes},
+        "after": _after(audit, after, repair, finding_of) if changed else None,
+        "data": data_notes(tables, audit, place, few) | {"warnings": [*tables.notes, *notes]},
     }
     return numbers | _ranks(before, place, list(after.values()) if changed else None), drawn
 
 
-def _audit(tables: Tables, squares: Sequence[ScoreTable] | None, confidence: float) -> Audit:
+def _audit(tables: Tables, confidence: float) -> Audit:
     with warnings.catch_warnings():
         # The page names groups that are small or lack a class, and shows as not known what is not known.
         warnings.simplefilter("ignore", XorderWarning)
-        return audit_tables(tables, squares, confidence=confidence)
+        return audit_tables(tables, confidence=confidence)
 
 
 def _after(
     audit: Audit,
     after: Tables,
-    squares: Sequence[ScoreTable] | None,
     repair: XOrder | None,
     finding_of: Callable[[Audit], dict[str, Any]],
 ) -> dict[str, Any]:
     """Audit the scores after the repair that the report is about; say whether it was learnt from these very people."""
-    if squares is not None:
-        squares = [
-            ScoreTable(table.score, square.positive, square.negative)
-            for table, square in zip(after.values(), squares, strict=True)
-        ]
-    found = _audit(after, squares, audit.confidence)
+    found = _audit(after, audit.confidence)
     learnt_here = repair is None or _learnt_from(audit, repair)
     outside = {} if repair is None else outside_share(after, repair)
     return {

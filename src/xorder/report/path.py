@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xorder._table import ScoreTable
-from xorder._validation import DISADVANTAGED, Tables
-from xorder.estimators import XOrder
-from xorder.estimators.interleaved import interleave
-from xorder.estimators.multiplied import multiply_odds
-from xorder.estimators.repair import Repair, Wanted, mapped, measure
+from xorder._groups import unseen_error
+from xorder._table import ScoreTable, Tables
+from xorder._validation import DISADVANTAGED
+from xorder.estimators import RepairSettings
+from xorder.estimators.learn import Repair, RepairGoal, learn_maps, mapped, measure
 from xorder.exceptions import InputError
 from xorder.ordering import frontier
 from xorder.transfer import ScoreMap
+
+if TYPE_CHECKING:
+    from xorder.estimators import XOrder
 
 # Repairs along the way: two groups are interleaved quickly, more take a search each.
 _REPAIRS_OF_TWO, _REPAIRS_OF_MANY = 20, 10
@@ -45,10 +48,7 @@ class Way:
 
 def learn(tables: Tables, metric: str, limit: float) -> Repair:
     """Learn what ``XOrder(metric=metric, max_disparity=limit)`` learns, from tables."""
-    wanted = Wanted(metric, None, limit, DISADVANTAGED, None)
-    if len(tables) == 2:
-        return interleave(tables, wanted, solver="frontier", transfer="interpolate")
-    return multiply_odds(tables, wanted, calibration="blocks", reference=None)
+    return learn_maps(tables, RepairGoal(metric, None, limit, DISADVANTAGED, None), RepairSettings(metric=metric))
 
 
 def way_to_no_gap(tables: Tables, metric: str) -> Way | str:
@@ -56,7 +56,7 @@ def way_to_no_gap(tables: Tables, metric: str) -> Way | str:
 
     It starts where limits begin to bind: at the gap as it is, or at that of the highest AUC if that is smaller.
     """
-    usable = {group: table for group, table in tables.items() if table.n1 > 0 and table.n0 > 0}
+    usable = Tables({group: table for group, table in tables.items() if table.n1 > 0 and table.n0 > 0})
     if len(usable) < 2:
         return "A repair needs two groups that each have people with and without the outcome; there are not two."
     if len(usable) > MOST_GROUPS:
@@ -108,7 +108,8 @@ def _map_of(repair: XOrder, group: Hashable) -> ScoreMap:
     if group in repair.maps_:
         return repair.maps_[group]
     alike = [known for known in repair.maps_ if str(known) == str(group)]
-    if len(alike) != 1:
-        known = ", ".join(map(repr, repair.maps_))
-        raise InputError(f"repair was not fitted for group {group!r}; the groups it knows are {known}.")
-    return repair.maps_[alike[0]]
+    if len(alike) == 1:
+        return repair.maps_[alike[0]]
+    if repair.unseen_group == "leave":
+        return ScoreMap.identity()
+    raise unseen_error(repr(group), repair.maps_)

@@ -3,16 +3,159 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from xorder._table import FloatArray
+from xorder._table import BoolArray, FloatArray
 from xorder.exceptions import InputError
-from xorder.transfer.interpolation import in_parts, straight_lines
-from xorder.transfer.knots import TOLERANCE, fewer_knots, largest_deviation
-from xorder.transfer.sql import map_sql
+
+TOLERANCE = 1e-9
+"""How far the map may move a score, as a share of the range of the adjusted knots."""
+
+# Scores adjusted at a time, and knots from which on it pays to sort them first: a sorted part walks through the knots
+# once, instead of all over the memory for each score.
+PART = 65_536
+SORTED_FROM = 1_000
+
+# Why straight_lines is not np.interp. It does the operations of a map's SQL text (sql.py) in the same order, so that
+# DuckDB computes the same bits, but for the last one right below a knot; and it never puts a score below a lower one,
+# nor past the next knot. np.interp multiplies by a rounded slope: its last bits differ from the text's, and it can
+# fall. It is also level outside the knots, where scores would tie, and gives nan between knots further apart than the
+# largest number.
+
+
+def straight_lines(raw: FloatArray, adjusted: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """Return the function that maps scores along straight lines between knots, with slope 1 outside.
+
+    It is exact at the knots and never decreases. It holds all it needs and refers to nothing of xorder, so that it
+    can be sent to a process where xorder is not installed.
+    """
+    if not raw.size:
+        return np.copy
+    first, last, final = raw[0], raw[-1], raw.size - 2
+    if raw.size == 1:
+        return lambda x: adjusted[0] + (x - first)
+    raw_scale, scale = safe_scale(raw), safe_scale(adjusted)
+    start, low, high = raw[:-1] * raw_scale, adjusted[:-1] * scale, adjusted[1:]
+    width, rise = raw[1:] * raw_scale - start, high * scale - low
+    scaled = bool((raw_scale < 1).any() or (scale < 1).any())
+    sorts = raw.size >= SORTED_FROM
+
+    def values(x: FloatArray) -> FloatArray:
+        inside = np.clip(x, first, last)
+        left = np.searchsorted(raw, inside, side="right")
+        left -= 1
+        np.minimum(left, final, out=left)
+        share = inside * raw_scale.take(left) if scaled else inside.copy()
+        share -= start.take(left)
+        share /= width.take(left)
+        value = rise.take(left)
+        value *= share
+        value += low.take(left)
+        if scaled:
+            value /= scale.take(left)
+        # Rounding may carry a value past the next knot, which would put it above its betters.
+        top = high.take(left)
+        np.minimum(value, top, out=value)
+        np.copyto(value, top, where=share == 1.0)
+        # Outside the knots, slope 1.
+        value += x - inside
+        return value
+
+    def in_order(x: FloatArray) -> FloatArray:
+        flat = x.reshape(-1)
+        if not sorts:
+            return values(flat).reshape(x.shape)
+        order = np.argsort(flat)
+        mapped = np.empty(flat.size)
+        mapped[order] = values(flat[order])
+        return mapped.reshape(x.shape)
+
+    return in_order
+
+
+def in_parts(function: Callable[[FloatArray], FloatArray], x: FloatArray) -> FloatArray:
+    """Apply a function of single scores to many, part by part on all cores."""
+    if x.ndim != 1 or x.size <= PART:
+        return function(x)
+    mapped = np.empty(x.size)
+
+    def one(begin: int) -> None:
+        mapped[begin : begin + PART] = function(x[begin : begin + PART])
+
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(one, range(0, x.size, PART)))
+    return mapped
+
+
+def safe_scale(knots: FloatArray) -> FloatArray:
+    """One half for each two neighbours that are further apart than the largest number, else one."""
+    with np.errstate(over="ignore"):
+        return np.where(np.isfinite(np.diff(knots)), 1.0, 0.5)
+
+
+def fewer_knots(raw: FloatArray, adjusted: FloatArray, tolerance: float = TOLERANCE) -> BoolArray:
+    """Say which knots to keep so that no score moves by more than ``tolerance`` of the range of ``adjusted``.
+
+    Kept knots keep their values. All knots that were given keep rising values under the map that is left, so that
+    no two scores learnt from tie or swap. Time grows linearly with the knots.
+    """
+    kept = np.ones(raw.size, dtype=bool)
+    if raw.size < 3:
+        return kept
+    # Half of the range, as the whole may be more than the largest number.
+    allowed = 2.0 * tolerance * float(adjusted[-1] / 2 - adjusted[0] / 2)
+    rounding = 8 * float(np.finfo(np.float64).eps * max(abs(adjusted[0]), abs(adjusted[-1])))
+    kept[:] = False
+    kept[_cone_ends(raw, adjusted, max(allowed - rounding, 0.0))] = True
+    # The cone reckons with slopes, which may overflow; what counts is what the map does.
+    mapped = straight_lines(raw[kept], adjusted[kept])(raw)
+    wrong = np.abs(mapped / 2 - adjusted / 2) > allowed / 2
+    wrong[1:] |= mapped[1:] <= mapped[:-1]
+    # A line that goes wrong somewhere gets all of its knots back. Its ends are true, so no other line is touched.
+    ends = np.flatnonzero(kept)
+    line = np.searchsorted(ends, np.flatnonzero(wrong), side="left") - 1
+    for number in np.unique(line):
+        kept[ends[number] : ends[number + 1]] = True
+    return kept
+
+
+def largest_deviation(first: tuple[FloatArray, FloatArray], second: tuple[FloatArray, FloatArray]) -> float:
+    """Largest difference between two maps, each given as its raw and adjusted knots, at any score.
+
+    The difference is itself made of straight lines, and level outside the knots of both, so it is largest at a knot.
+    """
+    x = np.concatenate([first[0], second[0]])
+    if not x.size:
+        return 0.0
+    with np.errstate(over="ignore"):
+        return float(np.abs(straight_lines(*first)(x) - straight_lines(*second)(x)).max())
+
+
+def _cone_ends(raw: FloatArray, adjusted: FloatArray, allowed: float) -> list[int]:
+    """From each end, draw a line to the furthest knot in sight: one that all knots passed by are near enough to.
+
+    The slopes that pass near enough to each knot so far form a cone, which narrows from knot to knot. A plain loop:
+    each step needs the one before.
+    """
+    x, y = raw.tolist(), adjusted.tolist()
+    ends = [0]
+    start_x, start_y, flattest, steepest = x[0], y[0], -np.inf, np.inf
+    for knot in range(1, len(x)):
+        run, rise = x[knot] - start_x, y[knot] - start_y
+        # A line to the next knot alone passes none by, so the first after an end is always in sight.
+        if not flattest <= rise / run <= steepest:
+            before = knot - 1
+            ends.append(before)
+            start_x, start_y, flattest, steepest = x[before], y[before], -np.inf, np.inf
+            run, rise = x[knot] - start_x, y[knot] - start_y
+        flattest = max(flattest, (rise - allowed) / run)
+        steepest = min(steepest, (rise + allowed) / run)
+    ends.append(len(x) - 1)
+    return ends
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +235,15 @@ class ScoreMap:
         >>> print(ScoreMap([0.5], [0.25]).to_sql("risk"))
         (0.25e0 + ("risk" - 0.5e0))
         """
+        from xorder.transfer.sql import map_sql
+
         return map_sql(self.raw, self.adjusted, column, dialect)
+
+    def outside(self, score: FloatArray) -> int:
+        """Count scores beyond the outermost knots, which lie outside those that the map was learnt from."""
+        if not self.raw.size:
+            return 0
+        return int(np.count_nonzero((score < self.raw[0]) | (score > self.raw[-1])))
 
     def to_dict(self) -> dict[str, list[float]]:
         """Return the knots as plain lists, ready for JSON; floats survive the round trip exactly."""

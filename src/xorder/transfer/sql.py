@@ -11,7 +11,7 @@ import numpy as np
 
 from xorder._table import FloatArray
 from xorder.exceptions import InputError
-from xorder.transfer.interpolation import safe_scale
+from xorder.transfer.score_map import safe_scale
 
 MOST_KNOTS = 2_000
 """Above this many knots a text is refused: parsers take megabytes of it badly, and engines run it slowly."""

@@ -1,0 +1,155 @@
+"""Sums over batches: those that a dict adds up, by threads that share the work, and rows dealt whole to folds."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from xorder.engines import tally_numpy
+from xorder.engines.bins import Leaves, keys_of
+from xorder.engines.cells import Coding
+from xorder.engines.tally_numpy import Batch, KeyCounts, LocalRows, side_by_side, thread_count
+
+KEYS = st.one_of(st.integers(-5, 5), st.integers(-(1 << 62), 1 << 62))
+
+
+class TestKeyCounts:
+    """Also where keys meet in the table or become too many."""
+
+    @pytest.fixture(autouse=True)
+    def tiny_table(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        # With four places, nearly all keys meet.
+        monkeypatch.setattr(tally_numpy, "_TABLE_BITS", 2)
+
+    @given(
+        batches=st.lists(st.lists(st.tuples(KEYS, st.integers(0, 2), st.integers(0, 9)), max_size=20), max_size=5),
+        limit=st.integers(1, 30),
+    )
+    def test_sums_are_those_of_a_dict(self, batches: list[list[tuple[int, int, int]]], limit: int) -> None:
+        shifts = (0, 3, 40, 62)
+        counts = KeyCounts(3, limit=limit, shifts=shifts, sums=2)
+        wanted: dict[tuple[int, int], int] = {}
+        for batch in batches:
+            keys, columns, weights = (np.array([row[place] for row in batch], dtype=np.int64) for place in range(3))
+            counts.add(keys, columns, [weights.astype(float), weights.astype(float) ** 2])
+            for key, column, weight in batch:
+                wanted[key, column] = wanted.get((key, column), 0) + weight
+        distinct = [len({key >> shift for key, _ in wanted}) for shift in shifts]
+        least = next((shift for shift, size in zip(shifts, distinct, strict=True) if size <= limit), shifts[-1])
+        assert counts.shift == least
+        assert sorted(counts.keys.tolist()) == sorted({key >> least for key, _ in wanted})
+        for slot, key in enumerate(counts.keys.tolist()):
+            for column in range(3):
+                total = sum(mass for (old, of), mass in wanted.items() if old >> least == key and of == column)
+                assert counts.masses[0, slot, column] == total
+        assert counts.masses[1].sum() == sum(weight**2 for batch in batches for _, _, weight in batch)
+
+    def test_rows_without_weights_count_one(self) -> None:
+        counts = KeyCounts(2, limit=10)
+        for _ in range(3):
+            counts.add(np.array([7, 7, 8]), np.array([0, 1, 1], dtype=np.int16))
+        order = np.argsort(counts.keys)
+        assert counts.masses[0][order].tolist() == [[3, 3], [0, 3]]
+
+
+class TestSideBySide:
+    @pytest.mark.parametrize("threads", [1, 3])
+    def test_each_batch_is_worked_on_once(self, threads: int) -> None:
+        states: list[list[int]] = [[] for _ in range(threads)]
+        side_by_side(iter(range(1000)), lambda batch, state: state.append(batch), states)
+        assert sorted(batch for state in states for batch in state) == list(range(1000))
+
+    def test_threads_share_the_work(self) -> None:
+        states: list[list[int]] = [[], []]
+
+        def work(batch: int, state: list[int]) -> None:
+            time.sleep(0.001)
+            state.append(threading.get_ident())
+
+        side_by_side(iter(range(60)), work, states)
+        assert len(set(states[0])) == len(set(states[1])) == 1
+        assert states[0][0] != states[1][0]
+
+    @pytest.mark.parametrize("threads", [1, 3])
+    def test_an_error_ends_the_work_and_is_raised(self, threads: int) -> None:
+        read = []
+
+        def batches() -> Iterator[int]:
+            for number in range(10_000):
+                read.append(number)
+                yield number
+
+        def work(batch: int, state: None) -> None:
+            if batch == 5:
+                raise RuntimeError("five")
+            time.sleep(0.001)
+
+        with pytest.raises(RuntimeError, match="five"):
+            side_by_side(batches(), work, [None] * threads)
+        assert len(read) < 100
+
+    def test_an_error_of_the_reader_is_raised(self) -> None:
+        def batches() -> Iterator[int]:
+            yield 1
+            raise OSError("disk")
+
+        with pytest.raises(OSError, match="disk"):
+            side_by_side(batches(), lambda batch, state: None, [None, None])
+
+    def test_there_is_at_least_one_thread(self) -> None:
+        assert 1 <= thread_count() <= 4
+
+
+class TestFolds:
+    """The weight of row i is 2**i, so that a sum says which rows it is of."""
+
+    ROWS, FOLDS = 50, 4
+
+    def dealt(self, step: int, random_state: int = 0, *, squares: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        rng = np.random.default_rng(1)
+        code = rng.integers(0, 4, self.ROWS).astype(np.int16)
+        score, weight = rng.integers(0, 3, self.ROWS) / 2, 2.0 ** np.arange(self.ROWS)
+
+        def batches(*_: Any) -> Iterator[Batch]:
+            for start in range(0, self.ROWS, step):
+                part = slice(start, start + step)
+                yield Batch(score[part], code[part], weight[part])
+
+        rows = LocalRows(
+            batches, guess=Coding(("a", "b"), (("a", 0), ("b", 1)), ((0, 0), (1, 1))), weighted=True, squares=squares
+        )
+        keys = keys_of(np.array([0.0, 0.5, 1.0]))
+        sums = rows.fold_sums(Leaves(keys, keys, np.ones((3, 4))), self.FOLDS, random_state)
+        assert sums.shape == (1 + squares, self.FOLDS, 3, 4)
+        for leaf, one in np.ndindex(3, 4):
+            here = (score == leaf / 2) & (code == one)
+            assert sums[0, :, leaf, one].sum() == weight[here].sum()
+        return sums, code
+
+    @pytest.mark.parametrize("step", [7, 50])
+    def test_each_row_is_in_one_fold_whole(self, step: int) -> None:
+        sums, code = self.dealt(step)
+        inside = [int(fold.sum()) for fold in sums[0]]
+        assert sum(inside) == 2**self.ROWS - 1
+        of_row = [[fold for fold in range(self.FOLDS) if inside[fold] >> row & 1] for row in range(self.ROWS)]
+        assert all(len(folds) == 1 for folds in of_row)
+        # As many rows of each group and class in each fold, give or take one.
+        for one in range(4):
+            counts = np.bincount([of_row[row][0] for row in np.flatnonzero(code == one)], minlength=self.FOLDS)
+            assert counts.max() - counts.min() <= 1
+
+    def test_it_is_the_same_every_time(self) -> None:
+        np.testing.assert_array_equal(self.dealt(50)[0], self.dealt(50)[0])
+        assert not np.array_equal(self.dealt(50)[0], self.dealt(50, random_state=1)[0])
+
+    def test_squares_go_with_their_rows(self) -> None:
+        sums, _ = self.dealt(7, squares=True)
+        for mass, square in zip(sums[0].ravel().tolist(), sums[1].ravel().tolist(), strict=True):
+            assert square == sum(4.0**row for row in range(self.ROWS) if int(mass) >> row & 1)
