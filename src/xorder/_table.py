@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xorder._threads import in_threads
 from xorder.exceptions import InputError
 
 FloatArray = NDArray[np.float64]
@@ -84,8 +84,7 @@ class ScoreTable:
         Each is sorted by itself, as values sort faster than indices do, and the two sorted runs are merged.
         """
         keys = [np.negative(scores, out=scores) for scores in (positives, negatives)]
-        with ThreadPoolExecutor() as threads:
-            list(threads.map(np.ndarray.sort, keys))
+        in_threads(positives.size + negatives.size, np.ndarray.sort, keys)
         merged = np.concatenate(keys)
         merged.sort(kind="stable")
         first = np.empty(merged.size, dtype=bool)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from xorder._group_columns import group_labels, is_missing
 from xorder._table import BoolArray, FloatArray, ScoreTable
+from xorder._threads import in_threads
 from xorder.exceptions import InputError
 
 Tables = dict[Hashable, ScoreTable]
@@ -39,8 +39,7 @@ def check_tables(y_true: Any, y_score: Any, sensitive_features: Any, sample_weig
             return ScoreTable._from_classes(score[mask & positive], score[mask & ~positive])
         return ScoreTable.from_arrays(positive[mask], score[mask], weight[mask])
 
-    with ThreadPoolExecutor() as threads:
-        return dict(zip(masks, threads.map(table, masks.values()), strict=True))
+    return dict(zip(masks, in_threads(score.size, table, masks.values()), strict=True))
 
 
 def check_two_tables(tables: Tables) -> tuple[tuple[Hashable, ScoreTable], tuple[Hashable, ScoreTable]]:

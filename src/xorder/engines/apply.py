@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from xorder._optional import import_optional
 from xorder._table import FloatArray
+from xorder._threads import in_threads
 from xorder.engines.endings import file_kind
 from xorder.engines.frame_files import blaming_files, find_files, reader_of
 from xorder.engines.labels import PLACE, Complaints, GroupNumbers, check_frame_columns, no_numbers
@@ -220,8 +220,7 @@ def _adjusted(adjust: Adjust, scores: FloatArray, numbers: Numbers, complaints: 
             raise InputError(complaints.score.replace(PLACE, str(part[int(np.argmin(finite))])))
         adjusted[begin : begin + _PART] = adjust(part, numbers[begin : begin + _PART])
 
-    with ThreadPoolExecutor() as threads:
-        list(threads.map(one, range(0, scores.size, _PART)))
+    in_threads(scores.size, one, range(0, scores.size, _PART))
     return adjusted
 
 

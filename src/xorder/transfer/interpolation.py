@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from xorder._table import FloatArray
+from xorder._threads import in_threads
 
 # Scores adjusted at a time, and knots from which on it pays to sort them first: a sorted part walks through the knots
 # once, instead of all over the memory for each score.
@@ -74,8 +74,7 @@ def in_parts(function: Callable[[FloatArray], FloatArray], x: FloatArray) -> Flo
     def one(begin: int) -> None:
         mapped[begin : begin + PART] = function(x[begin : begin + PART])
 
-    with ThreadPoolExecutor() as threads:
-        list(threads.map(one, range(0, x.size, PART)))
+    in_threads(x.size, one, range(0, x.size, PART))
     return mapped
 
 
