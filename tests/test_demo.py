@@ -155,7 +155,7 @@ def test_the_same_seed_gives_the_same_files_and_another_does_not(
 ) -> None:
     outputs = {}
     for name, seed in (("a", "7"), ("b", "7"), ("c", "8")):
-        assert main(["demo", "--out", str(tmp_path / name), "--rows", "500", "--seed", seed]) == 0
+        assert main(["demo", "--out", str(tmp_path / name), "--rows", "600", "--seed", seed]) == 0
         outputs[name] = capsys.readouterr().out.replace(str(tmp_path / name), "")
     for file in FILES:
         same, other = ((tmp_path / name / file).read_bytes() for name in "bc")
@@ -167,7 +167,7 @@ def test_the_same_seed_gives_the_same_files_and_another_does_not(
 def test_a_folder_in_use_is_left_alone_unless_forced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine = tmp_path / "people.csv"
     mine.write_text("mine", encoding="utf-8")
-    arguments = ["demo", "--out", str(tmp_path), "--rows", "300"]
+    arguments = ["demo", "--out", str(tmp_path), "--rows", "600"]
     assert main(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -175,13 +175,13 @@ def test_a_folder_in_use_is_left_alone_unless_forced(tmp_path: Path, capsys: pyt
     assert [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()] == ["mine"]
     assert main([*arguments, "--force"]) == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == FILES
-    assert len(columns(mine)["score"]) == 300
+    assert len(columns(mine)["score"]) == 600
 
 
 def test_an_empty_folder_is_used_and_a_missing_one_made(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for folder in (tmp_path / "empty", tmp_path / "new" / "deep"):
-        assert main(["demo", "--out", str(folder), "--rows", "300"]) == 0
+        assert main(["demo", "--out", str(folder), "--rows", "600"]) == 0
         assert sorted(path.name for path in folder.iterdir()) == FILES
 
 
@@ -221,7 +221,7 @@ def test_a_file_in_the_place_of_the_folder(tmp_path: Path, capsys: pytest.Captur
 
 def test_without_matplotlib_all_but_the_picture_is_there(tmp_path: Path) -> None:
     launcher = "import sys; sys.modules['matplotlib'] = None; from xorder.cli import main; sys.exit(main(sys.argv[1:]))"
-    done = demo(tmp_path, "--rows", "500", launcher=launcher)
+    done = demo(tmp_path, "--rows", "600", launcher=launcher)
     assert (done.returncode, done.stderr) == (0, "")
     assert sorted(path.name for path in tmp_path.iterdir()) == [name for name in FILES if name != "tradeoff.png"]
     assert "tradeoff.png was left out" in done.stdout
@@ -232,7 +232,7 @@ def test_without_matplotlib_all_but_the_picture_is_there(tmp_path: Path) -> None
 
 def test_without_altair_all_but_the_page_is_there(tmp_path: Path) -> None:
     launcher = "import sys; sys.modules['altair'] = None; from xorder.cli import main; sys.exit(main(sys.argv[1:]))"
-    done = demo(tmp_path, "--rows", "500", launcher=launcher)
+    done = demo(tmp_path, "--rows", "600", launcher=launcher)
     assert (done.returncode, done.stderr) == (0, "")
     assert sorted(path.name for path in tmp_path.iterdir()) == [name for name in FILES if name != "report.html"]
     assert "report.html was left out" in done.stdout
@@ -240,6 +240,6 @@ def test_without_altair_all_but_the_page_is_there(tmp_path: Path) -> None:
 
 
 def test_the_picture_needs_no_screen(tmp_path: Path) -> None:
-    done = demo(tmp_path, "--rows", "500", MPLBACKEND="module://no_such_screen")
+    done = demo(tmp_path, "--rows", "600", MPLBACKEND="module://no_such_screen")
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "tradeoff.png").read_bytes().startswith(b"\x89PNG")
