@@ -132,6 +132,7 @@ class TestNumbers:
         assert json.loads(found) == expected.to_dict()
         assert expected.auc != xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group).auc
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("ending", "options", "settings"),
         [
@@ -169,6 +170,7 @@ class TestNumbers:
                 repair.transform(scores, sensitive_features=groups),
             )
 
+    @pytest.mark.slow
     def test_fit_with_weights(
         self, succeed: Callable[..., str], people: Path, repair: xorder.XOrder, tmp_path: Path
     ) -> None:
@@ -179,6 +181,7 @@ class TestNumbers:
         assert printed["auc_before"] == weighted.auc_before_ != repair.auc_before_
         assert printed["auc_after"] == weighted.auc_
 
+    @pytest.mark.slow
     def test_fit_says_what_it_did_and_wrote(
         self, succeed: Callable[..., str], people: Path, repair: xorder.XOrder, tmp_path: Path
     ) -> None:
@@ -200,6 +203,7 @@ class TestNumbers:
         assert "group 'B' (positives 1, negatives 1) has a single row of a class" in printed.err
         assert json.loads(run(*fit, "-o", tmp_path / "n.json", "--json").out)["expected"] is None
 
+    @pytest.mark.slow
     def test_fit_says_when_a_gap_cannot_be_told_from_chance(self, succeed: Callable[..., str], tmp_path: Path) -> None:
         rng = np.random.default_rng(0)
         rows = zip(rng.random(200), rng.integers(0, 2, 200), rng.choice(["A", "B"], 200), strict=True)
@@ -534,6 +538,7 @@ class TestGroups:
         assert "only one: 'all'" in refuse("audit", people, *LABELLED)
         assert "two groups" in refuse("fit", people, *LABELLED, "-o", tmp_path / "map.json")
 
+    @pytest.mark.slow
     def test_people_of_unknown_group_are_refused_left_or_a_group(
         self, run: Callable[..., Ran], succeed: Callable[..., str], refuse: Callable[..., str], tmp_path: Path
     ) -> None:
@@ -554,6 +559,7 @@ class TestGroups:
         expected = repair.transform(PEOPLE.y_score, sensitive_features=known)
         np.testing.assert_array_equal([float(value) for value in read(adjusted)["adjusted"]], expected)
 
+    @pytest.mark.slow
     def test_three_groups_are_audited_and_repaired(self, succeed: Callable[..., str], tmp_path: Path) -> None:
         groups = ["ABC"[number % 3] for number in range(ROWS)]
         people = write(tmp_path / "people.csv", table() | {"group": groups})
@@ -659,6 +665,7 @@ class TestOutput:
         Path(str(arguments[-1])).mkdir()
         assert "is a folder" in refuse(*arguments, "--force")
 
+    @pytest.mark.slow
     @pytest.mark.skipif(os.name != "posix", reason="limits on the size of files are those of POSIX")
     @pytest.mark.parametrize(
         ("command", "ending"), [("fit", "csv"), ("apply", "csv"), ("apply", "csv.gz"), ("apply", "parquet")]
@@ -679,6 +686,7 @@ class TestOutput:
         assert "too large" in error
         assert files(tmp_path) == before
 
+    @pytest.mark.slow
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
     def test_standard_output_on_a_full_disk(self, people: Path) -> None:
         with Path("/dev/full").open("w", encoding="utf-8") as full:
@@ -686,6 +694,7 @@ class TestOutput:
             done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
         assert "No space left" in one_line(Ran(done.returncode, "", done.stderr))
 
+    @pytest.mark.slow
     def test_a_reader_that_stops_reading_is_no_error(self, people: Path) -> None:
         reading, writing = os.pipe()
         os.close(reading)
@@ -696,6 +705,7 @@ class TestOutput:
             os.close(writing)
         assert (done.returncode, done.stderr) == (0, b"")
 
+    @pytest.mark.slow
     @pytest.mark.skipif(os.name != "posix", reason="head and the quoting of its line are those of POSIX")
     def test_piping_into_head(self, people: Path) -> None:
         line = f"{shlex.quote(str(SCRIPT))} audit {shlex.quote(str(people))} {' '.join(LABELLED)} | head -1"
@@ -705,6 +715,7 @@ class TestOutput:
         assert done.stdout.count("\n") == 1
         assert done.stderr == ""
 
+    @pytest.mark.slow
     def test_a_name_that_the_terminal_cannot_show_is_escaped(self, tmp_path: Path) -> None:
         columns = table()
         columns["group"] = ["Ålesund" if group == "A" else group for group in columns["group"]]
@@ -808,6 +819,7 @@ OPTIONS = {
 
 
 class TestReport:
+    @pytest.mark.slow
     def test_the_page_and_its_numbers(self, succeed: Callable[..., str], people: Path, tmp_path: Path) -> None:
         page = tmp_path / "page.html"
         printed = succeed("report", people, *LABELLED, "-o", page)
@@ -819,6 +831,7 @@ class TestReport:
         assert numbers["source"]["sha256"] in page.read_text(encoding="utf-8")
         assert [path.name for path in sorted(tmp_path.iterdir())] == ["page.html", "people.csv"]
 
+    @pytest.mark.slow
     def test_what_a_saved_map_does(self, succeed: Callable[..., str], people: Path, saved: Path) -> None:
         numbers = json.loads(succeed("report", people, *LABELLED, "--before-after", saved, "--json"))
         assert numbers["path"]["stops"][-1]["auc"] == pytest.approx(xorder.load(saved).auc_)
@@ -842,6 +855,7 @@ class TestLarge:
         monkeypatch.setattr("xorder.engines.adjusted_file.in_engine", lambda files, large=0: True)
         return write(tmp_path / f"people.{request.param}", table())
 
+    @pytest.mark.slow
     def test_audit_and_fit_give_the_same_numbers(
         self, succeed: Callable[..., str], file: Path, repair: xorder.XOrder, tmp_path: Path
     ) -> None:
@@ -900,6 +914,7 @@ class TestHelp:
 class TestProcess:
     """The same through the installed script and the module."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("launch", [[str(SCRIPT)], [sys.executable, "-m", "xorder.cli"]], ids=["script", "module"])
     def test_all_three_commands(self, people: Path, tmp_path: Path, launch: list[str]) -> None:
         ran = shell("audit", "people.csv", *LABELLED, launch=launch, cwd=tmp_path)
@@ -911,13 +926,16 @@ class TestProcess:
         assert ran == Ran(0, f"Wrote {ROWS} rows to out.csv; the new column is 'adjusted'.\n", "")
         assert [path.name for path in sorted(tmp_path.iterdir())] == ["map.json", "out.csv", "people.csv"]
 
+    @pytest.mark.slow
     def test_an_error_has_its_exit_code_and_no_traceback(self, tmp_path: Path) -> None:
         ran = shell("audit", "none.csv", *LABELLED, launch=[str(SCRIPT)], cwd=tmp_path)
         assert one_line(ran) == "xorder: error: none.csv does not exist; check the name and the folder.\n"
 
+    @pytest.mark.slow
     def test_a_usage_error_has_its_exit_code_and_no_traceback(self) -> None:
         assert "COMMAND" in one_line(shell(launch=[str(SCRIPT)]))
 
+    @pytest.mark.slow
     def test_parquet_without_its_package_names_the_extra(self, tmp_path: Path) -> None:
         people = write(tmp_path / "people.parquet", table())
         launcher = (

@@ -26,6 +26,8 @@ from xorder.baselines import ConstrainedRanker, FairRankingProblem, PairBatch, p
 from xorder.baselines.constrained import Iterate, _best  # noqa: E402
 from xorder.baselines.constrained_problem import in_order, soft_order, squared_hinge  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 GAP_OF = {"xauc": xauc_difference, "prf": prf_difference}
 
 

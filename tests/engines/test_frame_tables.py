@@ -153,6 +153,7 @@ class TestLocalEngines:
         if not backend.is_text:
             assert half.tables["x"].score.tolist() == [float(np.float32(0.3)), float(np.float32(0.1))]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("odd", ["a.b", "a`b", 'a"b', "a'b", "a b", "Straße"])
     def test_names_that_mean_something_to_an_engine(self, backend: backends.Backend, odd: str) -> None:
         plain = people(60)
@@ -188,6 +189,7 @@ class TestLocalEngines:
         columns = {"s": pa.array([], pa.float64()), "y": pa.array([], pa.int8()), "g": pa.array([], pa.string())}
         assert refused(backend(columns)).endswith("has no rows; at least one is needed.")
 
+    @pytest.mark.slow
     def test_a_group_that_first_comes_late(self, backend: backends.Backend) -> None:
         size = 150_000
         columns = {"s": np.arange(size) % 7, "y": np.arange(size) % 2, "g": ["a"] * (size - 1) + ["b"]}
@@ -224,6 +226,7 @@ def bounds(found: FrameTables) -> dict[Any, float]:
 
 
 class TestDeviation:
+    @pytest.mark.slow
     @given(drawn=rows(max_rows=40), bins=st.integers(1, 12), splits=st.booleans())
     @settings(max_examples=80)
     def test_no_metric_is_further_off_than_stated(self, drawn: Any, bins: int, splits: bool) -> None:

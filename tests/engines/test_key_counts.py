@@ -19,6 +19,7 @@ def tiny_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(key_counts, "_TABLE_BITS", 2)
 
 
+@pytest.mark.slow
 @given(
     batches=st.lists(st.lists(st.tuples(KEYS, st.integers(0, 2), st.integers(0, 9)), max_size=20), max_size=5),
     limit=st.integers(1, 30),

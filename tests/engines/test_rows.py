@@ -97,6 +97,7 @@ class TestReadRows:
         assert rows.y_true is None
         assert rows.sample_weight is None
 
+    @pytest.mark.slow
     def test_many_batches_keep_the_order_and_name_the_place(self, file: Path) -> None:
         size = 300_000
         numbers = np.arange(size)
@@ -298,6 +299,7 @@ class TestPaths:
             add_column(path, tmp_path / "out.parquet", score="score", group="group", into="x", transform=halve)
         assert list(tmp_path.iterdir()) == [path]
 
+    @pytest.mark.slow
     def test_csv_needs_no_pyarrow(self, tmp_path: Path) -> None:
         path = write_table(tmp_path / "people.csv", BASE)
         code = f"""
@@ -416,6 +418,7 @@ class TestAddColumn:
         text = message(add_column, file, file.parent / "no" / self.out(file).name, transform=halve, **self.OPTIONS)
         assert "create it first" in text
 
+    @pytest.mark.slow
     @pytest.mark.skipif(os.name != "posix", reason="limits on the size of files are those of POSIX")
     def test_full_disk(self, file: Path) -> None:
         size = 50_000

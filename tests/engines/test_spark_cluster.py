@@ -16,6 +16,8 @@ import xorder
 from xorder.engines.apply import map_frame
 from xorder.transfer.sql import repair_sql
 
+pytestmark = pytest.mark.slow
+
 ROWS = 5_000_000
 GROUPS = ("A", "B")
 

@@ -39,6 +39,7 @@ def worth(score, y, group, metric, goal):
     return (-round(max(worst - goal.get("max_disparity", 0.0), 0.0), 8), round(auc, 9))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("goal", GOALS, ids=str)
 @pytest.mark.parametrize("metric", GAP_OF)
 def test_no_repair_is_worse_than_none(metric, goal):

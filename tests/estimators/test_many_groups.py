@@ -108,6 +108,7 @@ def test_a_tradeoff_balances_auc_and_the_widest_gap():
         assert repair.auc_ - repair.tradeoff * repair.worst_gap_ <= repair.bound_ + 1e-9
 
 
+@pytest.mark.slow
 def test_weight_two_is_the_row_twice():
     score, y, group = population(600, groups=3)
     weight = np.random.default_rng(0).integers(1, 4, score.size)
@@ -279,6 +280,7 @@ class TestDoNoHarm:
         y = (rng.random(rows) < 1 / (1 + np.exp(-risk))).astype(int)
         return 1 / (1 + np.exp(-risk - rng.normal(size=rows))), y, np.where(rng.random(rows) < 0.3, "B", "A")
 
+    @pytest.mark.slow
     def test_noise_is_left_alone_more_often_than_not_and_never_made_much_worse(self):
         before, careful, plain, left = [], [], [], 0
         new = self.alike(99, 40_000)

@@ -49,6 +49,7 @@ def test_the_trust_is_that_of_an_audit_by_sampling_weights():
     assert trust(score, y, group, weight) == {"B": pytest.approx(expected, rel=1e-9)}
 
 
+@pytest.mark.slow
 def test_noise_with_survey_weights_is_not_repaired():
     for seed in range(10):
         score, y, group = rows(seed, n=500, gap=0.0)
@@ -103,6 +104,7 @@ def test_squares_that_do_not_fit_the_tables_are_refused(wrong):
         XOrder(do_no_harm=True).fit_tables(tables, wrong)
 
 
+@pytest.mark.slow
 def test_a_row_cut_into_parts_changes_nothing():
     for seed in (29, 3, 4):
         rng = np.random.default_rng(seed)

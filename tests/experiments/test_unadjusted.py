@@ -9,6 +9,8 @@ import pytest
 from experiments.unadjusted import MODELS, PAPER, Figures, disparities
 from real_data import stored_problem
 
+pytestmark = pytest.mark.slow
+
 DATA = ("compas", "adult", "framingham")
 
 # The variant of each base model that shares the settings found, or found out, of the code behind the paper.

@@ -17,6 +17,7 @@ METRICS = ("xauc", "prf", "parity")
 TRADEOFFS = (0.0, 0.01, 0.1, 0.3, 1.0, 3.0, 100.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("seed", range(5))
 def test_against_all_interleavings(metric: str, seed: int) -> None:
@@ -40,6 +41,7 @@ def test_against_all_interleavings(metric: str, seed: int) -> None:
         assert np.all(np.diff(curve.multiplier) > 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 def test_small_cases_are_solved_to_the_optimum(metric: str) -> None:
     rng = np.random.default_rng(3)
@@ -51,6 +53,7 @@ def test_small_cases_are_solved_to_the_optimum(metric: str) -> None:
             assert order(a, b, metric=metric, tradeoff=tradeoff).objective == pytest.approx(best, abs=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 def test_max_disparity_against_all_interleavings(metric: str) -> None:
     rng = np.random.default_rng(4)
@@ -69,6 +72,7 @@ def test_max_disparity_against_all_interleavings(metric: str) -> None:
     assert met > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("part", range(4))
 def test_never_below_the_dynamic_programme(metric: str, part: int) -> None:
@@ -175,6 +179,7 @@ def test_a_matrix_outside_the_theory_is_refused(matrix: list[list[float]]) -> No
         order(a, a, metric=Disparity(np.array(matrix, dtype=float), 0.0))
 
 
+@pytest.mark.slow
 def test_matrices_inside_the_theory_match_brute_force() -> None:
     """Random admissible matrices, the value of each interleaving summed pair by pair."""
     rng = np.random.default_rng(8)

@@ -21,6 +21,7 @@ def texts(display: XaucMatrixDisplay) -> list[list[str]]:
     return [[text.get_text() for text in row] for row in display.text_]
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(drawn=rows())
 def test_the_cells_are_xauc_and_n_a_where_there_is_none(drawn: Rows) -> None:

@@ -41,6 +41,7 @@ def dense(score_map):
     return x[np.isfinite(x)]
 
 
+@pytest.mark.slow
 @given(score_map=maps())
 @example(score_map=ScoreMap([-1e308, 1e308], [0.0, 1.0]))
 @example(score_map=ScoreMap([0.0, 1.0], [-1e308, 1e308]))
