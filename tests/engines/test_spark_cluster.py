@@ -18,7 +18,7 @@ from xorder.transfer.sql import repair_sql
 
 pytestmark = pytest.mark.slow
 
-ROWS = 5_000_000
+ROWS = 1_000_000
 GROUPS = ("A", "B")
 
 

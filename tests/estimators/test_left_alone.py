@@ -44,10 +44,13 @@ def worth(score, y, group, metric, goal):
 @pytest.mark.parametrize("metric", GAP_OF)
 def test_no_repair_is_worse_than_none(metric, goal):
     left, repaired = 0, 0
-    for seed, (levels, groups, careful) in enumerate(product((1, 2, 3, 5), range(2, 5), [False, True])):
-        score, y, group = levels_of(levels, groups, seed)
+    # Careful at every other of these, and at the others for the next metric or goal.
+    turn = list(GAP_OF).index(metric) + GOALS.index(goal)
+    for place, (levels, groups) in enumerate(product((1, 2, 3, 5), range(2, 5))):
+        careful = (place + turn) % 2 == 1
+        score, y, group = levels_of(levels, groups, 2 * place + careful)
         before = worth(score, y, group, metric, goal)
-        for transfer in TRANSFERS[(seed // 2) % 4 :: 4]:
+        for transfer in TRANSFERS[place % 4 :: 4]:
             repair = XOrder(metric=metric, transfer=transfer, do_no_harm=careful, **goal)
             with warnings.catch_warnings(record=True) as heard:
                 warnings.simplefilter("always")
@@ -61,7 +64,7 @@ def test_no_repair_is_worse_than_none(metric, goal):
                 assert "All scores are left as they are." in repair.report()
             else:
                 repaired += 1
-    assert left > 3
+    assert left > 1
     assert repaired > 0
 
 

@@ -128,6 +128,7 @@ def test_theorem_one_on_every_small_case(metric):
     assert worst == pytest.approx(0.5)
 
 
+@pytest.mark.slow
 @metrics
 @given(labels_a=rows, labels_b=rows, tradeoff=large_tradeoffs)
 @settings(max_examples=150, deadline=None)

@@ -101,6 +101,7 @@ def test_hostile_names_stay_text(display: Any) -> None:
         pyplot.close("all")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [("A", "B"), ("25 years or older", "younger than 25")])
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_nothing_is_cut_off_or_written_over_something_else(display: Any, names: tuple[str, str]) -> None:

@@ -133,6 +133,7 @@ def test_without_an_axis_it_makes_a_figure_of_its_own() -> None:
     assert pyplot.get_fignums() == [first.number, second.number]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("metric", METRICS)
 def test_all_that_is_marked_lies_inside_the_axes(metric: str, seed: int) -> None:

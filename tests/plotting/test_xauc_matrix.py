@@ -47,6 +47,7 @@ def test_why_a_cell_is_empty_is_said() -> None:
     assert texts(everything) == [["n/a"] * 2] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 5, 10])
 def test_numbers_fit_into_their_cells(size: int) -> None:
     values = np.random.default_rng(size).random((size, size))

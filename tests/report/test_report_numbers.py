@@ -69,6 +69,7 @@ def test_stops_lie_on_the_frontier(metric: str) -> None:
     assert all(after <= before + 1e-12 for before, after in pairwise(gaps))
 
 
+@pytest.mark.slow
 def test_what_no_gap_does_is_what_a_fitted_repair_does(of_two: dict[str, Any]) -> None:
     repair = xorder.XOrder().fit(TWO["y_score"], TWO["y_true"], sensitive_features=TWO["sensitive_features"])
     adjusted = repair.transform(TWO["y_score"], sensitive_features=TWO["sensitive_features"])

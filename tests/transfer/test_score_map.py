@@ -98,6 +98,7 @@ def test_one_score_does_not_depend_on_the_others():
     np.testing.assert_array_equal(score_map.apply(x), one_by_one)
 
 
+@pytest.mark.slow
 @given(score_map=maps())
 def test_json_round_trip_is_exact(score_map):
     again = ScoreMap.from_dict(json.loads(json.dumps(score_map.to_dict())))
