@@ -284,8 +284,8 @@ class TestDoNoHarm:
     @pytest.mark.slow
     def test_noise_is_left_alone_more_often_than_not_and_never_made_much_worse(self):
         before, careful, plain, left = [], [], [], 0
-        new = self.alike(99, 10_000)
-        for seed in range(40):
+        new = self.alike(99, 40_000)
+        for seed in range(20):
             score, y, group = self.alike(seed)
             for settings, gaps in (({"do_no_harm": True}, careful), ({}, plain)):
                 repair = XOrder(transfer="logistic", **settings)
@@ -299,7 +299,7 @@ class TestDoNoHarm:
                 adjusted = repair.transform(new[0], sensitive_features=new[2])
                 gaps.append(abs(xauc_difference(new[1], adjusted, sensitive_features=new[2])))
             before.append(abs(xauc_difference(new[1], new[0], sensitive_features=new[2])))
-        assert left > 24
+        assert left > 12
         assert np.mean(careful) < 0.4 * np.mean(plain)
         assert np.mean(careful) < np.mean(before) + 0.012
 
