@@ -75,7 +75,7 @@ lowest: VENV := .venv-lowest
 lowest:
 	$(PYTHON) tools/lowest.py pyproject.toml > requirements/.lowest.txt
 	@$(PYTHON) tools/environment.py $(VENV) --clear --constraints requirements/.lowest.txt --editable '.[plot,parquet,report,data,duckdb,polars]' --group check
-	$(pytest) -q -m "not slow and not newest" -W default -W error::xorder.exceptions.XorderWarning tests
+	$(pytest) -q -m "not slow" -W default -W error::xorder.exceptions.XorderWarning tests
 
 # The tests that count with floating-point numbers, under each kernel of OpenBLAS that this processor can run.
 kernels: setup

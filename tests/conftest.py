@@ -29,6 +29,15 @@ from command_line import Ran, files, one_line  # noqa: E402
 from real_data import READERS  # noqa: E402
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever needs Spark is slow; other slow tests are marked where they are."""
+    for item in items:
+        drawn = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        names = {one for one in drawn if isinstance(one, str)}
+        if "spark" in {*names, *getattr(item, "fixturenames", ())}:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """Keep with a test that it has read real data."""

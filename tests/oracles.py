@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -89,10 +90,15 @@ def interleaving_value(metric, table_a, table_b, b_above) -> tuple[float, float]
     return auc(y, s, w), gap(metric, y, s, g, "a", "b", w)
 
 
+@cache
+def _above(rows: int, columns: int):
+    """Whether a score of the first list stands above one of the second, for every interleaving of the two."""
+    return np.array([[[j >= first for j in range(columns)] for first in o] for o in all_interleavings(rows, columns)])
+
+
 def reachable(metric, table_a, table_b):
     """Disparity and AUC of every interleaving, straight from the definitions."""
-    rows, columns = len(table_a.score), len(table_b.score)
-    above = np.array([[[j >= first for j in range(columns)] for first in o] for o in all_interleavings(rows, columns)])
+    above = _above(len(table_a.score), len(table_b.score))
     pa, na, pb, nb = table_a.positive, table_a.negative, table_b.positive, table_b.negative
     a_wins = {
         (x, y): np.einsum("kij,i,j->k", above, u, v)

@@ -257,6 +257,7 @@ class TestFetch:
             "fetch", *names
         )
 
+    @pytest.mark.slow
     def test_files_at_hand(self, succeed: Callable[..., str], open_files: Path) -> None:
         for name in NAMES:
             printed = succeed("fetch", name, "--data-home", open_files)
@@ -267,6 +268,7 @@ class TestFetch:
 
 @pytest.mark.parametrize("name", BUILDS)
 class TestBuild:
+    @pytest.mark.slow
     def test_the_cohort_and_the_summary_of_the_python_function(
         self, succeed: Callable[..., str], tables: dict[str, Path], tmp_path: Path, name: str
     ) -> None:
@@ -281,6 +283,7 @@ class TestBuild:
         assert sorted(tmp_path.iterdir()) == [out, expected]
         assert len(run_python(load.strip()).y) > 0
 
+    @pytest.mark.slow
     def test_as_json(self, succeed: Callable[..., str], tables: dict[str, Path], tmp_path: Path, name: str) -> None:
         out = tmp_path / "cohort.parquet"
         printed = json.loads(succeed(f"build-{name}", tables[name], "-o", out, "--json"))
@@ -370,6 +373,7 @@ def test_ranges_are_applied_if_asked_for(succeed: Callable[..., str], tables: di
         assert note["apply_ranges"] == bool(options)
 
 
+@pytest.mark.slow
 def test_the_demo(demo: Path, tmp_path: Path) -> None:
     name = demo.name.partition("_")[0]
     words = {"mimic3": "\n       57  with readings in the first 48 hours", "eicu": "2,520 unit stays\n"}[name]
@@ -381,6 +385,7 @@ def test_the_demo(demo: Path, tmp_path: Path) -> None:
 
 
 class TestProgress:
+    @pytest.mark.slow
     def test_one_line_on_a_terminal(self, tables: dict[str, Path], tmp_path: Path) -> None:
         pty = terminals()
         terminal, end = pty.openpty()
@@ -457,6 +462,7 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 @pytest.mark.parametrize(
     ("signals", "code"),

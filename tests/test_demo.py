@@ -57,6 +57,7 @@ def before_and_after(output: str) -> dict[str, tuple[float, float]]:
     return {f"{who} {when}": (float(auc), float(gap)) for who, when, auc, gap in rows}
 
 
+@pytest.mark.slow
 def test_the_table_shows_the_gap_before_and_after(shown: tuple[Path, str]) -> None:
     rows = before_and_after(shown[1])
     assert set(rows) == {f"{who} {when}" for who in ("learnt on", "new people") for when in ("as it was", "adjusted")}
@@ -69,6 +70,7 @@ def test_the_table_shows_the_gap_before_and_after(shown: tuple[Path, str]) -> No
     assert rows["learnt on adjusted"][1] == pytest.approx(0, abs=0.001)
 
 
+@pytest.mark.slow
 def test_the_score_of_new_people_gets_fairer_at_little_cost(shown: tuple[Path, str]) -> None:
     rows = before_and_after(shown[1])
     auc_before, gap_before = rows["new people as it was"]
@@ -78,6 +80,7 @@ def test_the_score_of_new_people_gets_fairer_at_little_cost(shown: tuple[Path, s
     assert auc_after > auc_before - 0.01
 
 
+@pytest.mark.slow
 def test_the_audit_and_the_repair_are_printed(shown: tuple[Path, str]) -> None:
     folder, output = shown
     people = xorder.datasets.simulate_population(4000, random_state=0)
@@ -85,6 +88,7 @@ def test_the_audit_and_the_repair_are_printed(shown: tuple[Path, str]) -> None:
     assert xorder.load(folder / "map.json").report() in output
 
 
+@pytest.mark.slow
 def test_each_file_is_listed_and_there(shown: tuple[Path, str]) -> None:
     folder, output = shown
     assert sorted(path.name for path in folder.iterdir()) == FILES
@@ -92,6 +96,7 @@ def test_each_file_is_listed_and_there(shown: tuple[Path, str]) -> None:
     assert sorted(re.findall(r"^  (\S+)$", listed, re.M)) == sorted(str(folder / name) for name in FILES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "seed"), [("people.csv", 0), ("new_people.csv", 1)])
 def test_the_people_are_the_simulated_ones(shown: tuple[Path, str], name: str, seed: int) -> None:
     people = xorder.datasets.simulate_population(4000, random_state=seed)
@@ -103,6 +108,7 @@ def test_the_people_are_the_simulated_ones(shown: tuple[Path, str], name: str, s
     np.testing.assert_array_equal(found["score"].astype(float), people.y_score)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "source"), [("adjusted.csv", "people.csv"), ("new_adjusted.csv", "new_people.csv")])
 def test_the_adjusted_scores_are_those_of_the_saved_map(shown: tuple[Path, str], name: str, source: str) -> None:
     folder, _ = shown
@@ -119,6 +125,7 @@ def test_the_adjusted_scores_are_those_of_the_saved_map(shown: tuple[Path, str],
         np.testing.assert_array_equal(found[column], cells)
 
 
+@pytest.mark.slow
 def test_the_tradeoff_is_the_frontier(shown: tuple[Path, str]) -> None:
     people = xorder.datasets.simulate_population(4000, random_state=0)
     tables = {
@@ -135,6 +142,7 @@ def test_the_tradeoff_is_the_frontier(shown: tuple[Path, str]) -> None:
     assert curve.auc.size > 10
 
 
+@pytest.mark.slow
 def test_the_picture_is_a_png_of_a_size_to_look_at(shown: tuple[Path, str]) -> None:
     from matplotlib import image
 
@@ -150,12 +158,13 @@ def test_the_picture_is_a_png_of_a_size_to_look_at(shown: tuple[Path, str]) -> N
     assert len(np.unique(pixels[..., :3].reshape(-1, 3), axis=0)) > 20
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_files_and_another_does_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     outputs = {}
     for name, seed in (("a", "7"), ("b", "7"), ("c", "8")):
-        assert main(["demo", "--out", str(tmp_path / name), "--rows", "500", "--seed", seed]) == 0
+        assert main(["demo", "--out", str(tmp_path / name), "--rows", "600", "--seed", seed]) == 0
         outputs[name] = capsys.readouterr().out.replace(str(tmp_path / name), "")
     for file in FILES:
         same, other = ((tmp_path / name / file).read_bytes() for name in "bc")
@@ -164,10 +173,11 @@ def test_the_same_seed_gives_the_same_files_and_another_does_not(
     assert outputs["a"] == outputs["b"] != outputs["c"]
 
 
+@pytest.mark.slow
 def test_a_folder_in_use_is_left_alone_unless_forced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine = tmp_path / "people.csv"
     mine.write_text("mine", encoding="utf-8")
-    arguments = ["demo", "--out", str(tmp_path), "--rows", "300"]
+    arguments = ["demo", "--out", str(tmp_path), "--rows", "600"]
     assert main(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -175,13 +185,14 @@ def test_a_folder_in_use_is_left_alone_unless_forced(tmp_path: Path, capsys: pyt
     assert [path.read_text(encoding="utf-8") for path in tmp_path.iterdir()] == ["mine"]
     assert main([*arguments, "--force"]) == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == FILES
-    assert len(columns(mine)["score"]) == 300
+    assert len(columns(mine)["score"]) == 600
 
 
+@pytest.mark.slow
 def test_an_empty_folder_is_used_and_a_missing_one_made(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for folder in (tmp_path / "empty", tmp_path / "new" / "deep"):
-        assert main(["demo", "--out", str(folder), "--rows", "300"]) == 0
+        assert main(["demo", "--out", str(folder), "--rows", "600"]) == 0
         assert sorted(path.name for path in folder.iterdir()) == FILES
 
 
@@ -219,9 +230,10 @@ def test_a_file_in_the_place_of_the_folder(tmp_path: Path, capsys: pytest.Captur
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
+@pytest.mark.slow
 def test_without_matplotlib_all_but_the_picture_is_there(tmp_path: Path) -> None:
     launcher = "import sys; sys.modules['matplotlib'] = None; from xorder.cli import main; sys.exit(main(sys.argv[1:]))"
-    done = demo(tmp_path, "--rows", "500", launcher=launcher)
+    done = demo(tmp_path, "--rows", "600", launcher=launcher)
     assert (done.returncode, done.stderr) == (0, "")
     assert sorted(path.name for path in tmp_path.iterdir()) == [name for name in FILES if name != "tradeoff.png"]
     assert "tradeoff.png was left out" in done.stdout
@@ -230,16 +242,18 @@ def test_without_matplotlib_all_but_the_picture_is_there(tmp_path: Path) -> None
     assert len(before_and_after(done.stdout)) == 4
 
 
+@pytest.mark.slow
 def test_without_altair_all_but_the_page_is_there(tmp_path: Path) -> None:
     launcher = "import sys; sys.modules['altair'] = None; from xorder.cli import main; sys.exit(main(sys.argv[1:]))"
-    done = demo(tmp_path, "--rows", "500", launcher=launcher)
+    done = demo(tmp_path, "--rows", "600", launcher=launcher)
     assert (done.returncode, done.stderr) == (0, "")
     assert sorted(path.name for path in tmp_path.iterdir()) == [name for name in FILES if name != "report.html"]
     assert "report.html was left out" in done.stdout
     assert "pip install 'xorder[report]'" in done.stdout
 
 
+@pytest.mark.slow
 def test_the_picture_needs_no_screen(tmp_path: Path) -> None:
-    done = demo(tmp_path, "--rows", "500", MPLBACKEND="module://no_such_screen")
+    done = demo(tmp_path, "--rows", "600", MPLBACKEND="module://no_such_screen")
     assert (done.returncode, done.stderr) == (0, "")
     assert (tmp_path / "tradeoff.png").read_bytes().startswith(b"\x89PNG")

@@ -138,6 +138,7 @@ def test_a_frontier_shows_its_curve() -> None:
     assert np.abs(x[y == y.min()] - (10 + 280 * share)).min() < 0.06
 
 
+@pytest.mark.slow
 def test_a_repair_shows_before_and_after_once_it_is_fitted() -> None:
     assert repair_html(XOrder()) == ""
     repair = fitted(max_disparity=0.02)

@@ -93,6 +93,7 @@ def lend(distributions: list[importlib.metadata.Distribution], site_packages: Pa
             (site_packages / top).symlink_to(Path(str(distribution.locate_file(top))).resolve())
 
 
+@pytest.mark.slow
 def test_the_wheel_runs_with_what_it_requires_and_nothing_else(wheel: Path, tmp_path: Path) -> None:
     environment, away = tmp_path / "environment", tmp_path / "away"
     away.mkdir()
@@ -152,6 +153,7 @@ def test_the_version_comes_from_one_place() -> None:
     assert f'"{xorder.__version__}"' not in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["xorder", "xorder.cli"])
 def test_importing_loads_no_optional_package(module: str, tmp_path: Path) -> None:
     # scikit-learn imports pandas where it is installed, and pandas pyarrow: without pandas, what is left is ours.

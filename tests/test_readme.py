@@ -45,6 +45,7 @@ def test_it_runs_on_the_python_it_names() -> None:
     assert project["requires-python"] == f">={version[1]}"
 
 
+@pytest.mark.slow
 def test_the_python_block_needs_nothing_of_this_folder(tmp_path: Path) -> None:
     block = re.search(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", README, re.M | re.S)
     assert block

@@ -64,6 +64,7 @@ def test_a_row_of_weight_w_is_w_rows(data):
     assert ScoreTable.from_arrays(y, s, w) == ScoreTable.from_arrays(np.repeat(y, times), np.repeat(s, times))
 
 
+@pytest.mark.slow
 @given(rows(), rows())
 def test_a_sum_is_the_table_of_the_rows_together(one, two):
     together = [np.concatenate(columns) for columns in zip(one, two, strict=True)]

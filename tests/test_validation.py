@@ -183,8 +183,9 @@ def test_as_many_groups_as_allowed():
         ([0.5, -1.0, 0.5, 0.5], [-1.0, 0.5]),
         ([1, "x", "x", 1], [1, "x"]),
         (np.array(["x", 1, 2.5, 1], dtype=object), [2.5, 1, "x"]),
-        (np.array(["b", "a", "a", "a"], dtype="T"), ["a", "b"]),
         (pd.Series(["b", "a", "a", "b"], dtype=pd.CategoricalDtype(["b", "a"])), ["a", "b"]),
+        # NumPy 1 has no texts of any length.
+        *([(np.array(["b", "a", "a", "a"], dtype="T"), ["a", "b"])] if hasattr(np.dtypes, "StringDType") else []),
     ],
 )
 def test_groups_keep_their_labels_in_sorted_order(groups, labels):

@@ -22,8 +22,9 @@ folder="${folder:-/var/tmp/xorder-$suite}"
 fail() { echo "tools/debian.sh: $1" >&2; exit 2; }
 [ "$(id -u)" -eq 0 ] || fail "needs root, as it mounts and changes root; run it with sudo."
 command -v debootstrap >/dev/null || fail "needs debootstrap: apt-get install debootstrap"
-mirror="$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
-    sed -nE 's/^(URIs:|deb( \[[^]]*\])?) *([a-z]+:[^ ]*\/debian)\/?( .*|$)/\3/p' | head -n 1)"
+# Either place may be without files.
+mirror="$({ cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null || true; } |
+    sed -nE 's/^(URIs:|deb( \[[^]]*\])?) *([a-z]+:[^ ]*\/debian)\/?( .*|$)/\3/p' | sed -n 1p)"
 [ -n "$mirror" ] || fail "apt names no mirror of Debian on this machine."
 here="$(cd "$(dirname "$0")/.." && pwd)"
 if [ ! -x "$folder/usr/bin/make" ]; then

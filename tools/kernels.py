@@ -14,7 +14,10 @@ import sys
 
 KERNELS = ("Prescott", "Haswell", "Zen", "SkylakeX")
 THREADS = (1, 2)
+PYTEST = (sys.executable, "-m", "pytest", "-q", "-n", "auto", "--dist", "worksteal", "-p", "no:cacheprovider")
 SENSITIVE = ("tests/models", "tests/metrics", "tests/ordering", "tests/transfer", "tests/estimators", "tests/baselines")
+# No test of the models is slow, and so all of them are among these.
+QUICK = ("-m", "not slow", *SENSITIVE)
 
 # The kernel in use, after a product that would stop a processor without its instructions.
 PROBE = """
@@ -50,20 +53,8 @@ def main(arguments: list[str]) -> int:
             print(f"{kernel:9} {reason}", flush=True)
             continue
         for threads in THREADS:
-            command = [
-                sys.executable,
-                "-m",
-                "pytest",
-                "-q",
-                "-n",
-                "auto",
-                "--dist",
-                "loadfile",
-                "-p",
-                "no:cacheprovider",
-            ]
             ran = subprocess.run(
-                [*command, *(arguments or SENSITIVE)],
+                [*PYTEST, *(arguments or QUICK)],
                 env=environment(kernel, threads),
                 capture_output=True,
                 text=True,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,11 @@ from xorder.exceptions import InputError
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+
+Part = TypeVar("Part")
+
+# Starting threads takes as long as sorting this many rows; on a busy machine far longer.
+WORTH_THREADS = 50_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,8 +104,7 @@ class ScoreTable:
         Each is sorted by itself, as values sort faster than indices do, and the two sorted runs are merged.
         """
         keys = [np.negative(scores, out=scores) for scores in (positives, negatives)]
-        with ThreadPoolExecutor() as threads:
-            list(threads.map(np.ndarray.sort, keys))
+        in_threads(positives.size + negatives.size, np.ndarray.sort, keys)
         merged = np.concatenate(keys)
         merged.sort(kind="stable")
         first = np.empty(merged.size, dtype=bool)
@@ -341,3 +345,11 @@ def squared(weight: FloatArray) -> FloatArray:
 
 
 _EMPTY = ScoreTable(np.empty(0), np.empty(0), np.empty(0))
+
+
+def in_threads(rows: int, function: Callable[..., Part], *parts: Iterable[Any]) -> list[Part]:
+    """Return what ``map`` of the function over the parts gives; ``rows`` is the size of all parts together."""
+    if rows < WORTH_THREADS:
+        return list(map(function, *parts))
+    with ThreadPoolExecutor() as threads:
+        return list(threads.map(function, *parts))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from xorder._group_columns import group_labels
 from xorder._groups import check_group_choices, check_name_is_free, is_missing, look_alike, missing_error
-from xorder._table import MISSING, BoolArray, FloatArray, ScoreTable, Tables, sorted_groups
+from xorder._table import MISSING, BoolArray, FloatArray, ScoreTable, Tables, in_threads, sorted_groups
 from xorder.exceptions import InputError, warn_caller
 
 WeightKind = Literal["counts", "sampling"]
@@ -68,8 +67,7 @@ def check_tables(
             return ScoreTable._from_classes(score[mask & positive], score[mask & ~positive])
         return ScoreTable.from_arrays(positive[mask], score[mask], weight[mask], squares=is_sampling)
 
-    with ThreadPoolExecutor() as threads:
-        tables = dict(zip(masks, threads.map(table, masks.values()), strict=True))
+    tables = dict(zip(masks, in_threads(score.size, table, masks.values()), strict=True))
     return Tables(tables, rows, notes=tuple(notes), weighted=weight is not None)
 
 

@@ -26,6 +26,8 @@ from xorder.baselines import ConstrainedRanker, FairRankingProblem, PairBatch, p
 from xorder.baselines.constrained import Iterate, _best  # noqa: E402
 from xorder.baselines.constrained_problem import in_order, soft_order, squared_hinge  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 GAP_OF = {"xauc": xauc_difference, "prf": prf_difference}
 
 
@@ -192,7 +194,7 @@ def test_batches_take_labels_as_numbers_and_tell_what_they_cannot_use():
 def test_a_tighter_limit_is_kept_and_costs_more(metric):
     X, y, group = shifted()
     aucs = []
-    for epsilon in (1.0, 0.1, 0.05, 0.01):
+    for epsilon in (1.0, 0.05, 0.01):
         ranker = ConstrainedRanker(metric=metric, epsilon=epsilon, max_steps=300).fit(X, y, sensitive_features=group)
         score = ranker.decision_function(X)
         # Of True and False the first is False.
@@ -289,17 +291,14 @@ def test_a_failed_fit_leaves_no_trace():
         np.testing.assert_array_equal(ranker.decision_function(X), before)
 
 
-# The ends of the table of docs/design/constrained.md. On most splits of Adult the PRF gap is below .02 from the start;
-# split 7 has .028, and only the tightest limit binds there.
-LIMITS = [
-    (name, split, metric, epsilon)
-    for name, split, metric in (("compas", 0, "xauc"), ("compas", 0, "prf"), ("adult", 0, "xauc"))
-    for epsilon in (0.1, 0.02)
-] + [("adult", 7, "prf", 0.02)]
-
-
-@pytest.mark.parametrize(("name", "split", "metric", "epsilon"), LIMITS)
-def test_the_limit_is_kept_on_the_training_parts_of_real_data(name, split, metric, epsilon):
+# The tightest limit of the table of docs/design/constrained.md. On most splits of Adult the PRF gap is below .02 from
+# the start; split 7 has .028.
+@pytest.mark.parametrize(
+    ("name", "split", "metric"),
+    [("compas", 0, "xauc"), ("compas", 0, "prf"), ("adult", 0, "xauc"), ("adult", 7, "prf")],
+)
+def test_the_limit_is_kept_on_the_training_parts_of_real_data(name, split, metric):
+    epsilon = 0.02
     problem = stored_problem(name)
     train = problem.splits[split].train
     X = StandardScaler().fit_transform(problem.X.to_numpy()[train])

@@ -15,6 +15,8 @@ torch = package("torch", "torch")
 
 from xorder.baselines import CorrelationRegularized, pairwise_correlation  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 
 def draw(rows: int = 60, seed: int = 0):
     rng = np.random.default_rng(seed)

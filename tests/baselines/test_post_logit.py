@@ -73,6 +73,7 @@ def told_of_decisions(kind: str):
     return nullcontext()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", GAPS)
 @pytest.mark.parametrize("kind", ["plain", "rounded", "nearly tied", "decision"])
 @pytest.mark.parametrize("beta", [-2.0, 35.0, -720.0])
@@ -89,6 +90,7 @@ def test_what_it_says_of_the_sample_is_what_the_metrics_say_of_the_outcome(metri
         assert repair.auc_ == pytest.approx(roc_auc_score(label, adjusted, sample_weight=weight), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", GAPS)
 @pytest.mark.parametrize("kind", ["plain", "rounded", "nearly tied", "decision"])
 @pytest.mark.parametrize("beta", [-2.0, 35.0])

@@ -78,6 +78,7 @@ def test_another_name() -> None:
             call("titanic")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(catalogue.OPEN_SETS))
 def test_real_files_are_found_and_verified(name: str) -> None:
     home = data_home(name)
@@ -86,6 +87,7 @@ def test_real_files_are_found_and_verified(name: str) -> None:
     assert path.is_relative_to(home)
 
 
+@pytest.mark.slow
 def test_needs_no_optional_package() -> None:
     code = (
         "import sys; sys.modules.update(dict.fromkeys(['pandas', 'pyarrow', 'duckdb', 'tqdm']));"

@@ -218,6 +218,7 @@ class TestRealFiles:
         header, *rows = csv.reader(read_text(data_file(files[name])).splitlines())
         return name, rows, header
 
+    @pytest.mark.slow
     def test_as_the_public_origin_writes_it(self, tmp_path, known) -> None:
         name, rows, _ = known
         path = tmp_path / "table"
@@ -230,6 +231,7 @@ class TestRealFiles:
                 path.stat().st_size - (1000 if name == "german" else 0) == {"adult": 3_974_305, "german": 79_793}[name]
             )
 
+    @pytest.mark.slow
     def test_as_pandas_writes_it(self, tmp_path, known) -> None:
         import pandas as pd
 
@@ -248,6 +250,7 @@ class TestRealFiles:
         path.write_text(write_csv(short, header))
         read_table(path, OPEN_SETS[name].file.layout)
 
+    @pytest.mark.slow
     def test_two_rows_in_the_wrong_order(self, tmp_path, known) -> None:
         name, rows, header = known
         rows[5], rows[6] = rows[6], rows[5]

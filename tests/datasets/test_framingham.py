@@ -41,7 +41,8 @@ def test_by_hand() -> None:
 
 def test_against_pandas() -> None:
     text = public_text("framingham", draw_rows("framingham", 200, seed=3))
-    frame = pd.read_csv(io.StringIO(text)).dropna()
+    # Older pandas rounds the last digit of a number unless told not to.
+    frame = pd.read_csv(io.StringIO(text), float_precision="round_trip").dropna()
     inputs, y, groups = prepare(text)
     assert 50 < len(y) < 150
     assert list(inputs) == [column for column in frame if column not in ("chdfate", "id")]

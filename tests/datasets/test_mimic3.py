@@ -86,6 +86,7 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class TestCohort:
+    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(5))
     def test_equals_the_oracle(self, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         # Batches of a few stays, so that there are several.
@@ -103,6 +104,7 @@ class TestCohort:
         assert summary.adults > summary.with_diagnosis > summary.at_least_48_hours
         assert summary.deaths == cohort["mortality"].sum()
 
+    @pytest.mark.slow
     def test_columns(self, generated: Path) -> None:
         table = pq.read_table(generated / "cohort.parquet")
         assert table.column_names[FIRST_FEATURE:] == list(FEATURES)
@@ -245,6 +247,7 @@ class TestReadings:
         assert cohort["heart_rate|all|max"][0] == 70
         assert cohort["heart_rate|all|count"][0] == 2
 
+    @pytest.mark.slow
     def test_ranges(self, tmp_path: Path) -> None:
         texts = ("-1", "0", "80", "360", "391")
         tables = one_stay([(211, 60 + minutes, text, "") for minutes, text in enumerate(texts)])
@@ -277,6 +280,7 @@ class TestWindows:
         assert found[0, names.index("all|skew")] == 0
         assert found[0, names.index("all|std")] < 1e-13
 
+    @pytest.mark.slow
     @given(
         st.lists(
             st.tuples(
@@ -418,6 +422,7 @@ class TestFailures:
         assert sorted(folder.parent.rglob("*")) == there
         assert threading.active_count() == threads
 
+    @pytest.mark.slow
     @pytest.mark.skipif(os.name != "posix", reason="on Windows os.kill ends a process at once")
     def test_ctrl_c_while_a_table_is_read(self, tmp_path: Path) -> None:
         folder = write_tables(tmp_path / "tables", make_tables(3, patients=8), compress=True)
@@ -441,6 +446,7 @@ class TestFailures:
 
 
 class TestLoading:
+    @pytest.mark.slow
     def test_problems_of_the_paper(self, generated: Path) -> None:
         cohort = pd.read_parquet(generated / "cohort.parquet")
         mortality = load_mimic3(generated / "cohort.parquet")
@@ -457,6 +463,7 @@ class TestLoading:
         other = load_mimic3(generated / "cohort.parquet", task="long_stay", group="gender")
         np.testing.assert_array_equal(other.sensitive_features, mortality.sensitive_features)
 
+    @pytest.mark.slow
     def test_warnings(self, generated: Path) -> None:
         cohort = pd.read_parquet(generated / "cohort.parquet")
         unknown = (cohort["ethnicity"].fillna("UNKNOWN").str.startswith("UNKNOWN")).sum()
@@ -478,6 +485,7 @@ class TestLoading:
             assert not set(patient[train]) & set(patient[test])
             assert 0.5 < len(train) / len(patient) < 0.85
 
+    @pytest.mark.slow
     def test_imputing_is_that_of_a_pipeline(self, generated: Path) -> None:
         from sklearn.impute import SimpleImputer
 
@@ -493,6 +501,7 @@ class TestLoading:
             f"Values that were not measured are filled with means over {len(train):,} rows.",
         )
 
+    @pytest.mark.slow
     def test_imputing_over_all_rows_is_told(self, generated: Path) -> None:
         problem, filled = (load_mimic3(generated / "cohort.parquet", impute=rule) for rule in (None, "mean"))
         pd.testing.assert_frame_equal(filled.X, problem.X.fillna(problem.X.mean()).fillna(0.0))
@@ -531,6 +540,7 @@ def benchmark_items() -> dict[int, tuple[str, str]]:
 
 
 class TestDemo:
+    @pytest.mark.slow
     def test_the_counts_of_each_step(self, demo: tuple[Path, Any, Any]) -> None:
         assert [int(line.split()[0]) for line in str(demo[2]).splitlines()] == [
             *(136, 126, 115, 114, 114, 57, 57),
@@ -538,6 +548,7 @@ class TestDemo:
         ]
         assert demo[2].readings == 24_496
 
+    @pytest.mark.slow
     def test_figures_that_are_known(self, demo: tuple[Path, Any, Any]) -> None:
         """Rows of the tables; and a plain filter (any mapped chart event) finds the stays of the benchmark's rule."""
         rows = {"PATIENTS": 100, "ADMISSIONS": 129, "ICUSTAYS": 136, "DIAGNOSES_ICD": 1761, "D_ICD_DIAGNOSES": 14567}
@@ -557,6 +568,7 @@ class TestDemo:
         assert sum(row["ethnicity"].startswith("WHITE") for row in stays) == 35
         assert {int(row["icustay_id"]) for row in stays} == set(demo[1].index)
 
+    @pytest.mark.slow
     def test_every_feature_equals_the_oracle(self, demo: tuple[Path, Any, Any]) -> None:
         folder, cohort, _ = demo
         check_against_oracle(cohort, oracle.cohort(folder, benchmark_items()))
@@ -610,6 +622,7 @@ class TestDemo:
             assert variable.outlier == (float(row["OUTLIER LOW"]), float(row["OUTLIER HIGH"])), name
             assert variable.valid == (float(row["VALID LOW"]), float(row["VALID HIGH"])), name
 
+    @pytest.mark.slow
     def test_a_model_can_learn_from_it(self, demo: tuple[Path, Any, Any], tmp_path: Path) -> None:
         from sklearn.impute import SimpleImputer
         from sklearn.linear_model import LogisticRegression
@@ -633,6 +646,7 @@ class TestBenchmark:
         done = subprocess.run(command, env=os.environ | environ, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 
+    @pytest.mark.slow
     def test_without_the_demo_it_says_so_and_goes_on(self, tmp_path: Path) -> None:
         folder = tmp_path / "checkout" / "benchmarks"
         folder.mkdir(parents=True)
@@ -648,6 +662,7 @@ class TestBenchmark:
         assert code == 2
         assert "is not a folder" in said
 
+    @pytest.mark.slow
     def test_it_finds_the_demo(self) -> None:
         home = str(data_file("mimic3_demo").parent)
         code, said = self.run(BENCHMARKS / "bench_mimic3.py", "--copies", "1", "--rounds", "1", XORDER_DATA=home)

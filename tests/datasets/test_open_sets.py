@@ -50,6 +50,7 @@ def data_home(name: str) -> Path:
 
 @pytest.mark.parametrize("name", NAMES)
 class TestRealData:
+    @pytest.mark.slow
     def test_equal_to_the_prepared_file(self, name: str, data_home: Path) -> None:
         path, (label, positive), (group, value), left_out = PREPARED[name]
         prepared = pd.read_csv(data_file(path)).dropna().reset_index(drop=True)
@@ -67,6 +68,7 @@ class TestRealData:
         one, other = GROUPS[name]
         assert problem.sensitive_features.tolist() == np.where(prepared[group] == value, one, other).tolist()
 
+    @pytest.mark.slow
     def test_without_the_inputs_that_state_the_group(self, name: str, data_home: Path) -> None:
         everything = LOADERS[name](data_home=data_home)
         fewer = LOADERS[name](data_home=data_home, sensitive_inputs=False)
@@ -76,6 +78,7 @@ class TestRealData:
         same = [np.array_equal(fewer.X[column] == one, in_group) for column in fewer.X for one in (0, 1, 2)]
         assert not any(same)
 
+    @pytest.mark.slow
     def test_stored_splits(self, name: str, data_home: Path) -> None:
         problem = LOADERS[name](data_home=data_home, splits="stored")
         assert problem.splits[0].train.max() < len(problem.y)
@@ -89,11 +92,13 @@ class TestRealData:
         random = LOADERS[name](data_home=data_home, splits=3).splits
         assert [len(split.test) for split in random] == [n_test] * 3
 
+    @pytest.mark.slow
     def test_found_by_the_environment(self, name: str, data_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("XORDER_DATA", str(data_home))
         assert LOADERS[name]().X.shape == SHAPES[name]
 
 
+@pytest.mark.slow
 def test_figures_in_the_warnings() -> None:
     """What the warnings say in figures, counted again."""
     home = data_file("README.md").parent

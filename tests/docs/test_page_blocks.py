@@ -17,6 +17,7 @@ from xorder.cli import main
 RUN = [page for page in PAGES if name_of(page) not in ELSEWHERE and any(blocks(page.read_text(encoding="utf-8")))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", RUN, ids=name_of)
 def test_what_a_page_shows_happens(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

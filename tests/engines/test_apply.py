@@ -79,6 +79,7 @@ def test_each_row_gets_what_its_map_gives(backend: Backend) -> None:
     assert [str(value) for value in rows["id"]] == [str(value) for value in columns["id"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("knots", [2, 3, 5_000])
 def test_few_and_many_knots_and_scores_on_them(backend: Backend, knots: int) -> None:
     maps = {"A": learnt(knots), "B": learnt(knots, seed=3, spread=1e-3)}
@@ -124,6 +125,7 @@ def test_groups_of_any_plain_type(backend: Backend, labels: tuple, keys: tuple |
     np.testing.assert_array_equal(np.array(rows["adjusted"], dtype=float), expected(columns, maps))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reverse", [False, True], ids=["maps of text", "column of text"])
 @pytest.mark.parametrize(
     "labels",
@@ -404,6 +406,7 @@ def test_missing_groups_may_have_a_map(backend: Backend) -> None:
     assert float(rows["adjusted"][7]) == pytest.approx(columns["risk"][7] + 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["parquet", "parquet-glob", "csv"], indirect=True)
 def test_blank_groups_of_files_are_missing(backend: Backend) -> None:
     columns = people(50)
@@ -682,6 +685,7 @@ def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "out.parquet").exists()
 
 
+@pytest.mark.slow
 def test_how_far_a_file_is_can_be_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("xorder.engines.apply_parquet._LOOK_SECONDS", 0.0005)
     seen = []

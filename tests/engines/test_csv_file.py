@@ -135,6 +135,7 @@ class TestDamage:
     def test_quote_in_the_header(self, path: Path) -> None:
         assert "quotes in the header" in complaint(path, '"score,group\n1,a\n')
 
+    @pytest.mark.slow
     def test_long_field(self, path: Path) -> None:
         limit = csv.field_size_limit()
         note = "x" * (15 << 20)
@@ -143,6 +144,7 @@ class TestDamage:
         assert "line 4: the record that starts here has a field of more than 16 MiB" in text
         assert csv.field_size_limit() == limit
 
+    @pytest.mark.slow
     def test_quote_never_closed_in_a_large_file(self, path: Path) -> None:
         text = complaint(path, 'score,group\n1,a\n2,"b\n' + "3,some group of people\n" * 1_000_000)
         assert "line 3: the record that starts here has a field of more than 16 MiB" in text
@@ -329,6 +331,7 @@ class TestPassingThrough:
             added(path, "score,group\n1,a\n", into="€", encoding="latin-1")
         assert list(path.parent.iterdir()) == [path]
 
+    @pytest.mark.slow
     def test_memory_does_not_grow_with_the_file(self, tmp_path: Path) -> None:
         peaks = []
         for size in (50_000, 200_000):
@@ -372,6 +375,7 @@ def contents(draw: st.DrawFn) -> tuple[str, str, str, list[tuple[str, ...]]]:
     return before, after, delimiter, records
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(content=contents(), block=st.sampled_from([1, 7, 50, 1 << 18]))
 def test_any_text_passes_byte_for_byte(content: tuple[str, str, str, list[tuple[str, ...]]], block: int) -> None:
@@ -408,6 +412,7 @@ def test_any_text_passes_byte_for_byte(content: tuple[str, str, str, list[tuple[
 PIECES = st.sampled_from([b"score,group\n", b"1,a\n", b'"', b",", b"\n", b"\r", b"\0", b"\xc3", b"\xff\xfe", b"x"])
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     content=st.one_of(st.binary(min_size=1), st.lists(PIECES, min_size=1).map(b"".join)),

@@ -241,6 +241,7 @@ def test_small_files_of_many_rows_go_through_duckdb(tmp_path):
     assert not in_engine([str(tmp_path / "few.parquet")])
 
 
+@pytest.mark.slow
 def test_a_group_that_comes_late(tmp_path):
     rows = 400_000
     rng = np.random.default_rng(0)
@@ -301,6 +302,7 @@ def test_too_little_memory_is_told(tmp_path):
         tables_of(tmp_path / "rows.parquet", **NAMES, large=1, memory="1MB")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_an_interruption_leaves_nothing(name, tmp_path):
@@ -312,8 +314,11 @@ def test_an_interruption_leaves_nothing(name, tmp_path):
     pq.write_table(pa.table({"s": score, "y": rng.integers(0, 2, rows), "g": group}), tmp_path / "rows.parquet")
     repair = xorder.XOrder().fit(score[:500], rng.integers(0, 2, 500), sensitive_features=group[:500])
     repair.save(tmp_path / "map.json")
+    # A process in the background ignores Ctrl-C, one under nohup the end of its terminal; children inherit that.
     script = (
-        "import sys, xorder.engines.apply as a; a.in_engine = lambda files, large=0: True; "
+        "import signal, sys, xorder.engines.apply as a; a.in_engine = lambda files, large=0: True; "
+        "signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "[signal.signal(number, signal.SIG_DFL) for number in (signal.SIGTERM, signal.SIGHUP)]; "
         "from xorder.cli import main; print('ready', flush=True); sys.exit(main(sys.argv[1:]))"
     )
     arguments = ["apply", "rows.parquet", "--score", "s", "--group", "g", "--map", "map.json", "-o", "out.parquet"]

@@ -240,6 +240,7 @@ class TestWriting:
         pd.testing.assert_frame_equal(result.drop(columns="new"), frame)
         assert result["new"].tolist() == [0.25, 0.125, 0.5]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("row_group", [100_000, 2_000_000])
     def test_memory_does_not_grow_with_the_file(self, tmp_path: Path, row_group: int) -> None:
         pool = pa.default_memory_pool()

@@ -100,6 +100,7 @@ class TestReading:
         assert rows.y_true is None
         assert rows.sample_weight is None
 
+    @pytest.mark.slow
     def test_many_batches_keep_the_order_and_name_the_place(self, file: Path) -> None:
         size = 300_000
         numbers = np.arange(size)
@@ -321,6 +322,7 @@ class TestPackages:
             apply_to_file(halving(), path, tmp_path / "out.parquet", score="score", group="group")
         assert list(tmp_path.iterdir()) == [path]
 
+    @pytest.mark.slow
     def test_csv_needs_no_pyarrow_duckdb_or_narwhals(self, tmp_path: Path) -> None:
         path = write_table(tmp_path / "people.csv", BASE)
         code = f"""
@@ -441,6 +443,7 @@ class TestWriting:
         out = file.parent / "no" / self.out(file).name
         assert "create it first" in message(apply_to_file, self.MAPS, file, out, **self.OPTIONS)
 
+    @pytest.mark.slow
     @pytest.mark.skipif(os.name != "posix", reason="limits on the size of files are those of POSIX")
     def test_full_disk(self, file: Path) -> None:
         size = 50_000

@@ -16,7 +16,9 @@ import xorder
 from xorder.engines import GroupMaps, apply_to_frame
 from xorder.transfer.sql import repair_sql
 
-ROWS = 5_000_000
+pytestmark = pytest.mark.slow
+
+ROWS = 1_000_000
 GROUPS = ("A", "B")
 
 

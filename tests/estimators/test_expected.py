@@ -72,6 +72,7 @@ def test_any_repair_will_do_and_none_is_changed(repair):
     assert not [name for name in vars(repair) if name.endswith("_")]
 
 
+@pytest.mark.slow
 def test_the_interval_holds_the_gap_among_all_people():
     """Of 40 repairs learnt from samples, about 38 should leave a gap in the population that their interval holds."""
     everybody = simulate_population(60_000, random_state=999)

@@ -45,6 +45,7 @@ def repair(**options):
     return XOrder(transfer="logistic", **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rare", "options", "aside"),
     [
@@ -65,6 +66,7 @@ def test_one_row_set_aside_does_not_make_the_expectation_impossible(rare, option
     assert abs(found.gap(("A", "B")).value - without.gap(("A", "B")).value) < 0.3 * found.gap().stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [LEAVE_SMALL, MERGE_SMALL])
 def test_rows_set_aside_that_no_other_fold_holds_keep_their_scores(options):
     score, y, group = people("tiny", [5, 7])
@@ -80,6 +82,7 @@ def test_rows_set_aside_that_no_other_fold_holds_keep_their_scores(options):
         assert found.gap(pair).value == pytest.approx(gap("xauc", y, adjusted, group, *pair))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rare", ["tiny", "missing"])
 @pytest.mark.parametrize("options", [LEAVE_SMALL, MERGE_SMALL, LEAVE_SMALL | {"missing_group": "leave"}])
 def test_tables_set_the_same_aside(rare, options):
@@ -134,6 +137,7 @@ def test_groups_set_aside_are_listed_and_the_others_make_the_headline():
     assert found.gap(("A", "small")).value == found.after.gap("xauc", ("A", "small")).value
 
 
+@pytest.mark.slow
 def test_of_many_groups_those_set_aside_are_named_though_their_pairs_are_not():
     score, y, group = people("A", [], size=6000)
     group = np.array([f"{label}{number}" for label, number in zip(group, np.arange(6000) % 3, strict=True)], object)

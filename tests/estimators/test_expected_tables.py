@@ -31,6 +31,7 @@ def test_tables_tell_what_rows_tell(metric):
     assert by_tables.after.positives == by_tables.before.positives
 
 
+@pytest.mark.slow
 def test_it_is_the_same_every_time_and_the_repair_is_not_touched():
     score, y, group = people(600)
     tables = check_tables(y, score, group, None)
@@ -42,6 +43,7 @@ def test_it_is_the_same_every_time_and_the_repair_is_not_touched():
     assert other.to_dict() != first.to_dict()
 
 
+@pytest.mark.slow
 def test_a_repair_of_noise_is_not_praised():
     """On the sample itself the gap is closed; on people it was not learnt from it is not."""
     score, y, group = people(200, seed=3)
@@ -101,6 +103,7 @@ def test_a_repair_from_tables_is_that_from_rows():
     np.testing.assert_array_equal(by_tables.maps_["B"].adjusted, by_rows.maps_["B"].adjusted)
 
 
+@pytest.mark.slow
 def test_tables_of_several_days_add_up_to_the_repair_of_all():
     score, y, group = people()
     days = [check_tables(y[part], score[part], group[part], None) for part in np.array_split(np.arange(score.size), 3)]

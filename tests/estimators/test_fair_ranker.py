@@ -65,6 +65,7 @@ def routing():
         yield
 
 
+@pytest.mark.slow
 def test_settings_of_the_default_repair_can_be_searched():
     frame, y, _ = people()
     ranker = FairRanker(LogisticRegression(), sensitive_features="race", drop_sensitive_features=True, cv=2)
@@ -95,6 +96,7 @@ def test_what_is_no_repair(adjuster):
 # What fit learns
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("final_model", ["refit", "folds"])
 @pytest.mark.parametrize("adjuster", [XOrder(), PostLogit(), OddsShift()])
 def test_the_repair_is_that_of_out_of_fold_scores(adjuster, final_model):
@@ -116,6 +118,7 @@ def test_the_repair_is_that_of_out_of_fold_scores(adjuster, final_model):
     assert len(ranker.estimators_) == len(parts)
 
 
+@pytest.mark.slow
 def test_a_model_that_knows_its_rows_by_heart_is_repaired_for_others():
     """A forest's scores of its own training rows tell little of how it ranks others, nor does a repair of these."""
     frame, y, group = people(5000)
@@ -144,6 +147,7 @@ def test_what_to_expect_is_what_comes():
     assert abs(ranker.expected_.before.gap("xauc").value) > 0.15
 
 
+@pytest.mark.slow
 def test_scores_of_real_people():
     problem = stored_problem("framingham")
     X, y, group = problem.X.to_numpy(), problem.y, problem.sensitive_features
@@ -245,6 +249,7 @@ class Bare:
         return self.model_.predict_proba(np.asarray(X))
 
 
+@pytest.mark.slow
 def test_classifiers_of_other_libraries():
     frame, y, _ = people()
     found = by_column(Bare()).fit(frame, y).predict_proba(frame)
@@ -397,6 +402,7 @@ def test_text_goes_through_a_pipeline():
 # Among scikit-learn's own tools
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_cross_validation_and_search_by_column(kind):
     frame, y, _ = people(600)
@@ -418,6 +424,7 @@ def test_cross_validation_and_search_by_column(kind):
     assert search.predict_proba(table).shape == (600, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 def test_pipelines_around_and_inside(kind):
     frame, y, _ = people()
@@ -440,6 +447,7 @@ def test_pipelines_around_and_inside(kind):
     assert whole.fit(frame, y).predict_proba(frame).shape == (500, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("routing")
 def test_metadata_is_routed():
     frame, y, group = people(600)
@@ -491,6 +499,7 @@ def test_a_splitter_gets_the_people_that_rows_belong_to():
     np.testing.assert_array_equal(routed.out_of_fold_, listed.out_of_fold_)
 
 
+@pytest.mark.slow
 def test_models_can_be_pickled_and_fitted_in_parallel():
     frame, y, _ = people()
     one, two = by_column().fit(frame, y), by_column(n_jobs=2).fit(frame, y)
@@ -510,6 +519,7 @@ def test_the_same_again():
 # Weights
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("final_model", ["refit", "folds"])
 @pytest.mark.parametrize("adjuster", [XOrder(), PostLogit(), OddsShift()])
 def test_a_row_of_weight_2_is_the_row_twice(adjuster, final_model):
@@ -621,6 +631,7 @@ def not_applicable(ranker):
     return {} if isinstance(ranker.adjuster, Leave) else CLASS_IS_GROUP
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::xorder.exceptions.XorderWarning")
 @pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
 @parametrize_with_checks(

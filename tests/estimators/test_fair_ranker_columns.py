@@ -178,6 +178,7 @@ def test_a_splitter_that_is_not_told_who_belongs_together(splitter, routing):
 # Rows set aside
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rare", "options"),
     [
@@ -194,6 +195,7 @@ def test_one_row_set_aside_leaves_the_expectation(rare, options):
     assert ranker.predict_proba(frame).shape == (900, 2)
 
 
+@pytest.mark.slow
 def test_people_without_a_group_may_be_in_any_fold():
     frame, y, _ = people(900)
     frame.loc[5, "race"] = None

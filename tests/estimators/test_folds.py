@@ -15,6 +15,7 @@ def folds_of(cv, y=Y, groups=GROUPS, **options):
     return make_folds(cv, np.zeros((len(y), 1)), y, groups, **options)
 
 
+@pytest.mark.slow
 @given(strata=st.lists(st.sampled_from("abcd"), min_size=2, max_size=60), data=st.data())
 def test_each_fold_has_its_share_of_each_stratum(strata, data):
     n_folds = data.draw(st.integers(2, len(strata)))

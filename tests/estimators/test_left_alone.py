@@ -39,14 +39,18 @@ def worth(score, y, group, metric, goal):
     return (-round(max(worst - goal.get("max_disparity", 0.0), 0.0), 8), round(auc, 9))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("goal", GOALS, ids=str)
 @pytest.mark.parametrize("metric", GAP_OF)
 def test_no_repair_is_worse_than_none(metric, goal):
     left, repaired = 0, 0
-    for seed, (levels, groups, careful) in enumerate(product((1, 2, 3, 5), range(2, 5), [False, True])):
-        score, y, group = levels_of(levels, groups, seed)
+    # Careful at every other of these, and at the others for the next metric or goal.
+    turn = list(GAP_OF).index(metric) + GOALS.index(goal)
+    for place, (levels, groups) in enumerate(product((1, 2, 3, 5), range(2, 5))):
+        careful = (place + turn) % 2 == 1
+        score, y, group = levels_of(levels, groups, 2 * place + careful)
         before = worth(score, y, group, metric, goal)
-        for transfer in TRANSFERS[(seed // 2) % 4 :: 4]:
+        for transfer in TRANSFERS[place % 4 :: 4]:
             repair = XOrder(metric=metric, transfer=transfer, do_no_harm=careful, **goal)
             with warnings.catch_warnings(record=True) as heard:
                 warnings.simplefilter("always")
@@ -60,7 +64,7 @@ def test_no_repair_is_worse_than_none(metric, goal):
                 assert "All scores are left as they are." in repair.report()
             else:
                 repaired += 1
-    assert left > 3
+    assert left > 1
     assert repaired > 0
 
 
@@ -91,7 +95,7 @@ def test_one_score_for_all_is_left_alone_and_it_is_said(groups, transfer):
     with pytest.warns(XorderWarning, match=r"no better than .* share scores, .*; the scores are left alone"):
         repair = XOrder(transfer=transfer, metric="prf").fit(score, y, sensitive_features=group)
     np.testing.assert_array_equal(repair.transform(score, sensitive_features=group), score)
-    assert (repair.auc_, repair.worst_gap_) == (0.5, 0.0)
+    assert (repair.auc_, repair.worst_gap_) == pytest.approx((0.5, 0.0), abs=1e-12)
     # Ties are worth the mean of the orderings that break them, so that the bound holds for them too.
     assert repair.bound_ >= 0.5 - 1e-9
     assert repair.gap_ == pytest.approx(repair.bound_ - 0.5)

@@ -67,6 +67,7 @@ def test_new_people_are_repaired_too(metric):
     assert widest(metric, y, adjusted, group) < 0.5 * widest(metric, y, score, group)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transfer", ["logistic", "blocks"])
 @pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
 @pytest.mark.parametrize("target", [0.0, 0.03, 0.1])
@@ -108,6 +109,7 @@ def test_a_tradeoff_balances_auc_and_the_widest_gap():
         assert repair.auc_ - repair.tradeoff * repair.worst_gap_ <= repair.bound_ + 1e-9
 
 
+@pytest.mark.slow
 def test_weight_two_is_the_row_twice():
     score, y, group = population(600, groups=3)
     weight = np.random.default_rng(0).integers(1, 4, score.size)
@@ -283,10 +285,11 @@ class TestDoNoHarm:
         y = (rng.random(rows) < 1 / (1 + np.exp(-risk))).astype(int)
         return 1 / (1 + np.exp(-risk - rng.normal(size=rows))), y, np.where(rng.random(rows) < 0.3, "B", "A")
 
+    @pytest.mark.slow
     def test_noise_is_left_alone_more_often_than_not_and_never_made_much_worse(self):
         before, careful, plain, left = [], [], [], 0
         new = self.alike(99, 40_000)
-        for seed in range(40):
+        for seed in range(20):
             score, y, group = self.alike(seed)
             for settings, gaps in (({"do_no_harm": True}, careful), ({}, plain)):
                 repair = XOrder(transfer="logistic", **settings)
@@ -300,7 +303,7 @@ class TestDoNoHarm:
                 adjusted = repair.transform(new[0], sensitive_features=new[2])
                 gaps.append(abs(xauc_difference(new[1], adjusted, sensitive_features=new[2])))
             before.append(abs(xauc_difference(new[1], new[0], sensitive_features=new[2])))
-        assert left > 24
+        assert left > 12
         assert np.mean(careful) < 0.4 * np.mean(plain)
         assert np.mean(careful) < np.mean(before) + 0.012
 

@@ -62,6 +62,7 @@ def test_weights_are_cut_to_the_fold(rows):
         np.testing.assert_array_equal(score[fold.test], alone.predict_proba(X[fold.test])[:, 1])
 
 
+@pytest.mark.slow
 def test_in_parallel_it_is_the_same(rows):
     X, y, _ = rows
     one, _ = out_of_fold_scores(LogisticRegression(), X, y, folds_of(y))

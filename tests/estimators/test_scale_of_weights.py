@@ -50,6 +50,7 @@ def test_the_trust_is_that_of_an_audit_by_sampling_weights():
     assert trust(score, y, group, weight, "sampling") == {"B": pytest.approx(expected, rel=1e-9)}
 
 
+@pytest.mark.slow
 def test_noise_with_survey_weights_is_not_repaired():
     for seed in range(10):
         score, y, group = rows(seed, n=500, gap=0.0)
@@ -96,6 +97,7 @@ def test_merged_groups_bring_their_squares_along():
     assert merged == {"B": pytest.approx(joined["B"], rel=1e-12)}
 
 
+@pytest.mark.slow
 def test_a_row_cut_into_parts_changes_nothing():
     for seed in (29, 3, 4):
         rng = np.random.default_rng(seed)

@@ -51,6 +51,7 @@ CANNOT_APPLY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::xorder.exceptions.XorderWarning")
 @parametrize_with_checks(
     [XOrderOfInputs(), XOrderOfInputs(transfer="logistic", do_no_harm=True), PostLogitOfInputs()],

@@ -39,6 +39,7 @@ def samples(draw):
 # What fit and transform promise
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("solver", ["dp", "greedy", "insertion"])
 @given(drawn=samples(), tradeoff=st.sampled_from([0.0, 0.3, 1.0, 100.0]))
@@ -456,6 +457,7 @@ def test_scores_shared_by_both_groups_are_left_alone_where_no_ordering_is_as_fai
     assert repair.bound_ >= repair.auc_ - 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
 def test_a_limit_on_coarse_scores_is_met_from_inside(metric):
     missed = 0

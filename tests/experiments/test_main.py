@@ -54,6 +54,7 @@ def test_a_missing_result_file_is_told(capsys: pytest.CaptureFixture[str], tmp_p
     assert "does not exist" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_cohort_is_run_on_random_splits_with_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cohort = tmp_path / "mimic3.parquet"
     build_mimic3(data_file("mimic3_demo/PATIENTS.csv.gz").parent, cohort)
@@ -94,6 +95,7 @@ def guide_code() -> str:
     return found[1]
 
 
+@pytest.mark.slow
 def test_the_guides_own_data_set_model_and_method(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(guide_code(), encoding="utf-8")
     shutil.copytree(

@@ -16,7 +16,10 @@ from experiments.store import key_of, read
 
 HERE = Path(__file__).parent
 TOY = HERE / "toy.py"
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="result files are locked as POSIX does")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.name != "posix", reason="result files are locked as POSIX does"),
+]
 METHODS = ("unadjusted", "post-logit", "xorder-dp", "xorder-frontier", "fair-ranker", "nap")
 
 

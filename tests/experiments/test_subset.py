@@ -17,6 +17,8 @@ from real_data import data_home, stored_problem
 from xorder import FairRanker, order
 from xorder import ScoreTable as Table
 
+pytestmark = pytest.mark.slow
+
 DATA, SPLITS = "framingham", 2
 
 # Rows keep seven digits.

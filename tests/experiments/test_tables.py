@@ -48,6 +48,7 @@ def test_only_what_is_marked_is_written_anew() -> None:
     assert tables.filled(filled, curves()) == filled
 
 
+@pytest.mark.slow
 def test_a_figure_says_what_its_axes_are_and_shows_every_method(tmp_path: Path) -> None:
     results = Results([row for data in tables.DATA for row in curves(data=data)])
     figure = figures.tradeoffs(results, "linear", "xauc")

@@ -32,6 +32,7 @@ def sample(groups: list[Any], size: int = 400, seed: int = 6) -> dict[str, Any]:
     return {"y_true": y, "y_score": s, "sensitive_features": labels[place]}
 
 
+@pytest.mark.slow
 @given(rows())
 def test_all_numbers_of_an_audit(data):
     with warnings.catch_warnings():

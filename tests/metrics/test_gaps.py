@@ -87,6 +87,7 @@ def fast_stderr(data: Rows, metric: str, a: str = "", b: str = "", *, sampling: 
     return GAPS[metric](m, data.groups.index(a), data.groups.index(b))[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", GAPS)
 @given(data=rows())
 def test_gaps_have_the_variance_of_their_rows_placements(metric, data):
@@ -95,6 +96,7 @@ def test_gaps_have_the_variance_of_their_rows_placements(metric, data):
         assert fast_stderr(data, metric, a, b) == pytest.approx(expected, rel=1e-10, abs=1e-12, nan_ok=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", GAPS)
 @given(data=rows(weights=REAL))
 def test_gaps_with_sampling_weights(metric, data):
@@ -104,6 +106,7 @@ def test_gaps_with_sampling_weights(metric, data):
         assert found == pytest.approx(expected, rel=1e-10, abs=1e-12, nan_ok=True)
 
 
+@pytest.mark.slow
 @given(data=rows())
 def test_auc_has_the_variance_of_its_rows_placements(data):
     expected = slow_stderr(data, "auc")
@@ -139,6 +142,7 @@ def test_larger_samples_in_three_groups(metric):
         assert found == pytest.approx(slow_stderr(weighted, metric, a, b, sampling=True), rel=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_jackknife_agrees(weighted):
     """Leaving out each row in turn knows nothing of samples or covariances."""
@@ -169,6 +173,7 @@ def test_shared_negatives_narrow_a_prf_gap():
     assert found < 0.95 * np.sqrt(separate)
 
 
+@pytest.mark.slow
 @given(data=rows(weights=WHOLE))
 def test_weights_as_counts_are_repeated_rows_in_every_field(data):
     times = data.w.astype(int)
@@ -180,6 +185,7 @@ def test_weights_as_counts_are_repeated_rows_in_every_field(data):
     assert flat(weighted.to_dict()) == pytest.approx(flat(repeated.to_dict()), rel=1e-10, abs=1e-10, nan_ok=True)
 
 
+@pytest.mark.slow
 @given(data=rows(weights=REAL), scale=st.sampled_from([1e-6, 0.3, 7.0, 1e9]))
 def test_the_scale_of_sampling_weights_means_nothing(data, scale):
     with warnings.catch_warnings():
@@ -278,6 +284,7 @@ def benchmark() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "metric", "gap"),
     [

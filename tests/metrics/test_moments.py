@@ -76,6 +76,7 @@ def assert_same(found: Moments, expected: Moments) -> None:
     np.testing.assert_allclose(found.above, expected.above, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["positive", "negative", "row"])
 @given(data=rows())
 def test_sums_are_those_of_each_rows_placements(kind, data):
@@ -85,6 +86,7 @@ def test_sums_are_those_of_each_rows_placements(kind, data):
         assert_same_placements(found, expected_sums(data, kind, group, w))
 
 
+@pytest.mark.slow
 @given(data=rows())
 def test_spreads_take_the_place_of_masses_in_the_squares_only(data):
     w = np.ones(len(data.y)) if data.w is None else data.w
@@ -93,6 +95,7 @@ def test_spreads_take_the_place_of_masses_in_the_squares_only(data):
         assert_same_placements(found, expected_sums(data, "negative", group, w**2))
 
 
+@pytest.mark.slow
 @given(data=rows())
 def test_masses_of_the_classes(data):
     m = moments(data.tables)
@@ -104,6 +107,7 @@ def test_masses_of_the_classes(data):
     assert m.all_negative.mass == pytest.approx(m.negatives.sum())
 
 
+@pytest.mark.slow
 @given(data=rows(max_rows=40), step=st.integers(1, 5))
 def test_steps_of_any_size_give_the_same(data, step):
     whole = moments(data.tables)

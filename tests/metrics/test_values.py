@@ -28,6 +28,7 @@ from xorder.metrics.moments import moments
 DIFFERENCES = {"xauc": xauc_difference, "prf": prf_difference, "parity": parity_difference}
 
 
+@pytest.mark.slow
 @given(rows())
 def test_the_matrix_counts_pairs(data):
     matrix = xauc_matrix(data.y, data.s, **data.options)
@@ -38,6 +39,7 @@ def test_the_matrix_counts_pairs(data):
             assert matrix[above, below] == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
+@pytest.mark.slow
 @given(rows())
 def test_prf_and_auc_count_pairs(data):
     found = prf_by_group(data.y, data.s, **data.options)
@@ -48,6 +50,7 @@ def test_prf_and_auc_count_pairs(data):
     assert auc(moments(data.tables))[0] == pytest.approx(oracles.auc(data.y, data.s, data.w), abs=1e-12, nan_ok=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", DIFFERENCES)
 @given(data=rows())
 def test_differences_count_pairs(metric, data):
@@ -57,6 +60,7 @@ def test_differences_count_pairs(metric, data):
         assert value == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", DIFFERENCES)
 @given(data=rows())
 def test_without_a_pair_it_is_the_widest_or_nan(metric, data):
@@ -95,6 +99,7 @@ def test_scikit_learn_and_the_decomposition(weighted, distinct):
     assert found == pytest.approx(by_matrix, abs=1e-12)
 
 
+@pytest.mark.slow
 @given(rows(), st.sampled_from([np.arctan, lambda s: 1e200 * s - 3, lambda s: s.astype(np.float32)]))
 def test_only_the_order_of_scores_counts(data, change):
     before = xauc_matrix(data.y, data.s, **data.options).values
@@ -103,6 +108,7 @@ def test_only_the_order_of_scores_counts(data, change):
     np.testing.assert_allclose(turned, 1 - before, rtol=0, atol=1e-14)
 
 
+@pytest.mark.slow
 @given(rows())
 def test_parity_does_not_read_labels(data):
     value = parity_difference(data.y, data.s, **data.options)

@@ -59,6 +59,7 @@ def test_blocks_pass_near_the_shares_of_blocks() -> None:
     np.testing.assert_allclose(curve.log_odds([2.0, 1.0]), np.log([30.4 / 20.6, 10.4 / 40.6]), atol=1e-12)
 
 
+@pytest.mark.slow
 @EVERY
 @given(table=tied_tables(more=8), unit=st.booleans(), scale=st.sampled_from([1.0, 1e-9, 1e9]))
 def test_rises_strictly_and_goes_back(name: str, table: ScoreTable, unit: bool, scale: float) -> None:

@@ -42,6 +42,7 @@ def greedy_forward_search(table_a, table_b, metric):
     return path + [len(b)] * (len(a) - len(path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
 @given(a=tied_tables(), b=tied_tables())
 @settings(max_examples=100, deadline=None)
@@ -62,6 +63,7 @@ def one_place_orderings(a, b):
         yield np.full(len(a), place)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
 @given(a=tied_tables(), b=tied_tables())
 @settings(max_examples=100, deadline=None)
@@ -94,6 +96,7 @@ def largest_steps(a, b, metric):
     return [2 * (t.mass / t.mass.sum()).max() for t in (a, b)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
 @given(a=tied_tables(), b=tied_tables())
 @settings(max_examples=100, deadline=None)
@@ -103,6 +106,7 @@ def test_insertion_comes_within_half_a_step(metric, a, b):
     assert abs(ordering.disparity) <= min(largest_steps(a, b, metric)) / 2 + 1e-12
 
 
+@pytest.mark.slow
 @given(a=tied_tables(), b=tied_tables())
 @settings(max_examples=100, deadline=None)
 def test_greedy_comes_within_one_step(a, b):

@@ -54,6 +54,7 @@ class TestClearlyBetter:
         assert not _clearly_better(self.compressed, Goal(None, 1.0), self.none, self.none)
 
 
+@pytest.mark.slow
 def test_the_bound_may_take_more_cuts_the_more_groups_there_are(monkeypatch):
     tables = tables_of(8, 60)
     taken = []

@@ -41,6 +41,7 @@ def pairs_with_path(draw):
     return a, b, np.array(b_above)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 @given(drawn=pairs_with_path())
 def test_value_is_the_metric_of_the_interleaved_rows(metric, drawn):
@@ -52,6 +53,7 @@ def test_value_is_the_metric_of_the_interleaved_rows(metric, drawn):
     assert auc_as_pairs(a, b).value(pairs_of_ordering(a, b, b_above)) == pytest.approx(auc(y, s, w), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 @given(drawn=pairs_with_path())
 def test_swapping_the_groups_turns_the_sign(metric, drawn):
@@ -62,6 +64,7 @@ def test_swapping_the_groups_turns_the_sign(metric, drawn):
     assert other == pytest.approx(-one, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 @given(drawn=pairs_with_path())
 def test_offset_is_the_gap_with_all_of_b_above(metric, drawn):
@@ -92,6 +95,7 @@ def test_a_pair_is_worth_its_cell_of_the_matrix():
             assert value == 7 + masses[row][column] / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 @given(a=tables(), b=tables(), shift=st.integers(-4, 4))
 def test_as_scored_counts_equal_scores_across_groups_half(metric, a, b, shift):
@@ -127,6 +131,7 @@ def credit(products, place, other):
     return sum(mass[:, place] * left[:, other] for mass, left in products)
 
 
+@pytest.mark.slow
 @given(drawn=pairs_with_path(), metric=st.sampled_from(METRICS) | custom)
 def test_credits_along_a_path_add_up_to_the_metric(drawn, metric):
     """What the solvers see half-way ends, at the last cell, in the disparity and (but for a constant) the AUC."""

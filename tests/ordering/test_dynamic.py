@@ -68,6 +68,7 @@ def label_strings(longest):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["xauc", "prf"])
 @pytest.mark.parametrize("tradeoff", [Fraction(0), Fraction(1, 4), Fraction(1), Fraction(10**6)])
 def test_every_small_case_is_algorithm_one(metric, tradeoff):
@@ -82,6 +83,7 @@ def test_every_small_case_is_algorithm_one(metric, tradeoff):
 rows = st.text("01", min_size=2, max_size=12).filter(lambda labels: len(set(labels)) == 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["xauc", "prf"])
 @given(labels_a=rows, labels_b=rows, tradeoff=st.fractions(0, 5, max_denominator=64) | st.just(Fraction(10**6)))
 @settings(max_examples=60, deadline=None)
@@ -91,6 +93,7 @@ def test_it_is_algorithm_one(metric, labels_a, labels_b, tradeoff):
     assert ordering.b_above.tolist() == algorithm_one(a, b, metric, tradeoff)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["xauc", "prf"])
 @given(a=tied_tables(more=4), b=tied_tables(more=4), tradeoff=st.fractions(0, 5, max_denominator=64))
 @settings(max_examples=60, deadline=None)
@@ -105,6 +108,7 @@ def test_a_tie_between_the_moves_goes_to_b():
     assert ordering.b_above.tolist() == [0, 1, 1]
 
 
+@pytest.mark.slow
 def test_orderings_of_the_original_implementation():
     cases = json.loads(data_file("original/dp_orderings.json").read_text(encoding="utf-8"))
     assert len(cases) == 144
@@ -116,6 +120,7 @@ def test_orderings_of_the_original_implementation():
         assert ordering.disparity == pytest.approx(case["disparity"], abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
 def test_memory_is_one_bit_a_cell(metric):
     rng = np.random.default_rng(3)

@@ -7,6 +7,8 @@ import pytest
 from real_data import training_scores
 from xorder import ScoreTable, XOrder, order
 
+pytestmark = pytest.mark.slow
+
 # Largest gap allowed at tradeoff 1; the dynamic programme stays .002 to .015 below the bound.
 GAPS = {"compas": 1e-3, "adult": 1e-4, "framingham": 1e-3, "german": 2e-3}
 

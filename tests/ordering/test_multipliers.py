@@ -74,6 +74,7 @@ def measured(metric, tables, places):
     return float(share1 @ a @ share0), gaps
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 @settings(max_examples=25)
 @given(tables=st.lists(tied_tables(more=3), min_size=2, max_size=4), goal=st.sampled_from(GOALS), data=st.data())
@@ -100,6 +101,7 @@ def test_counts_pair_by_pair(
     assert found.worst == np.abs(found.gaps).max()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 def test_two_groups_against_every_shift(metric: str) -> None:
     """All places between two flips are tried: the answer is the best of them."""
@@ -180,10 +182,11 @@ def short_table(rng, scores):
             return ScoreTable(np.arange(scores, 0, -1.0), *masses)
 
 
+@pytest.mark.slow
 def test_prf_bound_against_all_interleavings_of_three_groups() -> None:
     """No interleaving exceeds it, and it is what the best lottery over interleavings achieves."""
     rng = np.random.default_rng(0)
-    for case in range(40):
+    for case in range(16):
         tables = [short_table(rng, scores) for scores in ((3, 3, 2), (4, 2, 2), (3, 2, 3), (2, 2, 2))[case % 4]]
         auc, prf = reachable_prf(tables)
         worst = prf.max(axis=0) - prf.min(axis=0)
@@ -215,6 +218,7 @@ def best_lottery(auc, prf, *, price, allowed):
     return -found.fun
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 def test_bounds_of_two_groups_hold_for_all_interleavings(metric: str) -> None:
     rng = np.random.default_rng(1)
@@ -235,6 +239,7 @@ def three_groups(rng, rows=120):
     return [noisy_table(rng, rows, shift=shift) for shift in (0.0, -0.8, 0.6)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 def test_three_groups_against_a_grid(metric: str) -> None:
     """No point of a grid of 41 x 41 shifts is better by more than a thousandth."""
@@ -252,6 +257,7 @@ def test_three_groups_against_a_grid(metric: str) -> None:
             assert np.isnan(found.bound) == (metric != "prf")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [2, 3, 6])
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_limit_that_binds_is_met_from_inside_and_used_up(metric: str, groups: int) -> None:
@@ -269,6 +275,7 @@ def people_of_one_group(rng: np.random.Generator, rows: int, shift: float) -> tu
     return rng.random(rows) < 1 / (1 + np.exp(-risk)), risk + rng.normal(0, 0.5, size=rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("goal", [{"max_disparity": 0.03}, {"tradeoff": 1.0}], ids=str)
 @pytest.mark.parametrize("metric", METRICS)
 def test_many_places_take_few_counts_and_end_as_well(
@@ -313,6 +320,7 @@ def test_equal_groups_stay(metric: str) -> None:
     np.testing.assert_array_equal(found.shift, 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 def test_same_answer_each_time_and_for_rows_twice(metric: str) -> None:
     rng = np.random.default_rng(11)
@@ -331,6 +339,7 @@ def test_same_answer_each_time_and_for_rows_twice(metric: str) -> None:
     assert one.auc == pytest.approx(other.auc, abs=1e-10)
 
 
+@pytest.mark.slow
 def test_many_tiny_groups() -> None:
     tables = [ScoreTable.from_arrays([1, 0], [0.2 + 0.05 * g, 0.6 - 0.03 * g]) for g in range(12)]
     curves = [CALIBRATIONS["blocks"](table, unit=True) for table in tables]

@@ -29,6 +29,7 @@ def tables(draw, max_rows=7):
 tradeoffs = st.sampled_from([0.0, 0.05, 0.3, 1.0, 4.0, 1e6])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("metric", METRICS)
 @given(a=tables(), b=tables(), tradeoff=tradeoffs)

@@ -12,6 +12,7 @@ TRADEOFFS = [0.0, *(0.01 * 2.0**step for step in range(20))]
 labels = st.text("01", min_size=2, max_size=25).filter(lambda text: len(set(text)) == 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
 @given(text_a=labels, text_b=labels, target=st.sampled_from([0.0, 0.01, 0.05, 0.2, 0.5]))
 @settings(max_examples=20, deadline=None)

@@ -143,6 +143,7 @@ def test_the_largest_groups_are_shown_and_others_can_be_named() -> None:
         display.plot(groups=["x"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("groups", "panels"), [(2, 2), (5, 5), (7, 7)])
 def test_spare_panels_are_taken_away(groups: int, panels: int) -> None:
     g = np.arange(PEOPLE.y_true.size) % groups

@@ -30,6 +30,7 @@ def legend_areas(display: CrossRocDisplay) -> list[str]:
     return [re.sub(r"\s+", " ", text) for text in texts]
 
 
+@pytest.mark.slow
 @given(drawn=rows(), above=st.integers(0, 3), below=st.integers(0, 3))
 def test_a_curve_has_the_shares_above_every_threshold(drawn: Rows, above: int, below: int) -> None:
     tables, groups = drawn.tables, drawn.groups
@@ -127,6 +128,7 @@ def test_pairs_can_be_named() -> None:
             CrossRocDisplay.from_predictions(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=g, pairs=wrong)
 
 
+@pytest.mark.slow
 def test_one_axis_takes_all_curves_and_three_are_refused() -> None:
     from matplotlib import pyplot
 
@@ -140,6 +142,7 @@ def test_one_axis_takes_all_curves_and_three_are_refused() -> None:
         of_people().plot(axes)
 
 
+@pytest.mark.slow
 def test_a_million_rows_draw_a_few_thousand_points_and_keep_their_area() -> None:
     rng = np.random.default_rng(0)
     size = 1_000_000

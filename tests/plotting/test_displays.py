@@ -57,6 +57,7 @@ def test_making_one_draws_nothing_and_plot_returns_it(display: Any) -> None:
     assert found.plot().figure_.number == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_it_draws_into_the_axes_it_is_given_and_nowhere_else(display: Any) -> None:
     figure = Figure(figsize=(12, 4), layout="constrained")
@@ -88,6 +89,7 @@ def test_settings_of_matplotlib_stay_as_they_are(display: Any) -> None:
     assert dict(mpl.rcParams) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_hostile_names_stay_text(display: Any) -> None:
     for first, second in (HOSTILE[:2], HOSTILE[2:4], HOSTILE[4:]):
@@ -99,6 +101,7 @@ def test_hostile_names_stay_text(display: Any) -> None:
         pyplot.close("all")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [("A", "B"), ("25 years or older", "younger than 25")])
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_nothing_is_cut_off_or_written_over_something_else(display: Any, names: tuple[str, str]) -> None:
@@ -121,6 +124,7 @@ def test_nothing_is_cut_off_or_written_over_something_else(display: Any, names: 
                 assert not boxes[one].shrunk(0.98, 0.9).overlaps(boxes[other].shrunk(0.98, 0.9)), (one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("display", [display for display in DISPLAYS if display is not TradeoffDisplay])
 def test_ten_groups_are_drawn(display: Any) -> None:
     people = simulate_population(3000, random_state=0)
@@ -137,6 +141,7 @@ def test_ten_groups_are_drawn(display: Any) -> None:
             assert -1 < box.y0 < box.y1 < height + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("display", [CalibrationByGroupDisplay, CrossRocDisplay, ScoreShiftDisplay, XaucMatrixDisplay])
 def test_a_hundred_groups_some_without_a_class_are_drawn(display: Any) -> None:
     group = np.arange(400) % 100
@@ -153,6 +158,7 @@ def test_numbers_need_no_matplotlib_and_drawing_names_the_extra(display: Any, mo
         found.plot()
 
 
+@pytest.mark.slow
 def test_no_screen_is_needed_even_where_no_backend_is_named() -> None:
     code = """
 import matplotlib, warnings

@@ -44,6 +44,7 @@ def assert_legends_are_seen(figure: Any) -> None:
         assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [("A", "B"), ("25 years or older", "younger than 25"), ("W" * 9999, "x" * 9999)])
 @pytest.mark.parametrize("display", WITH_LEGEND)
 def test_the_legend_on_an_ordinary_axis_is_seen(display: Any, names: tuple[str, str]) -> None:
@@ -52,6 +53,7 @@ def test_the_legend_on_an_ordinary_axis_is_seen(display: Any, names: tuple[str, 
     assert_legends_are_seen(figure)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("display", [CrossRocDisplay, ScoreMapDisplay])
 def test_the_legend_of_many_groups_is_seen(display: Any) -> None:
     figure, ax = pyplot.subplots()
@@ -99,6 +101,7 @@ def test_a_single_axis_is_split_among_panels_that_stay_in_its_place(display: Any
     assert [bool(panel.yaxis.get_tick_params()["labelleft"]) for panel in panels] == [True, False]
 
 
+@pytest.mark.slow
 def test_five_groups_get_a_grid_inside_one_axis() -> None:
     figure, ax = pyplot.subplots()
     found = made(CalibrationByGroupDisplay, np.array(list("abcde"))[np.arange(400) % 5]).plot(ax=ax)

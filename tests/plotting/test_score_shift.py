@@ -86,6 +86,7 @@ def test_medians_and_counts_are_those_of_the_rows() -> None:
             assert display.medians["before"][group][label] == people[(people.size - 1) // 2]
 
 
+@pytest.mark.slow
 def test_far_scores_are_counted_at_the_ends_and_told() -> None:
     score = PEOPLE.y_score.copy()
     score[np.flatnonzero(PEOPLE.group == "A")[0]] = 1e6

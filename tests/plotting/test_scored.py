@@ -34,6 +34,7 @@ def test_people_without_a_group_are_a_group_where_the_repair_says_so() -> None:
     assert np.array_equal(rows.final[:300], PEOPLE.y_score[:300])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("response_method", ["auto", "predict_proba", "decision_function"])
 def test_a_ranker_reads_its_column_and_keeps_it_from_its_models(response_method: str) -> None:
     ranker = FairRanker(LogisticRegression(), sensitive_features="group", drop_sensitive_features=True, cv=3)

@@ -47,6 +47,7 @@ def test_the_lines_are_the_numbers_of_the_repair(metric: str) -> None:
     assert repair.disparity_before_ != repair.disparity_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_axes_name_the_metric_and_the_groups(metric: str) -> None:
     display = TradeoffDisplay.from_estimator(fitted(metric=metric)).plot()
@@ -132,6 +133,7 @@ def test_without_an_axis_it_makes_a_figure_of_its_own() -> None:
     assert pyplot.get_fignums() == [first.number, second.number]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("metric", METRICS)
 def test_all_that_is_marked_lies_inside_the_axes(metric: str, seed: int) -> None:
@@ -287,6 +289,7 @@ def test_only_repairs_and_frontiers_have_a_tradeoff() -> None:
         TradeoffDisplay.from_estimator(fitted(), PEOPLE.y_score)
 
 
+@pytest.mark.slow
 def test_more_than_two_groups_are_refused_by_name() -> None:
     group = np.array(list("abc"))[np.arange(PEOPLE.y_true.size) % 3]
     repair = XOrder().fit(PEOPLE.y_score, PEOPLE.y_true, sensitive_features=group)

@@ -21,6 +21,7 @@ def texts(display: XaucMatrixDisplay) -> list[list[str]]:
     return [[text.get_text() for text in row] for row in display.text_]
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(drawn=rows())
 def test_the_cells_are_xauc_and_n_a_where_there_is_none(drawn: Rows) -> None:
@@ -46,6 +47,7 @@ def test_why_a_cell_is_empty_is_said() -> None:
     assert texts(everything) == [["n/a"] * 2] * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [2, 5, 10])
 def test_numbers_fit_into_their_cells(size: int) -> None:
     values = np.random.default_rng(size).random((size, size))

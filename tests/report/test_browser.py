@@ -17,6 +17,8 @@ from needs import browser, package
 from xorder._validation import check_tables
 from xorder.report import Report, report_tables
 
+pytestmark = pytest.mark.slow
+
 playwright = package("playwright.sync_api", "browser")
 CHROMIUM = browser()
 

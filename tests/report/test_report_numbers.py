@@ -39,6 +39,7 @@ def of_two() -> dict[str, Any]:
     return report(**TWO).to_dict()
 
 
+@pytest.mark.slow
 def test_the_audit_is_the_librarys(of_two: dict[str, Any]) -> None:
     audit = xorder.audit(**TWO)
     assert of_two["audit"] == audit.to_dict()
@@ -49,6 +50,7 @@ def test_the_audit_is_the_librarys(of_two: dict[str, Any]) -> None:
     assert of_two["finding"]["chances"] == [audit.xauc["A", "B"], audit.xauc["B", "A"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
 def test_stops_lie_on_the_frontier(metric: str) -> None:
     numbers = report_tables(check_tables(*TWO.values()), metric=metric).to_dict()
@@ -67,6 +69,7 @@ def test_stops_lie_on_the_frontier(metric: str) -> None:
     assert all(after <= before + 1e-12 for before, after in pairwise(gaps))
 
 
+@pytest.mark.slow
 def test_what_no_gap_does_is_what_a_fitted_repair_does(of_two: dict[str, Any]) -> None:
     repair = xorder.XOrder().fit(TWO["y_score"], TWO["y_true"], sensitive_features=TWO["sensitive_features"])
     adjusted = repair.transform(TWO["y_score"], sensitive_features=TWO["sensitive_features"])
@@ -101,6 +104,7 @@ def _moves_and_top_are_those_of(numbers: dict[str, Any], drawn: dict[str, Any], 
                 assert entry["after"][g]["precision"] == pytest.approx(precision, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_what_to_expect_on_others_is_the_librarys(of_two: dict[str, Any]) -> None:
     tables = check_tables(TWO["y_true"], TWO["y_score"], TWO["sensitive_features"], None)
     found = expected_disparity_of_tables(xorder.XOrder(), tables)
@@ -127,6 +131,7 @@ def test_a_fitted_map_on_other_people() -> None:
     assert report(**TWO, repair=repair).to_dict()["after"]["learnt_here"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_steps")
 def test_a_map_is_matched_by_how_its_groups_are_written_or_refused() -> None:
     numbered = TWO | {"sensitive_features": np.where(TWO["sensitive_features"] == "A", 1, 2)}
@@ -147,6 +152,7 @@ def test_a_map_is_matched_by_how_its_groups_are_written_or_refused() -> None:
         report(**TWO, repair=by_rank)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_steps")
 def test_three_groups_and_one_of_one_class() -> None:
     drawn = people(600, {"A": 0.0, "B": 1.5, "C": 0.3, "none": 0.0}, seed=3)
@@ -196,6 +202,7 @@ def test_the_widest_gap_beyond_doubt_is_spoken_of_not_the_widest_of_noise() -> N
     assert (finding["verdict"], finding["clear_pairs"], finding["pairs"]) == ("clear", 1, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_steps")
 def test_a_handful_of_people_is_no_finding_however_small_p() -> None:
     drawn = people(4000, {"A": 0.0, "B": 0.0}, seed=1)
@@ -218,6 +225,7 @@ def test_noise_is_no_finding() -> None:
     assert verdicts.count("chance") >= 36
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_steps")
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=rows(max_rows=14))
@@ -230,6 +238,7 @@ def test_any_rows_give_numbers_that_json_can_hold(drawn: Rows) -> None:
     assert len(drawn_curves.roc) == len(numbers["path"]["stops"])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_steps")
 def test_weights_of_a_design_widen_the_intervals_as_in_the_audit() -> None:
     weight = np.random.default_rng(0).lognormal(size=400)
@@ -239,6 +248,7 @@ def test_weights_of_a_design_widen_the_intervals_as_in_the_audit() -> None:
     assert numbers["finding"]["value"] == pytest.approx(audit.gap("xauc").value)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_steps")
 def test_weights_that_are_not_whole_are_told_as_in_the_audit() -> None:
     weight = np.full(400, 1.5)

@@ -31,6 +31,7 @@ def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(way, "_REPAIRS_OF_MANY", 3)
 
 
+@pytest.mark.slow
 def test_a_clear_gap_names_who_how_much_how_sure_and_the_cost() -> None:
     drawn = people(1500, {"A": 0.0, "B": 1.0})
     made = report(**drawn)
@@ -54,6 +55,7 @@ def test_a_clear_gap_names_who_how_much_how_sure_and_the_cost() -> None:
         assert f"{100 * chance:.1f} of 100" in text
 
 
+@pytest.mark.slow
 def test_noise_raises_no_alarm() -> None:
     found, text = told(report(**people(700, {"A": 0.0, "B": 0.0}, seed=4)).to_dict())
     assert found["headline"] == "No gap that can be told from chance"
@@ -73,6 +75,7 @@ def test_a_small_gap_beyond_doubt_is_called_small() -> None:
     assert "It is small" in text
 
 
+@pytest.mark.slow
 def test_a_narrow_interval_around_nothing_rules_out_more() -> None:
     numbers = report_tables(check_tables(*people(700, {"A": 0.0, "B": 0.0}, seed=4).values())).to_dict()
     numbers["finding"] |= {"allowed_interval": [-0.012, 0.034], "value": 0.011}
@@ -91,6 +94,7 @@ def test_other_gaps_have_words_of_their_own(metric: str) -> None:
     assert ("whatever their outcomes" in text) == (metric == "parity")
 
 
+@pytest.mark.slow
 def test_many_groups_are_counted_and_those_behind_named() -> None:
     drawn = people(1500, {"A": 0.0, "group of B": 1.5, "C": 0.0})
     found, text = told(report_tables(check_tables(*drawn.values())).to_dict())
@@ -131,6 +135,7 @@ def test_a_saved_map_speaks_for_itself() -> None:
     assert f"{after.auc:.4f} after" in found["facts"][3]["note"]
 
 
+@pytest.mark.slow
 def test_a_share_that_falls_at_the_top_is_said_and_no_cost_is_not_claimed() -> None:
     drawn = simulate_population(4000)
     made = report(drawn.y_true, drawn.y_score, sensitive_features=drawn.group)
@@ -149,6 +154,7 @@ def test_a_share_that_falls_at_the_top_is_said_and_no_cost_is_not_claimed() -> N
     assert "works against group B" in page.text["summary"]
 
 
+@pytest.mark.slow
 def test_a_share_that_rises_at_the_top_is_no_warning() -> None:
     numbers = report(**people(900, {"A": 0.0, "B": 1.0})).to_dict()
     for entry in numbers["top"]:
@@ -186,6 +192,7 @@ def test_a_map_from_other_people_that_does_harm_is_said_to(
     assert found["facts"][3]["value"] == tile
 
 
+@pytest.mark.slow
 def test_of_many_pairs_interval_and_p_allow_for_all() -> None:
     drawn = people(700, {f"g{number}": 0.0 for number in range(5)}, seed=1)
     numbers = report(**drawn).to_dict()
@@ -202,6 +209,7 @@ def test_of_many_pairs_interval_and_p_allow_for_all() -> None:
     assert (finding["allowed_interval"][0] > 0) == (finding["verdict"] == "clear")
 
 
+@pytest.mark.slow
 def test_too_few_people_get_one_verdict() -> None:
     drawn = people(60, {"A": 0.0, "B": 2.0}, seed=1)
     late = np.flatnonzero((drawn["sensitive_features"] == "B") & (drawn["y_true"] == 1))[8:]
@@ -224,6 +232,7 @@ def test_a_group_without_the_outcome_is_named_and_parity_offered() -> None:
     assert "--metric" not in told(report(**drawn, metric="parity").to_dict())[1]
 
 
+@pytest.mark.slow
 def test_sums_of_weights_are_rounded_and_not_called_people() -> None:
     drawn = people(400, {"A": 0.0, "B": 1.0})
     weight = np.random.default_rng(0).uniform(0.2, 1.8, 400)
@@ -235,6 +244,7 @@ def test_sums_of_weights_are_rounded_and_not_called_people() -> None:
     assert f"people of weight {weight.sum():.1f}, 2 groups" in page.text["header"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
 def test_ties_are_said_to_count_one_half_where_there_are_any(metric: str) -> None:
     drawn = people(300, {"A": 0.0, "B": 1.0})
@@ -243,6 +253,7 @@ def test_ties_are_said_to_count_one_half_where_there_are_any(metric: str) -> Non
     assert "equal score" not in told(report(**drawn, metric=metric).to_dict())[1]
 
 
+@pytest.mark.slow
 def test_its_repr_tells_what_was_found() -> None:
     drawn = people(900, {"A": 0.0, "B": 1.0})
     gap = xorder.audit(**drawn).gap("xauc").value

@@ -34,6 +34,7 @@ def counted_top(drawn: Rows, group: str, share: float) -> dict[str, float | None
     }
 
 
+@pytest.mark.slow
 @given(drawn=rows())
 def test_the_top_is_that_of_walking_down_the_list(drawn: Rows) -> None:
     tables = drawn.tables
@@ -47,6 +48,7 @@ def test_the_top_is_that_of_walking_down_the_list(drawn: Rows) -> None:
                     assert found[name] == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.slow
 @given(drawn=rows())
 def test_shares_of_the_top_add_up(drawn: Rows) -> None:
     place = standing(drawn.tables)
@@ -54,6 +56,7 @@ def test_shares_of_the_top_add_up(drawn: Rows) -> None:
         assert sum(row["share"] for row in top_of_list(drawn.tables, place, share)) == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 @given(drawn=rows())
 def test_percentiles_are_shares_of_people_below(drawn: Rows) -> None:
     place = standing(drawn.tables)

@@ -35,6 +35,7 @@ def test_a_python_without_venv(
     assert not any(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_no_network(environment: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     # An index at which nobody listens, and nothing of this machine's own.
     for name, value in {"CONFIG_FILE": "/dev/null", "NO_INDEX": "1", "FIND_LINKS": str(tmp_path)}.items():

@@ -21,6 +21,7 @@ def wiggly(knots: int, *, seed: int = 0) -> ScoreMap:
     return ScoreMap(raw, np.cumsum(rng.random(knots) + 1e-3))
 
 
+@pytest.mark.slow
 @given(score_map=maps(), tolerance=st.sampled_from([0.0, 1e-12, 1e-9, 1e-3, 0.1, 0.9]))
 @example(score_map=ScoreMap([-1e308, 0.0, 5e-324, 1e308], [-1e308, 0.0, 1e-3, 1e308]), tolerance=0.1)
 @example(score_map=ScoreMap([0.0, 0.5, 1.0], [0.0, 0.5, 1.0]), tolerance=0.0)
@@ -86,6 +87,7 @@ def test_a_tolerance_is_a_share(tolerance: object) -> None:
         ScoreMap([0.0, 1.0], [0.0, 1.0]).compressed(tolerance)
 
 
+@pytest.mark.slow
 def test_time_grows_with_the_knots_and_not_faster() -> None:
     """Ten times the knots, at most thirty times the processor time; smooth and wiggly alike."""
 

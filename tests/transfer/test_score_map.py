@@ -41,6 +41,7 @@ def dense(score_map):
     return x[np.isfinite(x)]
 
 
+@pytest.mark.slow
 @given(score_map=maps())
 @example(score_map=ScoreMap([-1e308, 1e308], [0.0, 1.0]))
 @example(score_map=ScoreMap([0.0, 1.0], [-1e308, 1e308]))
@@ -97,6 +98,7 @@ def test_one_score_does_not_depend_on_the_others():
     np.testing.assert_array_equal(score_map.apply(x), one_by_one)
 
 
+@pytest.mark.slow
 @given(score_map=maps())
 def test_json_round_trip_is_exact(score_map):
     again = ScoreMap.from_dict(json.loads(json.dumps(score_map.to_dict())))

@@ -59,6 +59,7 @@ inner = st.integers(1, 999).map(lambda value: value / 1000)
 unbounded = (st.integers(-(10**6), -1) | st.integers(17, 10**6)).map(lambda value: value / 16)
 
 
+@pytest.mark.slow
 @given(drawn=orderings(inner) | orderings(unbounded))
 @settings(max_examples=300)
 def test_adjusted_scores_realise_the_ordering(drawn):
@@ -88,6 +89,7 @@ def test_spacing_within_a_gap_is_even(drawn):
 closed = st.sampled_from([0.0, 5e-324, 0.25, 0.5, 1 - 2**-53, 1.0]) | st.floats(0, 1)
 
 
+@pytest.mark.slow
 @given(drawn=orderings(closed))
 @settings(max_examples=300)
 def test_scores_of_exactly_0_and_1_leave_the_order_and_the_interval_intact(drawn):
@@ -101,6 +103,7 @@ def test_scores_of_exactly_0_and_1_leave_the_order_and_the_interval_intact(drawn
     assert (np.diff(everywhere) >= 0).all()
 
 
+@pytest.mark.slow
 @given(drawn=orderings(st.floats(-1e300, 1e300)))
 @settings(max_examples=200)
 def test_order_is_kept_whatever_the_scores(drawn):
@@ -109,6 +112,7 @@ def test_order_is_kept_whatever_the_scores(drawn):
     assert (np.diff(adjusted) < 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_a_million_adjacent_numbers_stay_apart(place):
     """Neither the raw scores nor the gap of two neighbouring reference scores leave any room."""

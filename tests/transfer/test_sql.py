@@ -81,6 +81,7 @@ def test_knots_at_the_ends_of_the_floating_point_line(run: tuple[str, Run]) -> N
     np.testing.assert_allclose(got, score_map.apply(x), rtol=1e-15)
 
 
+@pytest.mark.slow
 def test_thousands_of_knots_are_taken_by_duckdb() -> None:
     score_map = learnt(MOST_KNOTS)
     x = around(score_map)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from xorder._atomic import atomic_path
 from xorder._groups import missing_error
 from xorder._optional import import_optional
 from xorder._progress import Progress
-from xorder._table import MISSING, FloatArray
+from xorder._table import MISSING, FloatArray, in_threads
 from xorder.engines import cells
 from xorder.engines.cells import Codes, ColumnNames, FileBatch, no_labels, no_numbers, no_rows
 from xorder.engines.csv_file import blaming_gzip, is_gzip, write_csv
@@ -357,8 +356,7 @@ def _adjusted(adjust: Adjust, scores: FloatArray, numbers: Numbers, complaints: 
             raise InputError(complaints.score.replace(PLACE, str(part[int(np.argmin(finite))])))
         adjusted[begin : begin + _PART] = adjust(part, numbers[begin : begin + _PART])
 
-    with ThreadPoolExecutor() as threads:
-        list(threads.map(one, range(0, scores.size, _PART)))
+    in_threads(scores.size, one, range(0, scores.size, _PART))
     return adjusted
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 import operator
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._table import FloatArray, ScoreTable
+from xorder._table import FloatArray, ScoreTable, in_threads
 
 # Scores a step of the sweep: small enough for its arrays to stay in the processor's cache.
 _STEP = 16_384
@@ -121,10 +120,10 @@ def moments(tables: Sequence[ScoreTable]) -> Moments:
     # Stretches of a group's scores are independent, and numpy lets go of the interpreter while it works.
     stretches = [(g, starts) for g, table in enumerate(tables) for starts in _stretches(len(table))]
     sums = [[Placements(len(tables)) for _ in tables] for _ in range(3)]
-    with ThreadPoolExecutor() as threads:
-        for (g, _), found in zip(stretches, threads.map(of_stretch, stretches), strict=True):
-            for samples, placements in zip(sums, found, strict=True):
-                samples[g] += placements
+    scores = sum(map(len, tables))
+    for (g, _), found in zip(stretches, in_threads(scores, of_stretch, stretches), strict=True):
+        for samples, placements in zip(sums, found, strict=True):
+            samples[g] += placements
     return Moments(n1, n0, *map(tuple, sums))
 
 

@@ -8,12 +8,11 @@ are in ``docs/design/frontier.md``.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
-from xorder._table import FloatArray, IntArray, ScoreTable
+from xorder._table import FloatArray, IntArray, ScoreTable, in_threads
 from xorder.exceptions import InputError
 from xorder.ordering.disparity import Disparity, auc_as_pairs, pairs_of_ordering
 
@@ -94,8 +93,7 @@ class Hull:
                 "negative, pairs of a positive and a negative must count on both sides, and pairs of one class no more "
                 "than those two together. Use solver 'dp'."
             )
-        with ThreadPoolExecutor() as threads:
-            self.a, self.b = threads.map(pool, (a, b))
+        self.a, self.b = in_threads(len(a) + len(b), pool, (a, b))
         self.disparity = disparity
         self.utility = auc_as_pairs(a, b)
         # Beyond these prices no entry of W is positive (negative), and all of b (a) stands above.

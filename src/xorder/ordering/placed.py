@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from xorder._table import FloatArray, ScoreTable
+from xorder._table import FloatArray, ScoreTable, in_threads
 
 
 class Curve(Protocol):
@@ -48,8 +47,8 @@ class Placed:
     """
 
     def __init__(self, tables: Sequence[ScoreTable], curves: Sequence[Curve], metric: str) -> None:
-        with ThreadPoolExecutor() as threads:
-            self.groups = list(threads.map(Group.of, tables, curves))
+        self.size = sum(map(len, tables))
+        self.groups = in_threads(self.size, Group.of, tables, curves)
         self.metric = metric
         self.n1, self.n0 = (np.array([getattr(table, name) for table in tables]) for name in ("n1", "n0"))
         self.share1, self.share0 = self.n1 / self.n1.sum(), self.n0 / self.n0.sum()
@@ -81,12 +80,11 @@ class Placed:
                 return outranked(a, b, apart)
             return np.asarray(self._pair_masses(g, h) - outranked(b, a, -apart).T)
 
-        with ThreadPoolExecutor() as threads:
-            for (g, h), up in zip(pairs, threads.map(count, pairs), strict=True):
-                total = self._pair_masses(g, h)
-                auc[g, h], auc[h, g] = up[0, 1] / total[0, 1], 1 - up[1, 0] / total[1, 0]
-                other[g, h] = up.sum() / total.sum()
-                other[h, g] = 1 - other[g, h]
+        for (g, h), up in zip(pairs, in_threads(self.size, count, pairs), strict=True):
+            total = self._pair_masses(g, h)
+            auc[g, h], auc[h, g] = up[0, 1] / total[0, 1], 1 - up[1, 0] / total[1, 0]
+            other[g, h] = up.sum() / total.sum()
+            other[h, g] = 1 - other[g, h]
         return auc, auc if self.by_label else other
 
     def _pair_masses(self, g: int, h: int) -> FloatArray:

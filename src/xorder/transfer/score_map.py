@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from xorder._table import BoolArray, FloatArray
+from xorder._table import BoolArray, FloatArray, in_threads
 from xorder.exceptions import InputError
 
 TOLERANCE = 1e-9
@@ -86,8 +85,7 @@ def in_parts(function: Callable[[FloatArray], FloatArray], x: FloatArray) -> Flo
     def one(begin: int) -> None:
         mapped[begin : begin + PART] = function(x[begin : begin + PART])
 
-    with ThreadPoolExecutor() as threads:
-        list(threads.map(one, range(0, x.size, PART)))
+    in_threads(x.size, one, range(0, x.size, PART))
     return mapped
 
 
