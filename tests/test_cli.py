@@ -840,6 +840,7 @@ class TestOneRule:
         columns["group"] = ["  " if row % 10 == 3 else group for row, group in enumerate(columns["group"])]
         return write(tmp_path / "blanks.csv", columns)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("command", ["audit", "fit", "apply", "report"])
     def test_missing_groups(
         self,
@@ -885,6 +886,7 @@ class TestOneRule:
         succeed(*arguments, "--unseen-group", "leave")
         assert [float(read(out)["adjusted"][row]) for row in (20, 30)] == [columns["score"][row] for row in (20, 30)]
 
+    @pytest.mark.slow
     def test_survey_weights_are_noticed_and_rows_dealt_whole(self, run: Callable[..., Ran], tmp_path: Path) -> None:
         weights = [2000 + row % 7 for row in range(ROWS)]
         people = write(tmp_path / "people.csv", table() | {"weight": weights})
@@ -907,7 +909,28 @@ class TestOneRule:
     def test_an_option_given_twice(
         self, refuse: Callable[..., str], people: Path, saved: Path, tmp_path: Path, command: str
     ) -> None:
-        assert "--group is given twice" in refuse(*commands(people, saved, tmp_path)[command], "--group", "outcome")
+        arguments = commands(people, saved, tmp_path)[command]
+        assert "--group is given twice" in refuse(*arguments, "--group", "outcome")
+        assert "--json is given twice" in refuse(*arguments, "--json", "--json")
+
+    def test_a_map_that_knows_other_groups_is_not_reported_on(
+        self, refuse: Callable[..., str], saved: Path, tmp_path: Path
+    ) -> None:
+        columns = table()
+        columns["group"][20] = columns["group"][30] = "C"
+        people = write(tmp_path / "people.csv", columns)
+        error = refuse("report", people, *LABELLED, "--before-after", saved, "--json")
+        assert "people.csv: group 'C' was not seen in fit (2 rows, the first in line 22)" in error
+
+    @pytest.mark.slow
+    def test_a_report_deals_rows_to_folds_as_fit_does(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+        weights = [200 + 37 * row % 3800 for row in range(ROWS)]
+        people = write(tmp_path / "people.csv", table() | {"weight": weights})
+        weighted = [people, *LABELLED, "--weight", "weight", "--weights-are", "sampling", "--json"]
+        fitted = json.loads(run("fit", *weighted, "-o", tmp_path / "map.json").out)["expected"]["after"]
+        reported = json.loads(run("report", *weighted).out)["expected"]
+        assert reported["auc"] == pytest.approx(fitted["auc"], abs=1e-12)
+        assert reported["gap"] == pytest.approx(fitted["gaps"][0]["value"], abs=1e-12)
 
     def test_one_column_for_two_things(self, refuse: Callable[..., str], people: Path) -> None:
         error = refuse("audit", people, "--score", "score", "--label", "score", "--group", "group")

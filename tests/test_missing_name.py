@@ -15,9 +15,7 @@ def test_it_is_not_mixed_up_with_people_without_a_group(choice, nothing):
     people = simulate_population(600, random_state=0)
     group = people.group.astype(object)
     group[::5], group[1::5] = "missing", nothing
-    with pytest.raises(
-        InputError, match=r"rows without a group, which are called 'missing', and a group that is .* too"
-    ):
+    with pytest.raises(InputError, match="a group that is called 'missing', as rows without a group are called"):
         XOrder(missing_group=choice).fit(people.y_score, people.y_true, sensitive_features=group)
 
 

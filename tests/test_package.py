@@ -64,7 +64,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
         f"{info}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")
     }
     assert licence == (ROOT / "LICENSE").read_bytes()
-    assert "xorder = xorder.cli:main" in entry_points
+    assert "xorder = xorder.cli:program" in entry_points
     assert metadata["Version"] == version
     assert metadata["License-Expression"] == "BSD-3-Clause"
     required = {text.partition(">")[0] for text in metadata.get_all("Requires-Dist") if "extra" not in text}

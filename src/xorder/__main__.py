@@ -1,8 +1,6 @@
-"""``python -m xorder``: the command line, where no script of its name is on the path."""
+"""``python -m xorder``: the command line."""
 
-import sys
-
-from xorder.cli import main
+from xorder.cli import program
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program()

@@ -71,11 +71,11 @@ def unseen_error(
 
 
 def check_name_is_free(name: str, known: Iterable[Any]) -> None:
-    """Refuse a group that is called what rows without a group are called, where there are such rows."""
+    """Refuse a group that is called what rows without a group are called."""
     if any(isinstance(label, str) and label == MISSING for label in known):
         raise InputError(
-            f"{name} has rows without a group, which are called {MISSING!r}, and a group that is called {MISSING!r} "
-            "too. Rename that group, or leave its cells empty if they are rows whose group is not known."
+            f"{name} has a group that is called {MISSING!r}, as rows without a group are called with any missing_group "
+            "but 'error'. Rename that group, or leave its cells empty if they are rows whose group is not known."
         )
 
 

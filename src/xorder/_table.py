@@ -309,6 +309,10 @@ class Tables(Mapping[Hashable, ScoreTable]):
     def __repr__(self) -> str:
         return f"Tables({', '.join(f'{group!r}: {table!r}' for group, table in self.items())})"
 
+    def replacing(self, by_group: Mapping[Hashable, ScoreTable]) -> Tables:
+        """Return other tables of the same rows, or of some of their groups; sums over folds are not theirs."""
+        return replace(self, by_group=by_group, notes=(), folds=None)
+
     def __add__(self, other: object) -> Tables:
         """Return the tables of both sets of rows together, such as those of two days."""
         if not isinstance(other, Tables):
@@ -337,6 +341,21 @@ def sorted_groups(groups: Iterable[Any]) -> list[Any]:
         return sorted(groups)
     except TypeError:
         return sorted(groups, key=lambda label: (type(label).__name__, str(label)))
+
+
+def deal(rows: int, folds: int, rng: np.random.Generator, left: IntArray) -> tuple[IntArray, IntArray]:
+    """Deal rows to folds like cards, in turns whose order is drawn anew for each turn.
+
+    ``left`` are the folds that are left of the present turn. Return the fold of each row, and what is then left.
+    """
+    turns = -(-max(rows - left.size, 0) // folds)
+    drawn = rng.permuted(np.tile(np.arange(folds), (turns, 1)), axis=1).ravel()
+    hand = np.concatenate([left, drawn])
+    return hand[:rows], hand[rows:]
+
+
+NO_TURN: IntArray = np.empty(0, dtype=np.int64)
+"""Where nothing is left of a turn, as at the start."""
 
 
 def squared(weight: FloatArray) -> FloatArray:

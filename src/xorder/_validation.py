@@ -10,7 +10,18 @@ from numpy.typing import NDArray
 
 from xorder._group_columns import group_labels
 from xorder._groups import check_group_choices, check_name_is_free, is_missing, look_alike, missing_error
-from xorder._table import MISSING, BoolArray, FloatArray, ScoreTable, Tables, in_threads, sorted_groups
+from xorder._table import (
+    MISSING,
+    NO_TURN,
+    BoolArray,
+    FloatArray,
+    ScoreTable,
+    Tables,
+    deal,
+    in_threads,
+    sorted_groups,
+    squared,
+)
 from xorder.exceptions import InputError, warn_caller
 
 WeightKind = Literal["counts", "sampling"]
@@ -34,10 +45,12 @@ def check_tables(
     *,
     weights_are: WeightKind = "counts",
     missing_group: str = "error",
+    folds: int = 0,
 ) -> Tables:
     """Check rows and turn them into one table per group, in the sorted order of the groups.
 
-    With ``weights_are="sampling"`` the tables hold sums of squared weights, too.
+    With ``weights_are="sampling"`` the tables hold sums of squared weights, too; with ``folds``, weighted rows are
+    dealt to so many, and the sums of each are kept.
     """
     check_weights_are(weights_are)
     check_group_choices(missing_group)
@@ -68,7 +81,34 @@ def check_tables(
         return ScoreTable.from_arrays(positive[mask], score[mask], weight[mask], squares=is_sampling)
 
     tables = dict(zip(masks, in_threads(score.size, table, masks.values()), strict=True))
-    return Tables(tables, rows, notes=tuple(notes), weighted=weight is not None)
+    dealt = None
+    if weight is not None and folds:
+        rng = np.random.default_rng(0)
+        dealt = {
+            group: _fold_sums(tables[group], score[mask], positive[mask], weight[mask], folds, rng)
+            for group, mask in masks.items()
+        }
+    return Tables(tables, rows, notes=tuple(notes), weighted=weight is not None, folds=dealt)
+
+
+def _fold_sums(
+    table: ScoreTable,
+    score: NDArray[Any],
+    positive: BoolArray,
+    weight: FloatArray,
+    folds: int,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Deal the rows of a group to folds, each class by itself, and add each fold up by score."""
+    sums = np.zeros((len(table.sums), folds, len(table)))
+    masses = [weight, squared(weight)][: len(table.sums) // 2]
+    for side, of_class in enumerate((positive, ~positive)):
+        rows = np.flatnonzero(of_class & (weight > 0))
+        fold, _ = deal(rows.size, folds, rng, NO_TURN)
+        place = np.searchsorted(-table.score, -score[rows].astype(np.float64))
+        for kind, mass in enumerate(masses):
+            np.add.at(sums[2 * kind + side], (fold, place), mass[rows])
+    return sums
 
 
 def check_weights_are(kind: Any) -> None:
@@ -160,11 +200,12 @@ def check_scores(y_score: Any, name: str = "y_score") -> NDArray[Any]:
 
 
 def check_groups(
-    sensitive_features: Any, rows: int, missing_group: str = "error"
+    sensitive_features: Any, rows: int, missing_group: str = "error", *, reserved: bool = True
 ) -> Iterator[tuple[Hashable, BoolArray]]:
     """Yield each group, in sorted order, with the mask of its rows.
 
-    Rows without a group are refused, not yielded, or of the group ``"missing"``, as ``missing_group`` says.
+    Rows without a group are refused, not yielded, or of the group ``"missing"``, as ``missing_group`` says; unless they
+    are refused, no other group may have that name, where it is ``reserved``.
     """
     name = "sensitive_features"
     values = _column(sensitive_features, name)
@@ -182,7 +223,6 @@ def check_groups(
         if missing_group == "error":
             raise missing_error(name, int(lost.sum()), f"row {int(lost.argmax())}")
         known = np.flatnonzero(~lost)
-        check_name_is_free(name, [label for label in values[known].tolist() if isinstance(label, str)])
     # Labels of the rows that have one, and which of these are still without their group.
     labels, unseen = values[known], np.ones(known.size, dtype=bool)
     masks: dict[Hashable, BoolArray] = {}
@@ -201,6 +241,8 @@ def check_groups(
         unseen &= ~here
         masks[label] = np.zeros(rows, dtype=bool)
         masks[label][known[here]] = True
+    if missing_group != "error" and reserved:
+        check_name_is_free(name, masks)
     if missing_group == "group" and known.size < rows:
         masks[MISSING] = np.ones(rows, dtype=bool)
         masks[MISSING][known] = False

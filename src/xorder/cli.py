@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
 from xorder import __version__
 from xorder._table import Tables
 from xorder.cli_ending import run_command
-from xorder.cli_options import Parser, add_input, add_output, add_unseen, is_same_file, progress_line, read_tables, show
+from xorder.cli_options import (
+    FOLDS,
+    Parser,
+    add_input,
+    add_output,
+    add_unseen,
+    is_same_file,
+    progress_line,
+    read_tables,
+    show,
+)
 from xorder.engines import apply_to_file, files_of
 from xorder.estimators import (
     SMALL_GROUPS,
@@ -28,14 +41,24 @@ from xorder.exceptions import InputError, XorderWarning, warn_caller
 from xorder.metrics.audit import audit_tables
 from xorder.ordering import DISPARITIES, SOLVERS
 
-# Folds by which is told what to expect on new people.
-_FOLDS = 5
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return 0, or 2 with one line on standard error for what the user got wrong."""
     arguments = sys.argv[1:] if arguments is None else arguments
     return run_command(_parser(next(iter(arguments), None)).parse_args(arguments))
+
+
+def program() -> NoReturn:
+    """Run as a program of its own: end at once, without taking the interpreter apart.
+
+    Nothing is left to be done by then, and DuckDB's bindings, if a cache of another package still holds them, would
+    print what they take for leaks.
+    """
+    code = main()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _audit(options: argparse.Namespace) -> None:
@@ -65,7 +88,7 @@ def _fit(options: argparse.Namespace) -> None:
         missing_group=options.missing_group,
         unseen_group=options.unseen_group,
     ).checked()
-    tables = read_tables(options, folds=_FOLDS)
+    tables = read_tables(options, folds=FOLDS)
     repair = learn_repair(tables, settings)
     for note in repair.notes:
         warn_caller(note)
@@ -93,7 +116,7 @@ def _expected(settings: RepairSettings, tables: Tables) -> tuple[ExpectedDispari
         with warnings.catch_warnings():
             # Of groups that are too small the repair of all rows has told already.
             warnings.simplefilter("ignore", XorderWarning)
-            return expected_disparity_of_tables(settings, tables, cv=_FOLDS), ""
+            return expected_disparity_of_tables(settings, tables, cv=FOLDS), ""
     except InputError as error:
         return None, str(error)
 
@@ -239,4 +262,4 @@ _COMMANDS = {
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    program()

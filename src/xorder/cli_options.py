@@ -17,6 +17,9 @@ from xorder._progress import Progress
 from xorder._table import Tables
 from xorder.engines import tables_of
 
+FOLDS = 5
+"""Folds by which is told what to expect on new people."""
+
 # In a log, how much time passes between two lines.
 _LINE_SECONDS = 30.0
 
@@ -34,6 +37,18 @@ class _Once(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
+class _OnceTrue(_Once):
+    """Notes that an option is there, once."""
+
+    def __init__(self, option_strings: Any, dest: str, **settings: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, const=True, **settings | {"default": False})
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
+    ) -> None:
+        super().__call__(parser, namespace, True, option_string)
+
+
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, as all other errors do; no option may be given twice."""
 
@@ -41,6 +56,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(*arguments, **settings)
         self.register("action", None, _Once)
         self.register("action", "store", _Once)
+        self.register("action", "store_true", _OnceTrue)
 
     def error(self, message: str) -> NoReturn:
         """Print the line, and end with exit code 2."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
-from xorder.cli_options import add_input, add_unseen, is_same_file, read_tables, show
-from xorder.engines import files_of
+from xorder.cli_ending import in_the_users_words
+from xorder.cli_options import FOLDS, add_input, add_unseen, is_same_file, read_tables, show
+from xorder.engines import GroupMaps, check_matched, files_of
 from xorder.estimators import load
 from xorder.exceptions import InputError, warn_caller
 from xorder.ordering import DISPARITIES
@@ -15,8 +17,8 @@ from xorder.report import report_tables
 
 def add_report(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``xorder report``."""
-    parser.set_defaults(run=_report)
     add_input(parser, labelled=True)
+    parser.set_defaults(run=_report, missing_group=None)
     parser.add_argument("-o", "--output", metavar="PAGE", help="where to write the page (HTML)")
     parser.add_argument("--force", action="store_true", help="replace the output if it exists")
     parser.add_argument(
@@ -33,9 +35,16 @@ def _report(options: argparse.Namespace) -> None:
     repair = None if options.before_after is None else load(options.before_after)
     if repair is not None and options.unseen_group is not None:
         repair.set_params(unseen_group=options.unseen_group)
-    tables = read_tables(options)
+    if options.missing_group is None:
+        options.missing_group = "error" if repair is None else repair.missing_group
+    tables = read_tables(options, folds=FOLDS)
+    # The page has them in the words of the command line, too.
+    tables = replace(tables, notes=tuple(in_the_users_words(note, options) for note in tables.notes))
     for note in tables.notes:
         warn_caller(note)
+    if repair is not None:
+        maps = GroupMaps(repair.maps_, repair.missing_group, repair.unseen_group)
+        check_matched(maps, tables, options.file, score=options.score, group=options.group, encoding=options.encoding)
     found = report_tables(
         tables,
         repair=repair,

@@ -206,7 +206,7 @@ def test_what_it_says_of_the_training_rows_is_true():
         ({}, ["a"] * 399, "one value a row; got 399 for 400 rows"),
         ({}, np.ones(401), "one value a row; got 401 for 400 rows"),
         ({}, ["a", "b", "c", "d"] * 100, "got 4: 'a', 'b', 'c', 'd'"),
-        ({}, ["a"] * 399 + [None], "row 399 holds None"),
+        ({}, ["a"] * 399 + [None], "1 row has none, row 399"),
     ],
 )
 def test_what_cannot_be_used_is_told(settings, groups, words):

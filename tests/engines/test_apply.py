@@ -491,6 +491,7 @@ def test_a_table_of_the_user_is_not_read_instead() -> None:
     assert [tuple(map(float, (row[0], *row[2:]))) for row in twice.fetchall()] == [(0.5, 0.25, 0.25)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "call", ["apply_to_frame(maps, glob, **names)", "apply_to_file(maps, glob, 'out.parquet', **names)"]
 )
@@ -594,6 +595,7 @@ def test_a_map_of_very_many_knots_in_duckdb(tmp_path: Path) -> None:
     np.testing.assert_allclose(rows["adjusted"], want, rtol=0, atol=1e-7)
 
 
+@pytest.mark.slow
 def test_what_runs_on_executors_needs_only_numpy() -> None:
     cloudpickle = pytest.importorskip("pyspark.cloudpickle")
     sent = cloudpickle.dumps(adjusting(GroupMaps(MAPS | {"D": learnt(5_000)})))
@@ -652,6 +654,7 @@ def test_groups_of_files_may_be_told_apart_as_text(tmp_path: Path) -> None:
     np.testing.assert_array_equal(rows_of(tmp_path / "out.parquet")["adjusted"], want)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", ["csv", "parquet"])
 def test_scores_on_another_scale_are_warned_of_once(name: str, tmp_path: Path) -> None:

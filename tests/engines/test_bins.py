@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,6 +54,7 @@ def test_both_zeros_are_one_score() -> None:
     assert keys_of(np.array([0.0, -0.0])).tolist() == [0, 0]
 
 
+@pytest.mark.slow
 @given(scores=SCORES, parts=st.lists(st.integers(1, 1 << 21), min_size=30, max_size=30))
 def test_a_leaf_spans_the_keys_of_its_bin(scores: list[float], parts: list[int]) -> None:
     keys = np.sort(keys_of(np.array(scores)))

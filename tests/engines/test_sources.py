@@ -420,6 +420,7 @@ class TestWriting:
         )
         assert not out.exists()
 
+    @pytest.mark.slow
     def test_a_group_without_a_map_that_comes_late_leaves_nothing(self, file: Path) -> None:
         size = 200_000
         groups = ["a"] * size

@@ -207,7 +207,7 @@ class TestMissingGroups:
         columns["g"][0] = "missing"
         for choice in ("leave", "group"):
             said = refused(backend(columns), missing_group=choice)
-            assert "column 'g' has rows without a group, which are called 'missing', and a group that is called" in said
+            assert "column 'g' has a group that is called 'missing', as rows without a group are called" in said
 
     def test_first_seen_late(self, backend: backends.Backend) -> None:
         """Behind the rows that DuckDB guesses groups from."""
@@ -361,6 +361,7 @@ class TestLocalEngines:
         columns = {"s": pa.array([], pa.float64()), "y": pa.array([], pa.int8()), "g": pa.array([], pa.string())}
         assert refused(backend(columns)).endswith("has columns but no rows; nothing can be computed from it.")
 
+    @pytest.mark.slow
     def test_a_group_that_first_comes_late(self, backend: backends.Backend) -> None:
         size = 150_000
         columns = {"s": np.arange(size) % 7, "y": np.arange(size) % 2, "g": ["a"] * (size - 1) + ["b"]}
@@ -400,6 +401,7 @@ def bounds(found: Tables) -> dict[Any, float]:
 
 
 class TestBinningError:
+    @pytest.mark.slow
     @given(drawn=rows(max_rows=40), bins=st.integers(1, 12), splits=st.booleans())
     @settings(max_examples=80)
     def test_no_metric_is_further_off_than_stated(self, drawn: Any, bins: int, splits: bool) -> None:

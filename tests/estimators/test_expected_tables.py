@@ -64,6 +64,26 @@ def test_weights_that_are_no_counts_need_their_squares():
     assert abs(by_tables.gap().value - by_rows.gap().value) < 0.5 * by_rows.gap().stderr
 
 
+def test_weighted_rows_are_dealt_whole():
+    score, y, group = people(1000)
+    # The largest weight at a score is more than all others: it shows in which fold its row is.
+    weight = 2.0 ** (np.arange(score.size) % 40)
+    tables = check_tables(y, score, group, weight, weights_are="sampling", folds=5)
+    for name, table in tables.items():
+        dealt = tables.folds[name]
+        assert dealt.shape == (4, 5, len(table))
+        np.testing.assert_allclose(dealt.sum(axis=1), table.sums, rtol=1e-12)
+        # Each fold has its share of rows: sums of zero powers are none, and the squares are those of whole weights.
+        single = table.positive**2 == table.positive_squares
+        assert single.any()
+        assert ((dealt[0][:, single] == 0) | (dealt[0][:, single] == table.positive[single])).all()
+    by_rows = expected_disparity(
+        XOrder(transfer="logistic"), score, y, sensitive_features=group, sample_weight=weight, weights_are="sampling"
+    )
+    by_tables = expected_disparity_of_tables(XOrder(transfer="logistic"), tables)
+    assert by_tables.gap().stderr == pytest.approx(by_rows.gap().stderr, rel=0.3)
+
+
 def test_folds_are_equal_and_hold_everybody_once():
     units = np.array([1, 0, 7, 500, 3, 1, 1, 88])
     shares = _shares(units, 5, np.random.default_rng(0))

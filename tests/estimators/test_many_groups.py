@@ -165,7 +165,7 @@ def test_several_attributes_and_a_reference_of_ones_own():
         ({"solver": "dp"}, "^solver='dp' is for two groups; got 4. Leave it out.$"),
         ({"reference": ["A"]}, r"reference must be the label of a group, such as text; got \['A'\]"),
         ({"adjust": {"A"}}, "adjust must be the label of a group"),
-        ({"reference": "A", "adjust": "A"}, "group 'A' cannot both stay and move; leave out reference or adjust"),
+        ({"reference": "A", "adjust": "A"}, "group 'A' cannot both stay and move; leave out reference= or adjust="),
         ({"do_no_harm": "no"}, "do_no_harm must be True or False; got 'no'"),
         ({"transfer": "rank", "do_no_harm": True}, "cannot go part of the way"),
         ({"min_group_size": -1}, "min_group_size must be a number of rows from 0 up; got -1"),

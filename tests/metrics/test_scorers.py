@@ -145,6 +145,7 @@ def test_a_group_without_positives_has_no_score(rows):
 # Among scikit-learn's own tools
 
 
+@pytest.mark.slow
 def test_search_in_parallel(rows):
     frame, y, _ = rows
     X = frame[INPUTS].to_numpy()

@@ -1,6 +1,6 @@
 """Rows where they are: tables and audits of frames and files, and score maps applied to them."""
 
-from xorder.engines.apply import apply_to_file, apply_to_frame
+from xorder.engines.apply import apply_to_file, apply_to_frame, check_matched
 from xorder.engines.files import files_of
 from xorder.engines.match_groups import GroupMaps, warn_of_other_scale
 from xorder.engines.tables import BINS, audit_frame, tables_of
@@ -11,6 +11,7 @@ __all__ = [
     "apply_to_file",
     "apply_to_frame",
     "audit_frame",
+    "check_matched",
     "files_of",
     "tables_of",
     "warn_of_other_scale",

@@ -14,7 +14,7 @@ from xorder._atomic import atomic_path
 from xorder._groups import missing_error
 from xorder._optional import import_optional
 from xorder._progress import Progress
-from xorder._table import MISSING, FloatArray, in_threads
+from xorder._table import MISSING, FloatArray, Tables, in_threads
 from xorder.engines import cells
 from xorder.engines.cells import Codes, ColumnNames, FileBatch, no_labels, no_numbers, no_rows
 from xorder.engines.csv_file import blaming_gzip, is_gzip, write_csv
@@ -23,6 +23,7 @@ from xorder.engines.files import (
     blaming_files,
     existing_file,
     file_kind,
+    files_of,
     find_files,
     in_engine,
     reader_of,
@@ -201,6 +202,16 @@ def _blame_rows(maps: GroupMaps, path: str, names: ColumnNames, encoding: str) -
             shown = repr(MISSING) if is_blank else repr(text) if reading.groups.kind == TEXT else text
             complaint = maps.unseen(shown, rows, first)
             raise InputError(f"{path}: {complaint}")
+
+
+def check_matched(
+    maps: GroupMaps, tables: Tables, path: str | os.PathLike[str], *, score: str, group: str, encoding: str = "utf-8"
+) -> None:
+    """Complain, with the first row and their number, of groups of a file that have no map, where they are refused."""
+    labels = {str(label) for label in maps.maps} | ({MISSING} if maps.of_missing is not None else set())
+    if maps.of_unseen is None and not labels.issuperset(map(str, tables)):
+        for file in files_of(path):
+            _blame_rows(maps, file, ColumnNames(score, group), encoding)
 
 
 def _map_files(path: str | os.PathLike[str], maps: GroupMaps, **names: Any) -> Any:

@@ -230,7 +230,7 @@ def coding(
         )
     names = sorted_groups(known)
     missing = None
-    if lost:
+    if missing_group != "error":
         check_name_is_free(name, known)
     if lost and missing_group == "group":
         names = sorted_groups([*known, MISSING])
@@ -315,6 +315,9 @@ def written(value: Any) -> str:
     """Return the value of a cell as text; null and NaN as an empty one."""
     if isinstance(value, bytes):
         return value.decode()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        # pandas makes such numbers of whole ones where some are missing.
+        return str(int(value))
     return "" if value is None or value != value else str(value)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xorder._progress import Progress
-from xorder._table import FloatArray, IntArray, squared
+from xorder._table import NO_TURN, FloatArray, IntArray, deal, squared
 from xorder.engines.bins import (
     CELL_BITS,
     CELLS,
@@ -175,16 +175,12 @@ class LocalRows:
         """
         rng, codes = np.random.default_rng(random_state), self.coding.size
         sums = np.zeros((1 + self._squares, folds * len(leaves) * codes))
-        # The folds that are left of the present turn of each code.
-        turns = [np.empty(0, dtype=np.int64) for _ in range(codes)]
+        turns = [NO_TURN] * codes
         for batch in self._each("dealing rows to folds"):
             fold = np.empty(batch.code.size, dtype=np.int64)
             for code in range(codes):
                 rows = np.flatnonzero(batch.code == code)
-                more = -(-max(rows.size - turns[code].size, 0) // folds)
-                drawn = rng.permuted(np.tile(np.arange(folds), (more, 1)), axis=1).ravel()
-                hand = np.concatenate([turns[code], drawn])
-                fold[rows], turns[code] = hand[: rows.size], hand[rows.size :]
+                fold[rows], turns[code] = deal(rows.size, folds, rng, turns[code])
             leaf = np.searchsorted(leaves.first, keys_of(batch.score), side="right") - 1
             place = fold * len(leaves) + leaf
             _add(sums, place, codes, batch.code, self._weights(batch))

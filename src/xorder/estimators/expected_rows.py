@@ -64,8 +64,7 @@ def expected_disparity(
     check_adjuster(adjuster)
     score, label = check_scores(y_score), np.asarray(y_true)
     groups = group_labels(sensitive_features)
-    # Rows without a group are audited as one group, whatever the repair does with them, as far as it takes them.
-    missing = "error" if getattr(adjuster, "missing_group", "error") == "error" else "group"
+    missing = getattr(adjuster, "missing_group", "error")
 
     def tables_at(scores: Any) -> Tables:
         return check_tables(label, scores, groups, sample_weight, weights_are=weights_are, missing_group=missing)

@@ -69,7 +69,7 @@ class FittedRepair:
         """Adjust scores; those of the reference group, and of groups left alone, come back as they are."""
         score = check_scores(y_score)
         adjusted = np.array(score, dtype=np.float64)
-        for group, mask in check_groups(sensitive_features, score.size, self.settings.missing_group):
+        for group, mask in check_groups(sensitive_features, score.size, self.settings.missing_group, reserved=False):
             if group in self.maps:
                 adjusted[mask] = self._move(adjusted[mask], group)
             elif self.settings.unseen_group == "error":

@@ -205,8 +205,9 @@ def learn_maps(tables: Tables, goal: RepairGoal, settings: RepairSettings) -> Re
 def _checked_plan(tables: Tables, settings: RepairSettings) -> GroupPlan:
     plan = plan_groups(tables, settings)
     if len(plan.tables) < 2:
-        only = ", ".join(map(repr, plan.tables))
-        raise InputError(f"sensitive_features must name at least two groups to repair; got {only} alone.")
+        only = f"got {', '.join(map(repr, plan.tables))} alone" if plan.tables else "there is none"
+        said = "".join(f" {note}" for note in tables.notes)
+        raise InputError(f"sensitive_features must name at least two groups to repair; {only}.{said}")
     for group, table in plan.tables.items():
         check_both_classes(table, f"group {group!r}")
     if settings.reference is not None and settings.reference not in plan.tables:
@@ -286,7 +287,7 @@ def multiply_odds(tables: Tables, goal: RepairGoal, *, calibration: str, referen
         reference, pair = roles.reference, (roles.reference, roles.moved)
     else:
         if adjust != DISADVANTAGED:
-            raise InputError(f"adjust is for two groups; name the one that stays with reference. Got {adjust!r}.")
+            raise InputError(f"adjust is for two groups; name the one that stays with reference=. Got {adjust!r}.")
         reference = largest(tables) if reference is None else reference
         pair = max(before.gaps, key=lambda pair: abs(before.gaps[pair]))
     bounds = check_bounds(goal.bounds, tables) or usual_bounds(*(table.score for table in tables.values()))

@@ -59,7 +59,7 @@ class RepairSettings:
             if not isinstance(value, Hashable):
                 raise InputError(f"{name} must be the label of a group, such as text; got {value!r}.")
         if self.reference is not None and self.adjust == self.reference != DISADVANTAGED:
-            raise InputError(f"group {self.reference!r} cannot both stay and move; leave out reference or adjust.")
+            raise InputError(f"group {self.reference!r} cannot both stay and move; leave out reference= or adjust=.")
         if not isinstance(self.do_no_harm, bool | np.bool_):
             raise InputError(f"do_no_harm must be True or False; got {self.do_no_harm!r}.")
         if self.transfer in CALIBRATIONS and self.solver != "frontier":
@@ -145,7 +145,7 @@ def plan_groups(tables: Tables, settings: RepairSettings) -> GroupPlan:
     unseen = (MISSING,) if is_left and not left else ()
     small = [group for group, table in kept.items() if _is_small(table, settings.min_group_size)]
     if not small:
-        return GroupPlan(Tables(kept), reference, tuple(left), unseen=unseen)
+        return GroupPlan(tables.replacing(kept), reference, tuple(left), unseen=unseen)
     if settings.small_groups == "error":
         # Without a limit of the user's, what is missing is told by whoever needs it.
         too_few = [group for group in small if _size(kept[group]) < settings.min_group_size * _NEARLY]
@@ -153,9 +153,9 @@ def plan_groups(tables: Tables, settings: RepairSettings) -> GroupPlan:
             raise InputError(
                 f"sensitive_features has groups below min_group_size {settings.min_group_size:g}: "
                 f"{_listed(kept, too_few)}. Leave them as they are with small_groups='leave', or count them with the "
-                "reference group with 'merge'."
+                "reference group with small_groups='merge'."
             )
-        return GroupPlan(Tables(kept), reference, tuple(left), unseen=unseen)
+        return GroupPlan(tables.replacing(kept), reference, tuple(left), unseen=unseen)
     rest = {group: table for group, table in kept.items() if group not in small}
     if len(rest) < 2:
         raise InputError(
@@ -163,11 +163,11 @@ def plan_groups(tables: Tables, settings: RepairSettings) -> GroupPlan:
             f"{_listed(kept, small)}. At least two are needed."
         )
     if settings.small_groups == "leave":
-        return GroupPlan(Tables(rest), reference, (*left, *small), unseen=unseen)
+        return GroupPlan(tables.replacing(rest), reference, (*left, *small), unseen=unseen)
     into = reference if reference in rest else largest(Tables(rest))
     for group in small:
         rest[into] = rest[into] + kept[group]
-    return GroupPlan(Tables(rest), into, tuple(left), tuple(small), unseen)
+    return GroupPlan(tables.replacing(rest), into, tuple(left), tuple(small), unseen)
 
 
 def largest(tables: Tables) -> Hashable:

@@ -139,17 +139,15 @@ def audit_tables(tables: Tables | Mapping[Hashable, ScoreTable], *, confidence: 
     groups = tuple(tables)
     if len(groups) < 2:
         found = f"there is only one: {groups[0]!r}" if groups else "there is none"
-        raise InputError(f"an audit compares at least two groups; {found}.")
+        said = "".join(f" {note}" for note in tables.notes)
+        raise InputError(f"an audit compares at least two groups; {found}.{said}")
     m = moments(list(tables.values()))
     for message in (*tables.notes, *_cautions(groups, m)):
         warn_caller(message)
     overall = auc(m)
     reach = interval(overall, confidence)
-    if overall[0] < _UPSIDE_DOWN and reach[1] < 0.5:
-        warn_caller(
-            f"AUC is {overall[0]:.2f}: positives are mostly ranked below negatives. Does a high score mean what the "
-            "label counts as positive? If not, turn the score round, or name the other label."
-        )
+    for message in upside_down(overall[0], reach):
+        warn_caller(message)
     gaps = [
         Gap.from_estimate(metric, (groups[a], groups[b]), estimate(m, a, b), confidence)
         for metric, estimate in GAPS.items()
@@ -176,6 +174,16 @@ def audit_tables(tables: Tables | Mapping[Hashable, ScoreTable], *, confidence: 
         confidence=confidence,
         binning_error=tables.binning_error,
     )
+
+
+def upside_down(auc: float, reach: tuple[float, float]) -> list[str]:
+    """Say so where an AUC, with its interval, is that of a score or a label that is the wrong way round."""
+    if not (auc < _UPSIDE_DOWN and reach[1] < 0.5):
+        return []
+    return [
+        f"AUC is {auc:.2f}: positives are mostly ranked below negatives. Does a high score mean what the label counts "
+        "as positive? If not, turn the score round, or name the other label."
+    ]
 
 
 def check_confidence(confidence: Any) -> None:

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 _COLUMNS = ("score", "label", "group")
 
+FOLDS = 5
+"""Folds by which is told what to expect on new people."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Report:
@@ -109,7 +112,13 @@ def report(
     ('clear', 0.229)
     """
     tables = check_tables(
-        y_true, y_score, sensitive_features, sample_weight, weights_are=weights_are, missing_group=missing_group
+        y_true,
+        y_score,
+        sensitive_features,
+        sample_weight,
+        weights_are=weights_are,
+        missing_group=missing_group,
+        folds=FOLDS,
     )
     return report_tables(
         tables, repair=repair, metric=metric, names=names, title=title, confidence=confidence, source=source
@@ -161,7 +170,7 @@ def _expected(numbers: dict[str, Any], tables: Tables, confidence: float) -> dic
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", XorderWarning)
-            found = expected_disparity_of_tables(settings, tables, confidence=confidence)
+            found = expected_disparity_of_tables(settings, tables, cv=FOLDS, confidence=confidence)
     except InputError:
         return None
     first, second = (found.after.groups[number] for number in numbers["finding"]["pair"])

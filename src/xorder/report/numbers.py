@@ -16,6 +16,7 @@ from xorder._table import ScoreTable, Tables
 from xorder.estimators.learn import mapped
 from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics import Audit, audit_tables
+from xorder.metrics.audit import upside_down
 from xorder.metrics.gaps import GAPS, auc, json_label, prf
 from xorder.metrics.moments import Moments, moments
 from xorder.report.drawing import bin_edges, cross_roc, distribution
@@ -97,7 +98,8 @@ def report_numbers(
         "audit": audit.to_dict(),
         "path": path,
         "after": _after(audit, after, repair, finding_of) if changed else None,
-        "data": data_notes(tables, audit, place, few) | {"warnings": [*tables.notes, *notes]},
+        "data": data_notes(tables, audit, place, few)
+        | {"warnings": [*tables.notes, *upside_down(audit.auc, audit.auc_interval), *notes]},
     }
     return numbers | _ranks(before, place, list(after.values()) if changed else None), drawn
 

@@ -56,7 +56,7 @@ def way_to_no_gap(tables: Tables, metric: str) -> Way | str:
 
     It starts where limits begin to bind: at the gap as it is, or at that of the highest AUC if that is smaller.
     """
-    usable = Tables({group: table for group, table in tables.items() if table.n1 > 0 and table.n0 > 0})
+    usable = tables.replacing({group: table for group, table in tables.items() if table.n1 > 0 and table.n0 > 0})
     if len(usable) < 2:
         return "A repair needs two groups that each have people with and without the outcome; there are not two."
     if len(usable) > MOST_GROUPS:
@@ -77,14 +77,16 @@ def after_maps(tables: Tables, repair: XOrder) -> Tables:
         raise InputError("repair must be a fitted XOrder, such as xorder.load gives; fit it first.")
     if repair.transfer == "rank":
         raise InputError("repair adjusts by rank in a batch, so it has no map to report on; fit it without that.")
-    return mapped(tables, {group: score_map for group in tables if (score_map := _map_of(repair, group)).raw.size})
+    return mapped(
+        tables, {group: score_map for group in tables if (score_map := _map_of(repair, group, tables)).raw.size}
+    )
 
 
 def outside_share(tables: Tables, repair: XOrder) -> dict[Hashable, float]:
     """Share of each moved group's people whose scores lie outside those that a repair was learnt from."""
     shares = {}
     for group, table in tables.items():
-        knots = _map_of(repair, group).raw
+        knots = _map_of(repair, group, tables).raw
         if knots.size:
             outside = (table.score < knots[0]) | (table.score > knots[-1])
             shares[group] = float(table.mass[outside].sum() / table.mass.sum())
@@ -104,7 +106,7 @@ def drawn_frontier(reference: ScoreTable, moved: ScoreTable, metric: str, gaps: 
     return [[float(gap), float(auc)] for gap, auc in zip(curve.disparity[near], curve.auc[near], strict=True)]
 
 
-def _map_of(repair: XOrder, group: Hashable) -> ScoreMap:
+def _map_of(repair: XOrder, group: Hashable, tables: Tables) -> ScoreMap:
     if group in repair.maps_:
         return repair.maps_[group]
     alike = [known for known in repair.maps_ if str(known) == str(group)]
@@ -112,4 +114,5 @@ def _map_of(repair: XOrder, group: Hashable) -> ScoreMap:
         return repair.maps_[alike[0]]
     if repair.unseen_group == "leave":
         return ScoreMap.identity()
-    raise unseen_error(repr(group), repair.maps_)
+    rows = None if tables.weighted else round(float(tables[group].mass.sum()))
+    raise unseen_error(repr(group), repair.maps_, rows)
