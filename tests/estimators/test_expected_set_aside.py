@@ -49,8 +49,9 @@ def repair(**options):
 @pytest.mark.parametrize(
     ("rare", "options", "aside"),
     [
-        (None, {"missing_group": "leave"}, (("missing",), ())),
-        (np.nan, {"missing_group": "leave"}, (("missing",), ())),
+        # Rows without a group are left out, as they are of the fit.
+        (None, {"missing_group": "leave"}, ((), ())),
+        (np.nan, {"missing_group": "leave"}, ((), ())),
         ("tiny", LEAVE_SMALL, (("tiny",), ())),
         ("tiny", MERGE_SMALL, ((), ("tiny",))),
     ],
@@ -59,6 +60,7 @@ def test_one_row_set_aside_does_not_make_the_expectation_impossible(rare, option
     score, y, group = people(rare, [5])
     found = expected_disparity(repair(**options), score, y, sensitive_features=group)
     assert tuple(found.aside) == aside
+    assert found.before.groups == found.after.groups == ("A", "B", *(("tiny",) if rare == "tiny" else ()))
     known = np.arange(score.size) != 5
     assert {*found.gap().pair} == {"A", "B"}
     without = expected_disparity(repair(), score[known], y[known], sensitive_features=group[known])
