@@ -31,7 +31,7 @@ _NUMBERS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedRepair:
-    """What :func:`~xorder.estimators.learn.learn_repair` gives.
+    """What :func:`xorder.estimators.learn_repair` gives.
 
     Attributes
     ----------
