@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 from xorder import XOrder, audit
 from xorder.datasets import load_compas, load_framingham, load_german
-from xorder.estimators.fair_ranker import FairRanker
+from xorder.estimators._fair_ranker import FairRanker
 from xorder.exceptions import XorderWarning
 
 LOADERS = {"framingham": load_framingham, "german": load_german, "compas": load_compas}

@@ -106,7 +106,7 @@ def fair_ranker(task: Task) -> tuple[Any, Any]:
     folds = task.fold_scores()
     repair = XOrder(
         metric=task.metric,
-        max_disparity=float(task.parameter or 0.0) * task.gap(folds.train),
+        max_gap=float(task.parameter or 0.0) * task.gap(folds.train),
         transfer="logistic",
         do_no_harm=True,
     )

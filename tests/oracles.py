@@ -97,7 +97,7 @@ def _above(rows: int, columns: int):
 
 
 def reachable(metric, table_a, table_b):
-    """Disparity and AUC of every interleaving, straight from the definitions."""
+    """PairGains and AUC of every interleaving, straight from the definitions."""
     above = _above(len(table_a.score), len(table_b.score))
     pa, na, pb, nb = table_a.positive, table_a.negative, table_b.positive, table_b.negative
     a_wins = {

@@ -22,7 +22,7 @@ import pytest
 import xorder
 from command_line import Ran, files, one_line
 from xorder._validation import check_tables
-from xorder.estimators import expected_disparity_of_tables
+from xorder.estimators import expected_gap_tables
 
 # So many that a repair is learnt at once; of fewer, the best of all interleavings is searched for.
 ROWS = 900
@@ -138,7 +138,7 @@ class TestNumbers:
         [
             *((ending, [], {}) for ending in FORMATS),
             ("csv", ["--metric", "prf"], {"metric": "prf"}),
-            ("csv", ["--max-disparity", "0.05"], {"max_disparity": 0.05}),
+            ("csv", ["--max-gap", "0.05"], {"max_gap": 0.05}),
             ("csv", ["--tradeoff", "0.1"], {"tradeoff": 0.1}),
             ("csv", ["--solver", "greedy"], {"solver": "greedy"}),
             ("csv", ["--adjust", "A"], {"adjust": "A"}),
@@ -157,9 +157,9 @@ class TestNumbers:
         repair = xorder.XOrder(**settings).fit(PEOPLE.y_score, PEOPLE.y_true, sensitive_features=PEOPLE.group)
         before = xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group)
         gap = before.gap(repair.metric, (repair.reference_, repair.moved_))
-        assert printed.pop("disparity_before_interval") == pytest.approx(list(gap.interval), rel=1e-12)
+        assert printed.pop("gap_before_interval") == pytest.approx(list(gap.interval), rel=1e-12)
         tables = check_tables(PEOPLE.y_true, PEOPLE.y_score, PEOPLE.group, None)
-        expected = expected_disparity_of_tables(repair, tables).to_dict()
+        expected = expected_gap_tables(repair, tables).to_dict()
         assert printed.pop("expected") == json.loads(json.dumps(expected))
         assert printed == repair.summary() | {"map": str(out)}
         learnt = xorder.load(out)
@@ -190,7 +190,7 @@ class TestNumbers:
         low, high = gap.interval
         sure = f"95 % interval {low:+.4f} to {high:+.4f}."
         tables = check_tables(PEOPLE.y_true, PEOPLE.y_score, PEOPLE.group, None)
-        expected = expected_disparity_of_tables(repair, tables)
+        expected = expected_gap_tables(repair, tables)
         assert expected.caution in str(expected)
         assert printed == (f"{repair.report()}\nThe gap before: {sure}\n\n{expected}\n\nWrote {tmp_path / 'm.json'}\n")
 
@@ -571,7 +571,7 @@ class TestGroups:
         assert found == xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=groups).to_dict()
         told = json.loads(succeed("fit", people, *LABELLED, "-o", tmp_path / "map.json", "--json"))
         assert sorted([told["reference"], *told["moved"]]) == ["A", "B", "C"]
-        assert told["worst_gap"] < 0.02 < abs(told["disparity_before"])
+        assert told["worst_gap"] < 0.02 < abs(told["gap_before"])
         assert "interval" in succeed("fit", people, *LABELLED, "-o", tmp_path / "map.json", "--force")
         succeed(
             "apply",
@@ -729,13 +729,13 @@ class TestOutput:
 
 
 class TestOptions:
-    def test_tradeoff_and_max_disparity_exclude_each_other(
+    def test_tradeoff_and_max_gap_exclude_each_other(
         self, refuse: Callable[..., str], people: Path, tmp_path: Path
     ) -> None:
         arguments = ["fit", people, *LABELLED, "-o", tmp_path / "map.json", "--tradeoff", "1"]
         for value in ("0.1", "0"):
-            error = refuse(*arguments, "--max-disparity", value)
-            assert "--tradeoff or --max-disparity, not both" in error
+            error = refuse(*arguments, "--max-gap", value)
+            assert "--tradeoff or --max-gap, not both" in error
 
     @pytest.mark.parametrize(
         ("command", "option", "value", "words"),
@@ -745,10 +745,10 @@ class TestOptions:
             ("audit", "--confidence", "nan", "between 0 and 1"),
             ("audit", "--confidence", "high", "'high'"),
             ("audit", "--weights-are", "guesses", "sampling"),
-            ("fit", "--max-disparity", "-0.1", "between 0 and 1"),
-            ("fit", "--max-disparity", "1.5", "between 0 and 1"),
-            ("fit", "--max-disparity", "nan", "between 0 and 1"),
-            ("fit", "--max-disparity", "a lot", "'a lot'"),
+            ("fit", "--max-gap", "-0.1", "between 0 and 1"),
+            ("fit", "--max-gap", "1.5", "between 0 and 1"),
+            ("fit", "--max-gap", "nan", "between 0 and 1"),
+            ("fit", "--max-gap", "a lot", "'a lot'"),
             ("fit", "--tradeoff", "-1", "from 0 up"),
             ("fit", "--tradeoff", "inf", "from 0 up"),
             ("fit", "--tradeoff", "nan", "from 0 up"),
@@ -818,7 +818,7 @@ OPTIONS = {
         "--output",
         "--force",
         "--metric",
-        "--max-disparity",
+        "--max-gap",
         "--tradeoff",
     }
     | {"--solver", "--adjust", "--bounds", "--reference", "--transfer", "--do-no-harm"}
@@ -981,7 +981,7 @@ class TestLarge:
 
     @pytest.fixture(params=["csv", "csv.gz", "parquet"])
     def file(self, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        for module in ("tables", "apply"):
+        for module in ("_tables", "_apply"):
             monkeypatch.setattr(f"xorder.engines.{module}.in_engine", lambda files, large=0: True)
         return write(tmp_path / f"people.{request.param}", table())
 

@@ -30,8 +30,8 @@ from test_cli import shell
 from xorder import datasets
 from xorder.cli import main
 from xorder.cli_data import IN_SHORT, progress_line
-from xorder.datasets import catalogue
-from xorder.datasets.content import parse_table
+from xorder.datasets import _catalogue as catalogue
+from xorder.datasets._raw_table import parse_table
 
 NAMES = ["compas", "adult", "framingham", "german"]
 BUILDS = ["mimic3", "eicu"]

@@ -10,7 +10,7 @@ from xorder.cli_ending import in_the_users_words
 
 FILE = Namespace(
     file="people.csv", score="risk", label="died", group="sex", weight=None, positive=None, missing_group="error",
-    weights_are="counts", max_disparity=None, tradeoff=None, confidence=0.95, into="adjusted", encoding="utf-8",
+    weights_are="counts", max_gap=None, tradeoff=None, confidence=0.95, into="adjusted", encoding="utf-8",
 )  # fmt: skip
 
 
@@ -28,15 +28,15 @@ FILE = Namespace(
             "with missing_group='leave' or missing_group='group'.",
             "with --missing-group leave or --missing-group group.",
         ),
-        ("max_disparity must lie between 0 and 1", "--max-disparity must lie between 0 and 1"),
+        ("max_gap must lie between 0 and 1", "--max-gap must lie between 0 and 1"),
         ("confidence must lie between 0 and 1", "--confidence must lie between 0 and 1"),
-        ("give tradeoff or max_disparity, not both.", "give --tradeoff or --max-disparity, not both."),
+        ("give tradeoff or max_gap, not both.", "give --tradeoff or --max-gap, not both."),
         ("score and label both name the column 'y'", "--score and --label both name the column 'y'"),
         ("replace it with overwrite=True.", "replace it with --force."),
         # What belongs to the user is left alone.
-        ("group 'max_disparity' was not seen", "group 'max_disparity' was not seen"),
-        ("cannot read /tmp/max_disparity or so", "cannot read /tmp/max_disparity or so"),
-        ("/tmp/a/max_disparity/b.csv is empty", "/tmp/a/max_disparity/b.csv is empty"),
+        ("group 'max_gap' was not seen", "group 'max_gap' was not seen"),
+        ("cannot read /tmp/max_gap or so", "cannot read /tmp/max_gap or so"),
+        ("/tmp/a/max_gap/b.csv is empty", "/tmp/a/max_gap/b.csv is empty"),
         ("the group of a row is missing", "the group of a row is missing"),
         ("group 'A' has no positives", "group 'A' has no positives"),
     ],

@@ -113,11 +113,11 @@ def test_an_ordering_shows_what_it_achieves(solver: str) -> None:
     found = order(tables.a, tables.b, metric="prf", tradeoff=0.5, solver=solver)
     rows = dict(Page(ordering_html(found)).rows)
     assert rows["AUC"] == f"{found.auc:.4f}"
-    assert float(rows["PRF gap, a − b"]) == pytest.approx(found.disparity, abs=5e-5)
+    assert float(rows["PRF gap, a − b"]) == pytest.approx(found.gap, abs=5e-5)
     assert rows["objective: AUC − 0.5 · |gap|"] == f"{found.objective:.4f}"
-    known = np.isfinite(found.gap)
+    known = np.isfinite(found.optimality_gap)
     assert rows["no ordering exceeds"] == (f"{found.bound:.4f}" if known else "n/a")
-    assert rows["at most below the best"] == (f"{found.gap:.2g}" if known else "not known")
+    assert rows["at most below the best"] == (f"{found.optimality_gap:.2g}" if known else "not known")
 
 
 def test_a_frontier_shows_its_curve() -> None:
@@ -125,26 +125,26 @@ def test_a_frontier_shows_its_curve() -> None:
     curve = frontier(tables.a, tables.b)
     page = Page(frontier_html(curve))
     top = int(np.argmax(curve.auc))
-    assert page.rows[1] == ["highest AUC", f"{curve.disparity[top]:+.4f}", f"{curve.auc[top]:.4f}"]
-    bound = curve.at(max_disparity=0.0)
-    assert float(page.rows[2][2]) == pytest.approx(bound.bound + bound.tradeoff * abs(bound.disparity), abs=1e-4)
+    assert page.rows[1] == ["highest AUC", f"{curve.gap[top]:+.4f}", f"{curve.auc[top]:.4f}"]
+    bound = curve.at(max_gap=0.0)
+    assert float(page.rows[2][2]) == pytest.approx(bound.bound + bound.tradeoff * abs(bound.gap), abs=1e-4)
     x, y = np.array(page.points).T
     assert len(x) <= 201
     assert (np.diff(x) >= 0).all()
     assert 0 <= x.min() < x.max() <= 300
     assert 0 <= y.min() < y.max() <= 130
     # The page's y counts downwards: the highest point drawn is that of the highest AUC, at its gap.
-    share = (curve.disparity[top] - curve.disparity.min()) / np.ptp(curve.disparity)
+    share = (curve.gap[top] - curve.gap.min()) / np.ptp(curve.gap)
     assert np.abs(x[y == y.min()] - (10 + 280 * share)).min() < 0.06
 
 
 @pytest.mark.slow
 def test_a_repair_shows_before_and_after_once_it_is_fitted() -> None:
     assert repair_html(XOrder()) == ""
-    repair = fitted(max_disparity=0.02)
+    repair = fitted(max_gap=0.02)
     page = Page(repair_html(repair))
     assert page.rows[1] == ["AUC", f"{repair.auc_before_:.4f}", f"{repair.auc_:.4f}"]
-    assert page.rows[2] == ["xAUC gap A − B", f"{repair.disparity_before_:+.4f}", f"{repair.disparity_:+.4f}"]
+    assert page.rows[2] == ["xAUC gap A − B", f"{repair.gap_before_:+.4f}", f"{repair.gap_:+.4f}"]
     assert "Scores of group B are adjusted; those of group A stay as they are." in page.texts
     many = fitted(np.array(["x", "y", "z"])[np.arange(600) % 3])
     assert Page(repair_html(many)).rows[3] == ["widest gap of any two groups", "", f"{many.worst_gap_:.4f}"]

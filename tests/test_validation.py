@@ -20,7 +20,7 @@ from xorder._validation import (
     sorted_groups,
 )
 from xorder.exceptions import InputError, XorderError
-from xorder.ordering.disparity import check_two_groups
+from xorder.ordering._ordering import check_two_groups
 
 Y = [1, 0, 1, 0]
 S = [0.9, 0.4, 0.4, 0.1]

@@ -19,7 +19,7 @@ from typing import Any
 
 import xorder
 import xorder.cli
-import xorder.report
+import xorder.reporting
 
 HOME = str(Path(xorder.__file__).parent)
 ROWS = 300

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Collection
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
@@ -20,14 +19,10 @@ TOP = "xorder"
 
 
 def public_names(package: str) -> dict[str, Any]:
-    """Return what a package offers, by name; no packages, which have pages of their own, even if they can be called."""
+    """Return what a package offers, by name, without the packages, which have pages of their own."""
     module = importlib.import_module(package)
     names = {name: getattr(module, name) for name in module.__all__}
-    return {
-        name: value
-        for name, value in names.items()
-        if not isinstance(value, ModuleType) and not (package == TOP and find_spec(f"{TOP}.{name}"))
-    }
+    return {name: value for name, value in names.items() if not isinstance(value, ModuleType)}
 
 
 def home_of(package: str, name: str) -> str:

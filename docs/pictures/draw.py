@@ -104,15 +104,15 @@ def tradeoff() -> Figure:
     before = xorder.audit(people.y_true, people.y_score, sensitive_features=people.group)
     figure = Figure(figsize=(7.2, 3.6), layout="constrained")
     axes = figure.subplots()
-    shown = (curve.disparity > -0.12) & (curve.disparity < 0.42)
-    axes.plot(curve.disparity[shown], curve.auc[shown], color="black", label="best AUC for each gap")
+    shown = (curve.gap > -0.12) & (curve.gap < 0.42)
+    axes.plot(curve.gap[shown], curve.auc[shown], color="black", label="best AUC for each gap")
     gap = before.gap("xauc").value
     axes.plot(gap, before.auc, "X", color=COLOUR["B"], markersize=10, linestyle="none", label="the score as it was")
     for limit, words in ((1.0, "highest AUC"), (0.05, "gap at most 0.05"), (0.0, "no gap")):
-        point = curve.at(max_disparity=limit)
-        axes.plot(point.disparity, point.auc, "o", color=COLOUR["A"], markersize=8)
+        point = curve.at(max_gap=limit)
+        axes.plot(point.gap, point.auc, "o", color=COLOUR["A"], markersize=8)
         place = {"xytext": (0, -17), "ha": "center"} if limit == 1.0 else {"xytext": (6, -14), "ha": "left"}
-        axes.annotate(words, (point.disparity, point.auc), size=9, textcoords="offset points", **place)
+        axes.annotate(words, (point.gap, point.auc), size=9, textcoords="offset points", **place)
     axes.axvline(0, color=GREY, linewidth=0.8, linestyle=":")
     axes.set(xlabel="xAUC gap between A and B", ylabel="AUC", ylim=(0.795, 0.813))
     axes.legend(frameon=False, loc="lower center")

@@ -4,27 +4,28 @@ from typing import TYPE_CHECKING, Any
 
 from xorder import datasets, exceptions, metrics
 from xorder._lazy import lazy_names
+from xorder._metric import PairGains
 from xorder._table import ScoreTable
 from xorder.engines import audit_frame
-from xorder.estimators import ExpectedDisparity
+from xorder.estimators import ExpectedGap
 from xorder.metrics import Audit, Gap, audit
-from xorder.ordering import Disparity, Frontier, Ordering, frontier, order
-from xorder.report import Report, report, report_tables
+from xorder.ordering import Frontier, Ordering, frontier, order
+from xorder.reporting import Report, report, report_tables
 from xorder.transfer import ScoreMap
 
 if TYPE_CHECKING:
-    from xorder.estimators import FairRanker, XOrder, expected_disparity, load
+    from xorder.estimators import FairRanker, XOrder, expected_gap, load
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Audit",
-    "Disparity",
-    "ExpectedDisparity",
+    "ExpectedGap",
     "FairRanker",
     "Frontier",
     "Gap",
     "Ordering",
+    "PairGains",
     "Report",
     "ScoreMap",
     "ScoreTable",
@@ -33,7 +34,7 @@ __all__ = [
     "audit_frame",
     "datasets",
     "exceptions",
-    "expected_disparity",
+    "expected_gap",
     "frontier",
     "load",
     "metrics",
@@ -43,7 +44,7 @@ __all__ = [
 ]
 
 # What needs scikit-learn is loaded when it is asked for: the command line does without.
-_LATER = dict.fromkeys(("FairRanker", "XOrder", "expected_disparity", "load"), "estimators")
+_LATER = dict.fromkeys(("FairRanker", "XOrder", "expected_gap", "load"), "estimators")
 
 
 def __getattr__(name: str) -> Any:

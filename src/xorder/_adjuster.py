@@ -16,7 +16,7 @@ from xorder._groups import unseen_error
 from xorder._table import FloatArray, ScoreTable, Tables
 from xorder._validation import check_groups, check_scores
 from xorder.exceptions import InputError
-from xorder.ordering.disparity import roles_of_two
+from xorder.ordering._ordering import roles_of_two
 
 
 class ScoreAdjuster(BaseEstimator):
@@ -82,7 +82,7 @@ class ScoreAdjuster(BaseEstimator):
         """Note who of two groups stays, who moves, and the sample as it is; return the tables of the two."""
         roles = roles_of_two(tables, self.metric, self.adjust)
         self.reference_, self.moved_ = roles.reference, roles.moved
-        self.auc_before_, self.disparity_before_ = roles.auc, roles.gap
+        self.auc_before_, self.gap_before_ = roles.auc, roles.gap
         return tables[roles.reference], tables[roles.moved]
 
 

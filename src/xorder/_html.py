@@ -100,10 +100,13 @@ def ordering_html(ordering: Any) -> str:
     metric = _METRICS.get(ordering.metric, ordering.metric)
     rows = [
         ["AUC", _number(ordering.auc)],
-        [f"{metric} gap, a − b", _signed(ordering.disparity)],
+        [f"{metric} gap, a − b", _signed(ordering.gap)],
         [f"objective: AUC − {ordering.tradeoff:g} · |gap|", _number(ordering.objective)],
         ["no ordering exceeds", _number(ordering.bound)],
-        ["at most below the best", f"{ordering.gap:.2g}" if math.isfinite(ordering.gap) else "not known"],
+        [
+            "at most below the best",
+            f"{ordering.optimality_gap:.2g}" if math.isfinite(ordering.optimality_gap) else "not known",
+        ],
     ]
     sizes = f"{len(ordering.a):,} and {len(ordering.b):,} distinct scores"
     return html_table(["", ""], rows, caption=f"Ordering of two groups by solver {ordering.solver}", notes=[sizes])
@@ -113,13 +116,13 @@ def frontier_html(curve: Any) -> str:
     """Show a trade-off curve as a small drawing, with its highest point and what is possible without a gap."""
     metric = _METRICS.get(curve.metric.name, curve.metric.name)
     top = int(np.argmax(curve.auc))
-    rows = [["highest AUC", _signed(float(curve.disparity[top])), _number(float(curve.auc[top]))]]
-    rising = np.argsort(curve.disparity, kind="stable")
-    if curve.disparity.min() <= 0 <= curve.disparity.max():
-        without = float(np.interp(0.0, curve.disparity[rising], curve.auc[rising]))
+    rows = [["highest AUC", _signed(float(curve.gap[top])), _number(float(curve.auc[top]))]]
+    rising = np.argsort(curve.gap, kind="stable")
+    if curve.gap.min() <= 0 <= curve.gap.max():
+        without = float(np.interp(0.0, curve.gap[rising], curve.auc[rising]))
         rows.append(["no gap: at most", _signed(0.0), _number(without)])
     caption = f"Trade-off between AUC and the {metric} gap (a − b), {curve.auc.size:,} corners"
-    return html_table(["", "gap", "AUC"], rows, caption=caption) + _drawn(curve.disparity[rising], curve.auc[rising])
+    return html_table(["", "gap", "AUC"], rows, caption=caption) + _drawn(curve.gap[rising], curve.auc[rising])
 
 
 def repair_html(repair: Any) -> str:
@@ -132,8 +135,8 @@ def repair_html(repair: Any) -> str:
         ["AUC", _number(found["auc_before"]), _number(found["auc_after"])],
         [
             f"{metric} gap   {_pair(found['pair'])}",
-            _signed(found["disparity_before"]),
-            _signed(found["disparity_after"]),
+            _signed(found["gap_before"]),
+            _signed(found["gap_after"]),
         ],
     ]
     if isinstance(found["moved"], list):

@@ -14,6 +14,7 @@ from typing import NoReturn
 import numpy as np
 
 from xorder import __version__
+from xorder._metric import METRICS
 from xorder._table import Tables
 from xorder.cli_ending import run_command
 from xorder.cli_options import (
@@ -31,15 +32,15 @@ from xorder.engines import apply_to_file, files_of
 from xorder.estimators import (
     SMALL_GROUPS,
     TRANSFERS,
-    ExpectedDisparity,
+    ExpectedGap,
     RepairSettings,
-    expected_disparity_of_tables,
+    expected_gap_tables,
     learn_repair,
     load_fitted,
 )
 from xorder.exceptions import InputError, XorderWarning, warn_caller
-from xorder.metrics.audit import audit_tables
-from xorder.ordering import DISPARITIES, SOLVERS
+from xorder.metrics._audit import audit_tables
+from xorder.ordering import SOLVERS
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -67,8 +68,8 @@ def _audit(options: argparse.Namespace) -> None:
 
 
 def _fit(options: argparse.Namespace) -> None:
-    if options.tradeoff is not None and options.max_disparity is not None:
-        raise InputError("give tradeoff or max_disparity, not both.")
+    if options.tradeoff is not None and options.max_gap is not None:
+        raise InputError("give tradeoff or max_gap, not both.")
     if not options.force and Path(options.output).exists():
         raise InputError(f"{options.output} exists already; choose another name, or replace it with overwrite=True.")
     if any(is_same_file(options.output, file) for file in files_of(options.file)):
@@ -76,7 +77,7 @@ def _fit(options: argparse.Namespace) -> None:
     settings = RepairSettings(
         metric=options.metric,
         tradeoff=options.tradeoff,
-        max_disparity=options.max_disparity or 0.0,
+        max_gap=options.max_gap or 0.0,
         solver=options.solver,
         adjust=options.adjust,
         bounds=options.bounds,
@@ -97,7 +98,7 @@ def _fit(options: argparse.Namespace) -> None:
     repair.save(options.output, overwrite=options.force)
     if options.json:
         interval = [end if np.isfinite(end) else None for end in before.interval]
-        result = repair.summary() | {"disparity_before_interval": interval, "map": options.output}
+        result = repair.summary() | {"gap_before_interval": interval, "map": options.output}
         result["expected"] = None if expected is None else expected.to_dict()
         show(result)
         return
@@ -110,13 +111,13 @@ def _fit(options: argparse.Namespace) -> None:
     )
 
 
-def _expected(settings: RepairSettings, tables: Tables) -> tuple[ExpectedDisparity | None, str]:
+def _expected(settings: RepairSettings, tables: Tables) -> tuple[ExpectedGap | None, str]:
     """What the repair does on people it was not learnt from, or why that cannot be told."""
     try:
         with warnings.catch_warnings():
             # Of groups that are too small the repair of all rows has told already.
             warnings.simplefilter("ignore", XorderWarning)
-            return expected_disparity_of_tables(settings, tables, cv=FOLDS), ""
+            return expected_gap_tables(settings, tables, cv=FOLDS), ""
     except InputError as error:
         return None, str(error)
 
@@ -181,8 +182,8 @@ def _add_fit(command: argparse.ArgumentParser) -> None:
     command.set_defaults(run=_fit)
     add_input(command, labelled=True)
     add_output(command, "MAP", "where to write the learnt map (JSON)")
-    command.add_argument("--metric", choices=tuple(DISPARITIES), default="xauc", help="the gap to close (default xauc)")
-    command.add_argument("--max-disparity", type=float, metavar="GAP", help="largest gap wanted (default 0)")
+    command.add_argument("--metric", choices=tuple(METRICS), default="xauc", help="the gap to close (default xauc)")
+    command.add_argument("--max-gap", type=float, metavar="GAP", help="largest gap wanted (default 0)")
     command.add_argument("--tradeoff", type=float, help="instead: points of AUC worth giving for a point of the gap")
     command.add_argument(
         "--solver",

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from xorder import datasets
 from xorder.cli_options import Parser, add_json, add_output, progress_line, show
-from xorder.datasets.catalogue import Entry, available, describe, fetch
+from xorder.datasets._catalogue import Entry, available, describe, fetch
 from xorder.exceptions import InputError, XorderError
 
 _WIDTH = 79

@@ -6,13 +6,13 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
+from xorder._metric import METRICS
 from xorder.cli_ending import in_the_users_words
 from xorder.cli_options import FOLDS, add_input, add_unseen, is_same_file, read_tables, show
 from xorder.engines import GroupMaps, check_matched, files_of
 from xorder.estimators import load
 from xorder.exceptions import InputError, warn_caller
-from xorder.ordering import DISPARITIES
-from xorder.report import report_tables
+from xorder.reporting import report_tables
 
 
 def add_report(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def add_report(parser: argparse.ArgumentParser) -> None:
         "--before-after", metavar="MAP", help="what 'xorder fit' wrote; tell what it does to these rows"
     )
     add_unseen(parser, None)
-    parser.add_argument("--metric", choices=tuple(DISPARITIES), help="the gap to speak of (default the map's, or xauc)")
+    parser.add_argument("--metric", choices=tuple(METRICS), help="the gap to speak of (default the map's, or xauc)")
     parser.add_argument("--title", help="of the page")
     parser.add_argument("--confidence", type=float, default=0.95, help="of the intervals (default 0.95)")
 

@@ -17,7 +17,7 @@ from xorder.estimators import XOrder
 from xorder.exceptions import InputError, MissingExtraError
 from xorder.metrics import Audit, audit
 from xorder.plotting import TradeoffDisplay
-from xorder.report import report
+from xorder.reporting import report
 
 _MOST_PEOPLE = 100_000_000
 
@@ -63,7 +63,7 @@ def run_demo(folder: str | os.PathLike[str], *, n_samples: int = 4000, seed: int
         raise InputError(f"cannot create the folder {out}: {error.strerror or error}.") from error
     files = _write_tables(out, known, new, repair)
     display = TradeoffDisplay.from_estimator(repair)
-    _write_columns(out / "tradeoff.csv", {"disparity": display.disparity.tolist(), "auc": display.auc.tolist()})
+    _write_columns(out / "tradeoff.csv", {"gap": display.gap.tolist(), "auc": display.auc.tolist()})
     files[out / "tradeoff.csv"] = "the whole trade-off: the best AUC for each xAUC gap"
     drawn: dict[str, tuple[str, Callable[[Path], None]]] = {
         "tradeoff.png": ("the same as a picture", lambda path: _write_picture(path, display)),

@@ -157,7 +157,7 @@ def test_the_gap_falls_with_the_weight_until_its_floor(metric):
     gaps, aucs = [], []
     for weight in (0.0, 0.02, 0.05, 0.1, 0.3, 1.0, 10.0):
         model = CorrelationRegularized(weight=weight, metric=metric).fit(X, y, sensitive_features=group)
-        gaps.append(abs(model.disparity_))
+        gaps.append(abs(model.gap_))
         aucs.append(model.auc_)
     assert gaps[0] > 0.12
     assert all(later <= earlier + 1e-3 for earlier, later in itertools.pairwise(gaps))
@@ -174,7 +174,7 @@ def test_weight_2_is_the_row_twice():
     twice = CorrelationRegularized(weight=0.1).fit(X[repeated], y[repeated], sensitive_features=group[repeated])
     np.testing.assert_allclose(weighted.coef_, twice.coef_, rtol=1e-4, atol=1e-6)
     assert weighted.auc_ == pytest.approx(twice.auc_, abs=1e-4)
-    assert weighted.disparity_ == pytest.approx(twice.disparity_, abs=1e-3)
+    assert weighted.gap_ == pytest.approx(twice.gap_, abs=1e-3)
 
 
 def test_what_it_says_of_the_training_rows_is_true():
@@ -188,8 +188,8 @@ def test_what_it_says_of_the_training_rows_is_true():
     score = model.decision_function(X)
     assert model.groups_ == ("north", "south")
     assert model.auc_ == pytest.approx(roc_auc_score(y, score), abs=1e-12)
-    assert model.disparity_ == pytest.approx(xauc_difference(y, score, sensitive_features=names), abs=1e-12)
-    assert np.sign(model.correlation_) == np.sign(model.disparity_)
+    assert model.gap_ == pytest.approx(xauc_difference(y, score, sensitive_features=names), abs=1e-12)
+    assert np.sign(model.correlation_) == np.sign(model.gap_)
     np.testing.assert_array_equal(np.argsort(model.predict_proba(X)[:, 1]), np.argsort(score))
 
 

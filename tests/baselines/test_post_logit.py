@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 
 from xorder.baselines import PostLogit
-from xorder.baselines.post_logit import ALPHAS, BETAS
+from xorder.baselines._post_logit import ALPHAS, BETAS
 from xorder.datasets import simulate_population
 from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics import parity_difference, prf_difference, xauc_difference
@@ -37,10 +37,10 @@ def test_the_whole_grid_is_measured_right(metric, rounded):
         gaps.append(abs(GAPS[metric](label, adjusted, sensitive_features=group)))
     adjusted = repair.transform(score, sensitive_features=group)
     reached = GAPS[metric](label, adjusted, sensitive_features=group)
-    assert reached == pytest.approx(repair.disparity_, abs=1e-12)
+    assert reached == pytest.approx(repair.gap_, abs=1e-12)
     assert abs(reached) <= min(gaps) + 1e-12
     assert repair.auc_ == pytest.approx(roc_auc_score(label, adjusted), abs=1e-12)
-    assert repair.disparity_before_ == pytest.approx(GAPS[metric](label, score, sensitive_features=group), abs=1e-12)
+    assert repair.gap_before_ == pytest.approx(GAPS[metric](label, score, sensitive_features=group), abs=1e-12)
 
 
 def few_people(seed: int, kind: str):
@@ -86,7 +86,7 @@ def test_what_it_says_of_the_sample_is_what_the_metrics_say_of_the_outcome(metri
             repair.fit(score, label, sensitive_features=group, sample_weight=weight)
         adjusted = repair.transform(score, sensitive_features=group)
         gap = GAPS[metric](label, adjusted, sensitive_features=group, sample_weight=weight)
-        assert repair.disparity_ == pytest.approx(gap if repair.moved_ == 1 else -gap, abs=1e-12)
+        assert repair.gap_ == pytest.approx(gap if repair.moved_ == 1 else -gap, abs=1e-12)
         assert repair.auc_ == pytest.approx(roc_auc_score(label, adjusted, sample_weight=weight), abs=1e-12)
 
 
@@ -105,7 +105,7 @@ def test_the_first_of_the_smallest_gaps_of_the_whole_grid_is_found(metric, kind,
             )
             for a in ALPHAS
         ]
-        assert abs(repair.disparity_) == pytest.approx(min(gaps), abs=1e-12)
+        assert abs(repair.gap_) == pytest.approx(min(gaps), abs=1e-12)
         assert repair.alpha_ == ALPHAS[int(np.argmax(np.array(gaps) <= min(gaps) + 1e-12))]
 
 
@@ -118,7 +118,7 @@ def test_one_score_for_all_of_a_group_can_be_best_and_is_counted_right():
     adjusted = repair.transform(score, sensitive_features=group)
     assert len(set(adjusted[group == 1])) == 1
     # The positive of group 0 outranks all three negatives; those of group 1 outrank one and tie with two.
-    assert repair.disparity_ == pytest.approx(1 - 2 / 3, abs=1e-12)
+    assert repair.gap_ == pytest.approx(1 - 2 / 3, abs=1e-12)
     assert repair.auc_ == pytest.approx((3 + 2 * 2) / 9, abs=1e-12)
 
 
@@ -132,17 +132,17 @@ def test_the_gap_falls_with_alpha_until_it_changes_sign():
     assert np.all(np.diff(gaps) < 0)
     repair = PostLogit().fit(score, label, sensitive_features=group)
     assert (repair.moved_, repair.reference_, repair.beta_) == ("B", "A", -2.0)
-    assert abs(repair.disparity_) < 0.01 < repair.disparity_before_
+    assert abs(repair.gap_) < 0.01 < repair.gap_before_
 
 
 def test_a_search_over_beta_is_no_worse():
     score, label, group = people(400, seed=2)
     fixed = PostLogit().fit(score, label, sensitive_features=group)
     searched = PostLogit(beta="search").fit(score, label, sensitive_features=group)
-    assert abs(searched.disparity_) <= abs(fixed.disparity_)
+    assert abs(searched.gap_) <= abs(fixed.gap_)
     adjusted = searched.transform(score, sensitive_features=group)
     gap = xauc_difference(label, adjusted, sensitive_features=group)
-    assert searched.disparity_ == pytest.approx(gap, abs=1e-12)
+    assert searched.gap_ == pytest.approx(gap, abs=1e-12)
     assert BETAS[0] <= searched.beta_ <= BETAS[-1]
 
 
@@ -189,7 +189,7 @@ def test_a_failed_fit_leaves_the_repair_as_it_was():
 def test_a_search_takes_no_longer_than_some_evaluations_of_the_grid(monkeypatch):
     """Of 41,041 pairs of parameters a few dozen for each beta are measured."""
     measured = []
-    monkeypatch.setattr("xorder.baselines.post_logit.expit", lambda z: measured.append(z.size) or 1 / (1 + np.exp(-z)))
+    monkeypatch.setattr("xorder.baselines._post_logit.expit", lambda z: measured.append(z.size) or 1 / (1 + np.exp(-z)))
     score, label, group = people(2000)
     for metric in GAPS:
         PostLogit(metric=metric, beta="search").fit(score, label, sensitive_features=group)

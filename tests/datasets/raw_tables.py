@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from xorder.datasets.catalogue import OPEN_SETS
-from xorder.datasets.content import fingerprint, parse_table
-from xorder.datasets.open_set import OpenSet
+from xorder.datasets._catalogue import OPEN_SETS
+from xorder.datasets._open_set import OpenSet
+from xorder.datasets._raw_table import fingerprint, parse_table
 
 Rows = list[list[str]]
 

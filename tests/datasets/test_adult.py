@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from raw_tables import draw_rows, header_of, write_csv
 
-from xorder.datasets.adult import ADULT, prepare_adult
-from xorder.datasets.content import parse_table
+from xorder.datasets._adult import ADULT, prepare_adult
+from xorder.datasets._raw_table import parse_table
 
 
 def prepare(text: str):

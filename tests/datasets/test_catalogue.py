@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from real_data import data_home
-from xorder.datasets import catalogue
+from xorder.datasets import _catalogue as catalogue
 from xorder.exceptions import InputError, XorderWarning
 
 
@@ -91,6 +91,6 @@ def test_real_files_are_found_and_verified(name: str) -> None:
 def test_needs_no_optional_package() -> None:
     code = (
         "import sys; sys.modules.update(dict.fromkeys(['pandas', 'pyarrow', 'duckdb', 'tqdm']));"
-        "from xorder.datasets import catalogue; catalogue.available()"
+        "from xorder.datasets import _catalogue; _catalogue.available()"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -14,9 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from xorder.datasets.clinical import SourceTable, check_key, find_tables, open_database, run
-from xorder.datasets.clinical_errors import plain_errors
-from xorder.datasets.cohort_file import check_output, read_cohort, write_cohort
+from xorder.datasets._clinical import SourceTable, check_key, find_tables, open_database, plain_errors, run
+from xorder.datasets._cohort_file import check_output, read_cohort, write_cohort
 from xorder.exceptions import InputError
 
 ROWS = [f"{number},{number / 4},2150-01-01 00:00:{number % 60:02}" for number in range(5000)]
@@ -157,7 +156,7 @@ class TestReading:
         assert seen[-1] == ("reading", 1.0)
 
     def test_progress_that_fails(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("xorder.datasets.clinical._POLL_SECONDS", 0.0)
+        monkeypatch.setattr("xorder.datasets._clinical._POLL_SECONDS", 0.0)
 
         def fail_later(step: str, share: float | None) -> None:
             if share is not None:

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from raw_tables import COMPAS_HEADER, draw_rows, write_csv
 
-from xorder.datasets.compas import COMPAS, prepare_compas
-from xorder.datasets.content import parse_table
+from xorder.datasets._compas import COMPAS, prepare_compas
+from xorder.datasets._raw_table import parse_table
 
 USED = (
     "sex,age,age_cat,race,juv_fel_count,juv_misd_count,juv_other_count,priors_count,c_charge_degree,c_charge_desc,"

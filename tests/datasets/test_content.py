@@ -15,10 +15,9 @@ import pytest
 from raw_tables import draw_rows, header_of, public_text, small_set, write_csv
 
 from real_data import data_file
-from xorder.datasets import raw_text
-from xorder.datasets.catalogue import OPEN_SETS
-from xorder.datasets.content import Layout, fingerprint, parse_table, read_table
-from xorder.datasets.raw_text import read_text
+from xorder.datasets import _raw_table as raw_text
+from xorder.datasets._catalogue import OPEN_SETS
+from xorder.datasets._raw_table import Layout, fingerprint, parse_table, read_table, read_text
 from xorder.exceptions import InputError
 
 NAMES = list(OPEN_SETS)

@@ -18,9 +18,8 @@ from pathlib import Path
 import pytest
 from raw_tables import draw_rows, give, public_text, serve, small_set
 
-from xorder.datasets import download as module
-from xorder.datasets.byte_bar import Progress, byte_bar
-from xorder.datasets.download import DownloadError, Patience, download
+from xorder.datasets import _download as module
+from xorder.datasets._download import DownloadError, Patience, Progress, byte_bar, download
 from xorder.exceptions import InputError
 
 BODY = random.Random(0).randbytes(200_000)
@@ -284,8 +283,8 @@ def test_a_file_that_another_process_fetched_first_and_is_reading(
 FETCH = """
 import sys
 from dataclasses import replace
-from xorder.datasets.german import GERMAN
-from xorder.datasets.origin import load_raw
+from xorder.datasets._german import GERMAN
+from xorder.datasets._raw_file import load_raw
 url, rows, sha256 = sys.argv[1:]
 layout = replace(GERMAN.file.layout, rows=int(rows), sha256=sha256)
 table = load_raw(replace(GERMAN.file, urls=(url,), layout=layout))

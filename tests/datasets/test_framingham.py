@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from raw_tables import draw_rows, public_text
 
-from xorder.datasets.content import parse_table
-from xorder.datasets.framingham import FRAMINGHAM, prepare_framingham
+from xorder.datasets._framingham import FRAMINGHAM, prepare_framingham
+from xorder.datasets._raw_table import parse_table
 
 
 def prepare(text: str):

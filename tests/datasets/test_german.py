@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from raw_tables import draw_rows, header_of, write_csv
 
-from xorder.datasets.content import parse_table
-from xorder.datasets.german import GERMAN, prepare_german
+from xorder.datasets._german import GERMAN, prepare_german
+from xorder.datasets._raw_table import parse_table
 
 
 def prepare(text: str):

@@ -24,9 +24,9 @@ from mimic3_tables import HEADERS, ITEMS, Tables, make_tables, write_tables
 
 from real_data import data_file
 from xorder.datasets import impute_mean
-from xorder.datasets.mimic3 import build, build_mimic3, load_mimic3
-from xorder.datasets.mimic3.features import FEATURES, STATISTICS, WINDOWS, window_features
-from xorder.datasets.mimic3.variables import VARIABLES
+from xorder.datasets._mimic3 import build, build_mimic3, load_mimic3
+from xorder.datasets._mimic3.features import FEATURES, STATISTICS, WINDOWS, window_features
+from xorder.datasets._mimic3.variables import VARIABLES
 from xorder.exceptions import InputError
 
 FIRST_FEATURE = 9
@@ -431,7 +431,7 @@ class TestFailures:
         path.write_bytes(gzip.compress(header + b"\n") + gzip.compress(body) * 1000)
         code = (
             "import os, signal, sys, threading\n"
-            "from xorder.datasets.mimic3 import build_mimic3\n"
+            "from xorder.datasets._mimic3 import build_mimic3\n"
             "def stop(step, share):\n"
             "    if 'CHARTEVENTS' in step and share is None:\n"
             "        threading.Timer(0.15, os.kill, (os.getpid(), signal.SIGINT)).start()\n"

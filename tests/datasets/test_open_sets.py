@@ -14,8 +14,8 @@ from raw_tables import draw_rows, public_text, small_set
 from real_data import LOADERS, data_file
 from real_data import data_home as folder_of_data
 from xorder.datasets import load_adult, load_compas, load_framingham, load_german
-from xorder.datasets.catalogue import OPEN_SETS
-from xorder.datasets.open_set import load_open_set
+from xorder.datasets._catalogue import OPEN_SETS
+from xorder.datasets._open_set import load_open_set
 from xorder.exceptions import InputError, MissingExtraError
 
 # name -> the prepared file, label column and positive value, group column and value, other columns that are no inputs

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from real_data import data_file
-from xorder.datasets import stored
-from xorder.datasets.catalogue import OPEN_SETS
-from xorder.datasets.splits import check_splits, make_splits, random_splits
-from xorder.datasets.stored import STORED, stored_splits
+from xorder.datasets import _splits as stored
+from xorder.datasets._catalogue import OPEN_SETS
+from xorder.datasets._splits import STORED, check_splits, make_splits, random_splits, stored_splits
 from xorder.exceptions import InputError
 
 

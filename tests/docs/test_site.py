@@ -90,7 +90,7 @@ def test_one_half_is_no_twelve(formula: str) -> None:
 PACKAGES = ["", ".metrics", ".ordering", ".transfer", ".models", ".baselines", ".datasets", ".estimators", ".plotting"]
 
 
-@pytest.mark.parametrize("package", ["xorder" + name for name in [*PACKAGES, ".report"]])
+@pytest.mark.parametrize("package", ["xorder" + name for name in [*PACKAGES, ".reporting"]])
 def test_every_public_name_is_on_the_page_of_its_package(package: str) -> None:
     pytest.importorskip("sphinx")
     page = (DOCS / "api" / f"{package.removeprefix('xorder.')}.rst").read_text(encoding="utf-8")

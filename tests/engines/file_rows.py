@@ -10,8 +10,8 @@ import numpy as np
 
 from xorder import ScoreMap
 from xorder.engines import GroupMaps
-from xorder.engines.cells import ColumnNames
-from xorder.engines.sources import FileReading
+from xorder.engines._cells import ColumnNames
+from xorder.engines._sources import FileReading
 
 HALF = ScoreMap([0.0, 1024.0], [0.0, 512.0])
 """Halves scores from 0 to 1024, without rounding."""

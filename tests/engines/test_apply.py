@@ -16,8 +16,8 @@ from backends import NAMES, Backend, make, rows_of
 
 from xorder import ScoreMap, XOrder
 from xorder.engines import GroupMaps, apply_to_file, apply_to_frame, tables_of
-from xorder.engines.apply import adjusting
-from xorder.engines.match_groups import values_of
+from xorder.engines._apply import adjusting
+from xorder.engines._match_groups import values_of
 from xorder.exceptions import InputError, XorderWarning
 
 # Maps of few knots on scores beyond them are what most tests here are about.
@@ -690,7 +690,7 @@ def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_how_far_a_file_is_can_be_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("xorder.engines.apply_parquet._LOOK_SECONDS", 0.0005)
+    monkeypatch.setattr("xorder.engines._apply_parquet._LOOK_SECONDS", 0.0005)
     seen = []
     path = make("parquet", people(1_000_000), tmp_path)
     apply_to_file(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from xorder.engines.cells import (
+from xorder.engines._cells import (
     Codes,
     ColumnNames,
     Distinct,

@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from xorder import ScoreMap
-from xorder.engines import GroupMaps, apply_to_file, csv_file
+from xorder.engines import GroupMaps, apply_to_file
+from xorder.engines import _csv_file as csv_file
 from xorder.exceptions import InputError
 
 COLUMNS = {"score": "score", "group": "group"}

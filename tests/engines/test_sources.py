@@ -333,7 +333,7 @@ class TestPackages:
             tables_of({str(path)!r}, score="score", group="group", label="label")
             maps = GroupMaps({{"a": ScoreMap.identity()}}, unseen_group="leave")
             apply_to_file(maps, {str(path)!r}, {str(path)!r}, score="score", group="group", overwrite=True)
-            from xorder.engines.cells import ColumnNames
+            from xorder.engines._cells import ColumnNames
         """
         subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True, env=_environment())
 

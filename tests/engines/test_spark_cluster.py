@@ -14,7 +14,7 @@ from cluster import Cluster, cluster, session
 
 import xorder
 from xorder.engines import GroupMaps, apply_to_frame
-from xorder.transfer.sql import repair_sql
+from xorder.transfer._sql import repair_sql
 
 pytestmark = pytest.mark.slow
 

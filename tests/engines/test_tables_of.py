@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 import xorder
 from drawn_rows import rows
 from xorder import ScoreTable
+from xorder._metric import METRICS, auc_estimate, prf_of
 from xorder._table import Tables
 from xorder._validation import check_tables
 from xorder.datasets import simulate_population
 from xorder.engines import tables_of
 from xorder.exceptions import InputError, MissingExtraError, XorderWarning
-from xorder.metrics.gaps import GAPS, auc, prf
-from xorder.metrics.moments import moments
+from xorder.metrics._placements import moments
 
 NAMES = {"score": "s", "label": "y", "group": "g"}
 ENCODE = "Encode the positive class as 1 and the other as 0, or name it with positive=."
@@ -373,14 +373,14 @@ class TestLocalEngines:
 
 def metrics(tables: list[ScoreTable]) -> dict[Any, float]:
     found = moments(tables)
-    values: dict[Any, float] = {"auc": auc(found)[0]}
+    values: dict[Any, float] = {"auc": auc_estimate(found)[0]}
     for g, h in np.ndindex(len(tables), len(tables)):
         values["xauc", g, h] = found.xauc[g, h]
-    for g, value in enumerate(prf(found)):
+    for g, value in enumerate(prf_of(found)):
         values["prf", g] = value
     for a, b in combinations(range(len(tables)), 2):
-        for metric, gap in GAPS.items():
-            values["gap", metric, a, b] = gap(found, a, b)[0]
+        for metric, record in METRICS.items():
+            values["gap", metric, a, b] = record.estimate(found, a, b)[0]
     return values
 
 
@@ -395,7 +395,7 @@ def bounds(found: Tables) -> dict[Any, float]:
     for g, group in enumerate(groups):
         values["prf", g] = error.prf[group]
     for a, b in combinations(range(len(groups)), 2):
-        for metric in GAPS:
+        for metric in METRICS:
             values["gap", metric, a, b] = error.gap(metric, (groups[b], groups[a]))
     return values
 
@@ -660,8 +660,8 @@ def close(found, expected):
 def test_an_audit_a_repair_and_its_scores(backend):
     frame = backend(COLUMNS)
     assert xorder.audit_frame(frame, **BY_NAME).to_dict() == in_memory()
-    repair = xorder.XOrder(max_disparity=0.02).fit_frame(frame, **BY_NAME)
-    expected = xorder.XOrder(max_disparity=0.02).fit(PEOPLE.y_score, PEOPLE.y_true, sensitive_features=PEOPLE.group)
+    repair = xorder.XOrder(max_gap=0.02).fit_frame(frame, **BY_NAME)
+    expected = xorder.XOrder(max_gap=0.02).fit(PEOPLE.y_score, PEOPLE.y_true, sensitive_features=PEOPLE.group)
     assert repair.summary() == expected.summary()
     assert repair.binning_error_ is None
     adjusted = repair.transform_frame(frame, score="risk", group="sex")

@@ -7,9 +7,9 @@ from typing import Any
 import backends
 import numpy as np
 
-from xorder.engines.bins import keys_of
-from xorder.engines.cells import Distinct, coding
-from xorder.engines.tally_spark import SparkRows
+from xorder.engines._bins import keys_of
+from xorder.engines._cells import Distinct, coding
+from xorder.engines._tally_spark import SparkRows
 
 
 def test_keys_are_those_of_the_bits_for_every_size_of_number(spark: Any) -> None:

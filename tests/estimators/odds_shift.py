@@ -12,9 +12,9 @@ from xorder.exceptions import InputError
 class OddsShift(BaseEstimator):
     """Shift each group's log-odds until it is on equal terms with the first group."""
 
-    def __init__(self, metric="xauc", max_disparity=0.0):
+    def __init__(self, metric="xauc", max_gap=0.0):
         self.metric = metric
-        self.max_disparity = max_disparity
+        self.max_gap = max_gap
 
     def fit(self, y_score, y_true, *, sensitive_features, sample_weight=None):
         groups, code = np.unique(np.asarray(sensitive_features), return_inverse=True)

@@ -14,7 +14,7 @@ from oracles import gap
 from xorder import XOrder, audit
 from xorder.baselines import PostLogit
 from xorder.datasets import simulate_population
-from xorder.estimators import expected_disparity
+from xorder.estimators import expected_gap
 from xorder.exceptions import InputError, XorderWarning
 
 
@@ -44,7 +44,7 @@ def test_it_is_the_audit_of_folds_adjusted_by_the_others():
     for train, test in folds:
         repair = OddsShift().fit(score[train], label[train], sensitive_features=group[train])
         adjusted[test] = repair.transform(score[test], sensitive_features=group[test])
-    found = expected_disparity(OddsShift(), score, label, sensitive_features=group, cv=folds)
+    found = expected_gap(OddsShift(), score, label, sensitive_features=group, cv=folds)
     assert found.after.auc == pytest.approx(roc_auc_score(label, adjusted))
     assert found.gap().value == pytest.approx(gap("xauc", label, adjusted, group, "A", "B"))
     assert found.before.to_dict() == audit(label, score, sensitive_features=group).to_dict()
@@ -54,7 +54,7 @@ def test_it_is_the_audit_of_folds_adjusted_by_the_others():
 
 def test_a_repair_that_only_knows_its_own_rows_is_seen_through():
     score, label, group = sample()
-    found = expected_disparity(Knowing(), score, label, sensitive_features=group)
+    found = expected_gap(Knowing(), score, label, sensitive_features=group)
     assert found.gap().value == pytest.approx(found.before.gap("xauc").value)
     told = Knowing().fit(score, label, sensitive_features=group)
     adjusted = told.transform(score, sensitive_features=group)
@@ -65,7 +65,7 @@ def test_a_repair_that_only_knows_its_own_rows_is_seen_through():
 def test_any_repair_will_do_and_none_is_changed(repair):
     score, label, group = sample()
     settings = repair.get_params()
-    found = expected_disparity(repair, score, label, sensitive_features=group)
+    found = expected_gap(repair, score, label, sensitive_features=group)
     assert found.metric == repair.metric
     assert abs(found.gap().value) < abs(found.before.gap(repair.metric).value)
     assert repair.get_params() == settings
@@ -79,7 +79,7 @@ def test_the_interval_holds_the_gap_among_all_people():
     held, sizes, likely = 0, [], []
     for seed in range(40):
         score, label, group = sample(500, seed)
-        found = expected_disparity(OddsShift(), score, label, sensitive_features=group)
+        found = expected_gap(OddsShift(), score, label, sensitive_features=group)
         repair = OddsShift().fit(score, label, sensitive_features=group)
         adjusted = repair.transform(everybody.y_score, sensitive_features=everybody.group)
         true = audit(everybody.y_true, adjusted, sensitive_features=everybody.group).gap("xauc").value
@@ -93,7 +93,7 @@ def test_the_interval_holds_the_gap_among_all_people():
 
 def test_likely_gap_is_the_mean_size_of_a_normal_gap():
     score, label, group = sample()
-    found = expected_disparity(OddsShift(), score, label, sensitive_features=group)
+    found = expected_gap(OddsShift(), score, label, sensitive_features=group)
     drawn = np.random.default_rng(0).normal(found.gap().value, found.gap().stderr, 400_000)
     assert found.likely_gap == pytest.approx(np.abs(drawn).mean(), rel=0.01)
 
@@ -104,7 +104,7 @@ def test_likely_gap_is_the_mean_size_of_a_normal_gap():
 def test_rows_too_few_for_the_target_are_told():
     score, label, group = sample(300)
     positives = int(label[group == "B"].sum())
-    found = expected_disparity(OddsShift(), score, label, sensitive_features=group)
+    found = expected_gap(OddsShift(), score, label, sensitive_features=group)
     assert found.target == 0.05
     assert found.smallest_visible == pytest.approx(1.959964 * found.gap().stderr, rel=1e-6)
     words = f"With {positives} positives in group 'B' a gap in xauc below {found.smallest_visible:.2g} cannot be told"
@@ -115,16 +115,16 @@ def test_rows_too_few_for_the_target_are_told():
 
 def test_a_target_above_0_is_the_measure():
     score, label, group = sample(1000)
-    wide = expected_disparity(OddsShift(max_disparity=0.2), score, label, sensitive_features=group)
+    wide = expected_gap(OddsShift(max_gap=0.2), score, label, sensitive_features=group)
     assert wide.target == 0.2
     assert wide.caution is None
-    narrow = expected_disparity(OddsShift(max_disparity=0.01), score, label, sensitive_features=group)
+    narrow = expected_gap(OddsShift(max_gap=0.01), score, label, sensitive_features=group)
     assert "below 0.01 cannot be known" in narrow.caution
 
 
 def test_of_many_rows_nothing_is_said():
     score, label, group = sample(8000)
-    found = expected_disparity(OddsShift(), score, label, sensitive_features=group)
+    found = expected_gap(OddsShift(), score, label, sensitive_features=group)
     assert found.smallest_visible < 0.05
     assert found.caution is None
     assert "cannot be told" not in str(found)
@@ -135,7 +135,7 @@ def test_of_many_rows_nothing_is_said():
 
 def test_text_and_dict():
     score, label, group = sample()
-    found = expected_disparity(OddsShift(), score, label, sensitive_features=group, confidence=0.9)
+    found = expected_gap(OddsShift(), score, label, sensitive_features=group, confidence=0.9)
     text, record = str(found), found.to_dict()
     assert "On new people (5 folds" in text
     assert "90 % interval after" in text
@@ -144,7 +144,7 @@ def test_text_and_dict():
     assert json.loads(json.dumps(record)) == record
     assert record["likely_gap"] == found.likely_gap
     assert record["after"] == found.after.to_dict()
-    assert repr(found).startswith("<ExpectedDisparity in xauc: ")
+    assert repr(found).startswith("<ExpectedGap in xauc: ")
     assert found.gap(("B", "A")).value == -found.gap(("A", "B")).value
 
 
@@ -152,7 +152,7 @@ def test_the_same_again_and_otherwise_with_other_folds():
     score, label, group = sample()
 
     def auc(**options):
-        return expected_disparity(OddsShift(), score, label, sensitive_features=group, **options).after.auc
+        return expected_gap(OddsShift(), score, label, sensitive_features=group, **options).after.auc
 
     assert auc() == auc()
     assert auc(random_state=1) != auc()
@@ -165,7 +165,7 @@ def test_a_row_of_weight_2_is_the_row_twice():
     twice = np.repeat(np.arange(200), weight)
     fold_of = np.arange(200) % 4
     weighted, copied = (
-        expected_disparity(
+        expected_gap(
             OddsShift(),
             score[rows],
             label[rows],
@@ -185,13 +185,11 @@ def test_the_scale_of_sampling_weights_means_nothing_and_counts_that_are_none_ar
     weight = np.random.default_rng(0).random(600) + 0.5
     rows = {"sensitive_features": group, "sample_weight": weight}
     with pytest.warns(XorderWarning, match="sample_weight is not whole, yet read as counts"):
-        expected_disparity(OddsShift(), score, label, **rows)
+        expected_gap(OddsShift(), score, label, **rows)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         first, second = (
-            expected_disparity(
-                OddsShift(), score, label, **rows | {"sample_weight": scale * weight}, weights_are="sampling"
-            )
+            expected_gap(OddsShift(), score, label, **rows | {"sample_weight": scale * weight}, weights_are="sampling")
             for scale in (1, 100)
         )
     assert first.gap().stderr == pytest.approx(second.gap().stderr)
@@ -200,7 +198,7 @@ def test_the_scale_of_sampling_weights_means_nothing_and_counts_that_are_none_ar
 def test_several_attributes_are_combined():
     score, label, group = sample()
     table = np.column_stack([group, np.where(np.arange(600) % 2, "old", "young")])
-    found = expected_disparity(Knowing(), score, label, sensitive_features=table)
+    found = expected_gap(Knowing(), score, label, sensitive_features=table)
     assert found.after.groups == ("A & old", "A & young", "B & old", "B & young")
     assert len([line for line in str(found).splitlines() if line.startswith("xauc gap")]) == 6
 
@@ -213,17 +211,17 @@ def test_one_positive_of_a_group_is_too_few_to_try():
         pytest.warns(XorderWarning, match="single row of a class"),
         pytest.raises(InputError, match=r"cannot be learnt without fold \d of 5 .*at least two rows of each class"),
     ):
-        expected_disparity(OddsShift(), score, label, sensitive_features=group)
+        expected_gap(OddsShift(), score, label, sensitive_features=group)
 
 
 def test_wrong_rows_are_told_in_the_users_words():
     score, label, group = sample(60)
     with pytest.raises(InputError, match="y_true must hold only 0 and 1"):
-        expected_disparity(OddsShift(), score, label + 1, sensitive_features=group)
+        expected_gap(OddsShift(), score, label + 1, sensitive_features=group)
     with pytest.raises(InputError, match="sensitive_features must have one value a row"):
-        expected_disparity(OddsShift(), score, label, sensitive_features=group[1:])
+        expected_gap(OddsShift(), score, label, sensitive_features=group[1:])
     with pytest.raises(InputError, match="sample_weight must have one value a row"):
-        expected_disparity(OddsShift(), score, label, sensitive_features=group, sample_weight=np.ones(3))
+        expected_gap(OddsShift(), score, label, sensitive_features=group, sample_weight=np.ones(3))
 
 
 def test_where_nothing_is_uncertain_nothing_is_claimed():
@@ -232,7 +230,7 @@ def test_where_nothing_is_uncertain_nothing_is_claimed():
     label = np.repeat([0, 1], 20)
     score = label * 0.5 + 0.25
     with pytest.warns(XorderWarning, match="placements do not vary"):
-        found = expected_disparity(clone(PostLogit()), score, label, sensitive_features=group)
+        found = expected_gap(clone(PostLogit()), score, label, sensitive_features=group)
     assert math.isnan(found.smallest_visible)
     assert "cannot tell how uncertain the gap in xauc between 'A' and 'B' is" in found.caution
     assert found.to_dict()["likely_gap"] is None
@@ -247,7 +245,7 @@ def test_it_tells_training_scores_from_others():
     model = LogisticRegression(C=100).fit(X[:500], label[:500])
     held = np.arange(500, 1500)
     score = model.predict_proba(X)[:, 1]
-    found = expected_disparity(OddsShift(), score[held], label[held], sensitive_features=group[held])
+    found = expected_gap(OddsShift(), score[held], label[held], sensitive_features=group[held])
     repair = OddsShift().fit(score[held], label[held], sensitive_features=group[held])
     new = repair.transform(score[1500:], sensitive_features=group[1500:])
     assert found.after.auc == pytest.approx(roc_auc_score(label[1500:], new), abs=0.03)

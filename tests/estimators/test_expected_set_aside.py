@@ -9,11 +9,11 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from oracles import gap
-from xorder import XOrder, expected_disparity
+from xorder import XOrder, expected_gap
 from xorder._group_columns import naming_missing
 from xorder._validation import check_tables
 from xorder.datasets import simulate_population
-from xorder.estimators import expected_disparity_of_tables
+from xorder.estimators import expected_gap_tables
 from xorder.exceptions import InputError, XorderWarning
 
 # What the repair and the audit say of the groups set aside is tested elsewhere.
@@ -58,12 +58,12 @@ def repair(**options):
 )
 def test_one_row_set_aside_does_not_make_the_expectation_impossible(rare, options, aside):
     score, y, group = people(rare, [5])
-    found = expected_disparity(repair(**options), score, y, sensitive_features=group)
+    found = expected_gap(repair(**options), score, y, sensitive_features=group)
     assert tuple(found.aside) == aside
     assert found.before.groups == found.after.groups == ("A", "B", *(("tiny",) if rare == "tiny" else ()))
     known = np.arange(score.size) != 5
     assert {*found.gap().pair} == {"A", "B"}
-    without = expected_disparity(repair(), score[known], y[known], sensitive_features=group[known])
+    without = expected_gap(repair(), score[known], y[known], sensitive_features=group[known])
     # Other folds, else the same people: the two figures differ by far less than their error.
     assert abs(found.gap(("A", "B")).value - without.gap(("A", "B")).value) < 0.3 * found.gap().stderr
 
@@ -74,7 +74,7 @@ def test_rows_set_aside_that_no_other_fold_holds_keep_their_scores(options):
     score, y, group = people("tiny", [5, 7])
     test = np.arange(score.size) < 300
     folds = [(np.flatnonzero(~test), np.flatnonzero(test)), (np.flatnonzero(test), np.flatnonzero(~test))]
-    found = expected_disparity(repair(**options), score, y, sensitive_features=group, cv=folds)
+    found = expected_gap(repair(**options), score, y, sensitive_features=group, cv=folds)
     adjusted = score.copy()
     for train, held in folds:
         learnt = repair(**options).fit(score[train], y[train], sensitive_features=group[train])
@@ -90,16 +90,14 @@ def test_rows_set_aside_that_no_other_fold_holds_keep_their_scores(options):
 def test_tables_set_the_same_aside(rare, options):
     score, y, group = people(rare, [5])
     tables = check_tables(y, score, group, None)
-    found = expected_disparity_of_tables(repair(**options), tables)
+    found = expected_gap_tables(repair(**options), tables)
     left = options["small_groups"] == "leave"
     assert tuple(found.aside) == (((rare,), ()) if left else ((), (rare,)))
     assert {*found.gap().pair} == {"A", "B"}
     assert abs(found.gap().value) < 0.03
     assert found.after.positives[rare] == tables[rare].n1
     weight = np.full(score.size, 1.5)
-    weighted = expected_disparity_of_tables(
-        repair(**options), check_tables(y, score, group, weight, weights_are="sampling")
-    )
+    weighted = expected_gap_tables(repair(**options), check_tables(y, score, group, weight, weights_are="sampling"))
     assert weighted.gap().stderr == pytest.approx(found.gap().stderr, rel=0.02)
 
 
@@ -109,10 +107,10 @@ def test_a_group_that_is_unknown_for_other_reasons_is_refused():
     folds = [(np.flatnonzero(~held), np.flatnonzero(held)), (np.flatnonzero(held), np.flatnonzero(~held))]
     for options in (LEAVE_SMALL, MERGE_SMALL, {"missing_group": "leave"}):
         with pytest.raises(InputError, match="group 'C' was not seen in fit"):
-            expected_disparity(repair(**options), score, y, sensitive_features=group, cv=folds)
+            expected_gap(repair(**options), score, y, sensitive_features=group, cv=folds)
     group[5] = None
     with pytest.raises(InputError, match="name a group for each row"):
-        expected_disparity(repair(**LEAVE_SMALL), score, y, sensitive_features=group)
+        expected_gap(repair(**LEAVE_SMALL), score, y, sensitive_features=group)
 
 
 # What is said
@@ -120,7 +118,7 @@ def test_a_group_that_is_unknown_for_other_reasons_is_refused():
 
 def test_groups_set_aside_are_listed_and_the_others_make_the_headline():
     score, y, group = people("small", np.arange(25), size=3000)
-    found = expected_disparity(repair(small_groups="leave", min_group_size=100), score, y, sensitive_features=group)
+    found = expected_gap(repair(small_groups="leave", min_group_size=100), score, y, sensitive_features=group)
     widest = found.after.gap("xauc")
     assert "small" in widest.pair, "the sample is made so that the widest gap is one that nobody repairs"
     assert {*found.gap().pair} == {"A", "B"}
@@ -144,7 +142,7 @@ def test_of_many_groups_those_set_aside_are_named_though_their_pairs_are_not():
     score, y, group = people("A", [], size=6000)
     group = np.array([f"{label}{number}" for label, number in zip(group, np.arange(6000) % 3, strict=True)], object)
     group[:20] = "small"
-    found = expected_disparity(repair(small_groups="merge", min_group_size=100), score, y, sensitive_features=group)
+    found = expected_gap(repair(small_groups="merge", min_group_size=100), score, y, sensitive_features=group)
     assert "... and 11 more pairs; not repaired: small (counted with the reference)" in str(found)
     assert "small" not in str(found).split("...")[0]
 
@@ -153,7 +151,7 @@ def test_a_gap_of_unknown_error_is_the_most_uncertain_and_is_cautioned_about():
     score, y, group = people("C", np.arange(200), size=3000)
     y[(group == "C") & (np.cumsum((group == "C") & (y == 1)) > 1)] = 0
     assert y[group == "C"].sum() == 1
-    found = expected_disparity(Leave(), score, y, sensitive_features=group)
+    found = expected_gap(Leave(), score, y, sensitive_features=group)
     assert math.isnan(found.smallest_visible)
     assert found.caution.startswith("With 1 positives in group 'C' the rows cannot tell how uncertain the gap in xauc")
     assert "below 0.05 cannot be known" in found.caution
@@ -163,7 +161,7 @@ def test_a_gap_of_unknown_error_is_the_most_uncertain_and_is_cautioned_about():
 
 def test_nothing_is_set_aside_by_default():
     score, y, group = people("A", [])
-    found = expected_disparity(repair(), score, y, sensitive_features=group)
+    found = expected_gap(repair(), score, y, sensitive_features=group)
     assert tuple(found.aside) == ((), ())
     assert "between repaired groups" not in str(found)
 
@@ -172,5 +170,5 @@ def test_the_expectation_says_no_more_than_the_repair_of_all_rows():
     score, y, group = people("tiny", [5, 7])
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", XorderWarning)
-        expected_disparity(repair(**LEAVE_SMALL), score, y, sensitive_features=naming_missing(group))
+        expected_gap(repair(**LEAVE_SMALL), score, y, sensitive_features=naming_missing(group))
     assert len({str(warning.message) for warning in caught}) == len(caught) <= 1

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from xorder import XOrder, expected_disparity
+from xorder import XOrder, expected_gap
 from xorder._table import ScoreTable
 from xorder._validation import check_tables
 from xorder.datasets import simulate_population
-from xorder.estimators.expected import _shares, expected_disparity_of_tables
+from xorder.estimators._expected import _shares, expected_gap_tables
 from xorder.exceptions import InputError
 
 
@@ -20,8 +20,8 @@ def test_tables_tell_what_rows_tell(metric):
     """Both deal people to folds at random, each in its own way: the figures agree within a part of the error."""
     score, y, group = people()
     repair = XOrder(metric=metric, transfer="logistic")
-    by_rows = expected_disparity(repair, score, y, sensitive_features=group)
-    by_tables = expected_disparity_of_tables(repair, check_tables(y, score, group, None))
+    by_rows = expected_gap(repair, score, y, sensitive_features=group)
+    by_tables = expected_gap_tables(repair, check_tables(y, score, group, None))
     assert by_tables.before.to_dict() == by_rows.before.to_dict()
     rows, tables = by_rows.gap(), by_tables.gap()
     assert tables.stderr == pytest.approx(rows.stderr, rel=0.1)
@@ -36,10 +36,10 @@ def test_it_is_the_same_every_time_and_the_repair_is_not_touched():
     score, y, group = people(600)
     tables = check_tables(y, score, group, None)
     repair = XOrder()
-    first, again = (expected_disparity_of_tables(repair, tables) for _ in range(2))
+    first, again = (expected_gap_tables(repair, tables) for _ in range(2))
     assert first.to_dict() == again.to_dict()
     assert not hasattr(repair, "maps_")
-    other = expected_disparity_of_tables(repair, tables, random_state=1)
+    other = expected_gap_tables(repair, tables, random_state=1)
     assert other.to_dict() != first.to_dict()
 
 
@@ -48,8 +48,8 @@ def test_a_repair_of_noise_is_not_praised():
     """On the sample itself the gap is closed; on people it was not learnt from it is not."""
     score, y, group = people(200, seed=3)
     tables = check_tables(y, score, group, None)
-    assert abs(XOrder().fit_tables(tables).disparity_) < 0.002
-    assert expected_disparity_of_tables(XOrder(), tables).likely_gap > 0.03
+    assert abs(XOrder().fit_tables(tables).gap_) < 0.002
+    assert expected_gap_tables(XOrder(), tables).likely_gap > 0.03
 
 
 def test_weights_that_are_no_counts_need_their_squares():
@@ -57,8 +57,8 @@ def test_weights_that_are_no_counts_need_their_squares():
     weight = np.random.default_rng(0).uniform(0.2, 3.0, score.size)
     repair = XOrder(transfer="logistic")
     settings = {"sensitive_features": group, "sample_weight": weight, "weights_are": "sampling"}
-    by_rows = expected_disparity(repair, score, y, **settings)
-    by_tables = expected_disparity_of_tables(repair, check_tables(y, score, group, weight, weights_are="sampling"))
+    by_rows = expected_gap(repair, score, y, **settings)
+    by_tables = expected_gap_tables(repair, check_tables(y, score, group, weight, weights_are="sampling"))
     assert by_tables.before.gap("xauc").stderr == pytest.approx(by_rows.before.gap("xauc").stderr)
     assert by_tables.gap().stderr == pytest.approx(by_rows.gap().stderr, rel=0.1)
     assert abs(by_tables.gap().value - by_rows.gap().value) < 0.5 * by_rows.gap().stderr
@@ -77,10 +77,10 @@ def test_weighted_rows_are_dealt_whole():
         single = table.positive**2 == table.positive_squares
         assert single.any()
         assert ((dealt[0][:, single] == 0) | (dealt[0][:, single] == table.positive[single])).all()
-    by_rows = expected_disparity(
+    by_rows = expected_gap(
         XOrder(transfer="logistic"), score, y, sensitive_features=group, sample_weight=weight, weights_are="sampling"
     )
-    by_tables = expected_disparity_of_tables(XOrder(transfer="logistic"), tables)
+    by_tables = expected_gap_tables(XOrder(transfer="logistic"), tables)
     assert by_tables.gap().stderr == pytest.approx(by_rows.gap().stderr, rel=0.3)
 
 
@@ -110,15 +110,15 @@ def test_too_few_people_are_said_so():
         pytest.warns(match="single row of a class"),
         pytest.raises(InputError, match=r"cannot be learnt without fold .* Each group needs at least two rows"),
     ):
-        expected_disparity_of_tables(XOrder(), tables)
+        expected_gap_tables(XOrder(), tables)
     with pytest.raises(InputError, match="cv must be a whole number of folds from 2 up; got 1"):
-        expected_disparity_of_tables(XOrder(), tables, cv=1)
+        expected_gap_tables(XOrder(), tables, cv=1)
 
 
 def test_a_repair_from_tables_is_that_from_rows():
     score, y, group = people()
-    by_rows = XOrder(max_disparity=0.02).fit(score, y, sensitive_features=group)
-    by_tables = XOrder(max_disparity=0.02).fit_tables(check_tables(y, score, group, None))
+    by_rows = XOrder(max_gap=0.02).fit(score, y, sensitive_features=group)
+    by_tables = XOrder(max_gap=0.02).fit_tables(check_tables(y, score, group, None))
     assert by_tables.summary() == by_rows.summary()
     np.testing.assert_array_equal(by_tables.maps_["B"].adjusted, by_rows.maps_["B"].adjusted)
 

@@ -23,14 +23,14 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from real_data import stored_problem
-from xorder import XOrder, expected_disparity
+from xorder import XOrder, expected_gap
 from xorder.baselines import PostLogit
 from xorder.datasets import simulate_population
-from xorder.estimators.fair_ranker import FairRanker
-from xorder.estimators.folds import make_folds
+from xorder.estimators._fair_ranker import FairRanker
+from xorder.estimators._folds import make_folds
 from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics import xauc_difference
-from xorder.metrics.scorers import make_gap_scorer, neg_xauc_difference
+from xorder.metrics._scorers import make_gap_scorer, neg_xauc_difference
 
 # The samples are small on purpose, and every fit says so.
 pytestmark = pytest.mark.filterwarnings("ignore:With .* cannot be told from 0:xorder.exceptions.XorderWarning")
@@ -69,10 +69,10 @@ def routing():
 def test_settings_of_the_default_repair_can_be_searched():
     frame, y, _ = people()
     ranker = FairRanker(LogisticRegression(), sensitive_features="race", drop_sensitive_features=True, cv=2)
-    search = GridSearchCV(ranker, {"adjuster__max_disparity": [0.0, 0.1]}, scoring="roc_auc", cv=2)
+    search = GridSearchCV(ranker, {"repair__max_gap": [0.0, 0.1]}, scoring="roc_auc", cv=2)
     search.fit(frame, y == "yes")
     assert search.best_estimator_.adjuster.do_no_harm
-    assert search.best_estimator_.adjuster.max_disparity == search.best_params_["adjuster__max_disparity"]
+    assert search.best_estimator_.adjuster.max_gap == search.best_params_["repair__max_gap"]
 
 
 def test_a_column_that_the_estimator_cannot_take_is_pointed_out():
@@ -90,7 +90,7 @@ def test_what_is_no_repair(adjuster):
     with pytest.raises(InputError, match="adjuster must be a repair such as"):
         FairRanker(LogisticRegression(), adjuster=adjuster).fit(frame[INPUTS], y, sensitive_features=group)
     with pytest.raises(InputError, match="adjuster must be a repair such as"):
-        expected_disparity(adjuster, frame["risk"], y == "yes", sensitive_features=group)
+        expected_gap(adjuster, frame["risk"], y == "yes", sensitive_features=group)
 
 
 # What fit learns
@@ -583,8 +583,8 @@ def test_where_the_repair_cannot_be_tried_it_is_told():
 
 def test_a_fit_that_failed_leaves_nothing_to_predict_with():
     frame, y, _ = people(60)
-    ranker = by_column(adjuster=XOrder(max_disparity=-1))
-    with pytest.raises(InputError, match="max_disparity"):
+    ranker = by_column(adjuster=XOrder(max_gap=-1))
+    with pytest.raises(InputError, match="max_gap"):
         ranker.fit(frame, y)
     with pytest.raises(NotFittedError):
         ranker.predict(frame)

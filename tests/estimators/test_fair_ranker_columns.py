@@ -11,7 +11,7 @@ from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, cross_val_
 
 from xorder import XOrder
 from xorder.datasets import simulate_population
-from xorder.estimators.fair_ranker import FairRanker
+from xorder.estimators._fair_ranker import FairRanker
 from xorder.exceptions import InputError
 
 pytestmark = pytest.mark.filterwarnings("ignore::xorder.exceptions.XorderWarning")

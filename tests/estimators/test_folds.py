@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import KFold, RepeatedKFold, TimeSeriesSplit
 
-from xorder.estimators.folds import dealt_folds, make_folds
+from xorder.estimators._folds import dealt_folds, make_folds
 from xorder.exceptions import InputError
 
 Y = np.tile([0, 1], 20)

@@ -16,7 +16,7 @@ from xorder.metrics import parity_difference, prf_difference, xauc_difference
 
 GAP_OF = {"xauc": xauc_difference, "prf": prf_difference, "parity": parity_difference}
 TRANSFERS = ("interpolate", "logistic", "blocks", "bent")
-GOALS = ({}, {"max_disparity": 0.05}, {"tradeoff": 1.0})
+GOALS = ({}, {"max_gap": 0.05}, {"tradeoff": 1.0})
 
 
 def levels_of(levels: int, groups: int, seed: int, rows: int = 240, lower: float = 0.15):
@@ -36,7 +36,7 @@ def worth(score, y, group, metric, goal):
     auc = roc_auc_score(y, score)
     if "tradeoff" in goal:
         return (round(auc - goal["tradeoff"] * worst, 9),)
-    return (-round(max(worst - goal.get("max_disparity", 0.0), 0.0), 8), round(auc, 9))
+    return (-round(max(worst - goal.get("max_gap", 0.0), 0.0), 8), round(auc, 9))
 
 
 @pytest.mark.slow
@@ -60,7 +60,7 @@ def test_no_repair_is_worse_than_none(metric, goal):
             if np.array_equal(adjusted, score):
                 left += 1
                 assert any("left a" in str(warning.message) for warning in heard)
-                assert (repair.auc_, repair.disparity_) == (repair.auc_before_, repair.disparity_before_)
+                assert (repair.auc_, repair.gap_) == (repair.auc_before_, repair.gap_before_)
                 assert "All scores are left as they are." in repair.report()
             else:
                 repaired += 1
@@ -98,7 +98,7 @@ def test_one_score_for_all_is_left_alone_and_it_is_said(groups, transfer):
     assert (repair.auc_, repair.worst_gap_) == pytest.approx((0.5, 0.0), abs=1e-12)
     # Ties are worth the mean of the orderings that break them, so that the bound holds for them too.
     assert repair.bound_ >= 0.5 - 1e-9
-    assert repair.gap_ == pytest.approx(repair.bound_ - 0.5)
+    assert repair.optimality_gap_ == pytest.approx(repair.bound_ - 0.5)
 
 
 def test_a_limit_that_the_scores_keep_is_not_broken():
@@ -109,7 +109,7 @@ def test_a_limit_that_the_scores_keep_is_not_broken():
     limit = before + 0.001
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XorderWarning)
-        repair = XOrder(transfer="logistic", max_disparity=limit).fit(score, y, sensitive_features=group)
+        repair = XOrder(transfer="logistic", max_gap=limit).fit(score, y, sensitive_features=group)
     assert repair.worst_gap_ <= limit
     assert repair.auc_ >= repair.auc_before_
 

@@ -9,8 +9,8 @@ from sklearn.model_selection import KFold, cross_val_predict
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from xorder.estimators.folds import Fold, make_folds
-from xorder.estimators.out_of_fold import out_of_fold_scores
+from xorder.estimators._fair_ranker import out_of_fold_scores
+from xorder.estimators._folds import Fold, make_folds
 from xorder.exceptions import InputError
 
 

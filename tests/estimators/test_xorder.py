@@ -52,7 +52,7 @@ def test_adjusted_training_scores_realise_the_ordering(metric, solver, drawn, tr
     found = repair.ordering_
     assert roc_auc_score(label, adjusted, sample_weight=weight) == pytest.approx(found.auc, abs=1e-9)
     pair = repair.reference_, repair.moved_
-    assert gap(metric, label, adjusted, group, *pair, weight) == pytest.approx(found.disparity, abs=1e-9)
+    assert gap(metric, label, adjusted, group, *pair, weight) == pytest.approx(found.gap, abs=1e-9)
     stays = group == repair.reference_
     np.testing.assert_array_equal(adjusted[stays], score[stays])
     # Within the moved group nothing changes places: same order, same ties.
@@ -81,8 +81,8 @@ def test_summary_tells_before_and_after():
     pair = told["reference"], told["moved"]
     assert told["auc_before"] == pytest.approx(roc_auc_score(label, score))
     assert told["auc_after"] == pytest.approx(roc_auc_score(label, adjusted))
-    assert told["disparity_before"] == pytest.approx(gap("xauc", label, score, group, *pair))
-    assert told["disparity_after"] == pytest.approx(gap("xauc", label, adjusted, group, *pair), abs=1e-12)
+    assert told["gap_before"] == pytest.approx(gap("xauc", label, score, group, *pair))
+    assert told["gap_after"] == pytest.approx(gap("xauc", label, adjusted, group, *pair), abs=1e-12)
     assert told["metric"] == "xauc"
 
 
@@ -98,7 +98,7 @@ def test_a_tradeoff_is_the_ordering_of_that_tradeoff():
 @pytest.mark.parametrize("target", [0.01, 0.05, 0.1])
 def test_a_wanted_gap_is_met(metric, target):
     score, label, group = sample(300)
-    repair = XOrder(metric=metric, max_disparity=target, solver="dp")
+    repair = XOrder(metric=metric, max_gap=target, solver="dp")
     adjusted = repair.fit_transform(score, label, sensitive_features=group)
     reached = gap(metric, label, adjusted, group, "A", "B")
     before = gap(metric, label, score, group, "A", "B")
@@ -159,14 +159,14 @@ def test_a_group_that_is_not_there_cannot_move():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"tradeoff": 1.0, "max_disparity": 0.1}, "tradeoff or max_disparity, not both"),
+        ({"tradeoff": 1.0, "max_gap": 0.1}, "tradeoff or max_gap, not both"),
         ({"metric": "auc"}, "metric must be one of xauc, prf, parity; got 'auc'"),
         ({"solver": "best"}, "solver must be one of .*; got 'best'"),
         ({"transfer": "copy"}, "transfer must be one of interpolate, rank, .*; got 'copy'"),
-        ({"max_disparity": -0.1}, "max_disparity must lie between 0 and 1; got -0.1"),
-        ({"max_disparity": 2}, "max_disparity must lie between 0 and 1"),
-        ({"max_disparity": float("nan")}, "max_disparity must lie between 0 and 1"),
-        ({"max_disparity": "0"}, "max_disparity must lie between 0 and 1"),
+        ({"max_gap": -0.1}, "max_gap must lie between 0 and 1; got -0.1"),
+        ({"max_gap": 2}, "max_gap must lie between 0 and 1"),
+        ({"max_gap": float("nan")}, "max_gap must lie between 0 and 1"),
+        ({"max_gap": "0"}, "max_gap must lie between 0 and 1"),
         ({"tradeoff": -1.0}, "tradeoff must be a finite number from 0 up"),
         ({"tradeoff": float("inf")}, "tradeoff must be a finite number from 0 up"),
         ({"tradeoff": "1"}, "tradeoff must be a finite number from 0 up"),
@@ -181,7 +181,7 @@ def test_wrong_settings_are_told_at_fit(options, words):
 
 def test_numpy_numbers_are_numbers():
     score, label, group = sample(60)
-    XOrder(max_disparity=np.float32(0.25), solver="dp").fit(score, label, sensitive_features=group)
+    XOrder(max_gap=np.float32(0.25), solver="dp").fit(score, label, sensitive_features=group)
     XOrder(tradeoff=np.float32(0.25), solver="dp").fit(score, label, sensitive_features=group)
     XOrder(tradeoff=np.int64(2), solver="dp").fit(score, label, sensitive_features=group)
 
@@ -451,7 +451,7 @@ def test_scores_shared_by_both_groups_are_left_alone_where_no_ordering_is_as_fai
     with pytest.warns(XorderWarning, match="left alone"):
         repair.fit(score, label, sensitive_features=group)
     np.testing.assert_array_equal(repair.transform(score, sensitive_features=group), score)
-    assert (repair.disparity_before_, repair.disparity_) == (0.0, 0.0)
+    assert (repair.gap_before_, repair.gap_) == (0.0, 0.0)
     assert "All scores are left as they are." in repair.report()
     assert repair.auc_ == 0.5
     assert repair.bound_ >= repair.auc_ - 1e-12
@@ -469,8 +469,8 @@ def test_a_limit_on_coarse_scores_is_met_from_inside(metric):
         score = np.round(risk + rng.normal(0, 0.7, 900))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            repair = XOrder(metric=metric, max_disparity=0.002).fit(score, label, sensitive_features=group)
-        missed += abs(repair.disparity_) > 0.002 + 1e-12
+            repair = XOrder(metric=metric, max_gap=0.002).fit(score, label, sensitive_features=group)
+        missed += abs(repair.gap_) > 0.002 + 1e-12
     assert missed == 0
 
 
@@ -478,7 +478,7 @@ def test_a_limit_on_coarse_scores_is_met_from_inside(metric):
 def test_scores_of_any_finite_range(scale):
     score, label, group = sample()
     spread = (score - 0.5) * 2 * scale if scale > 1 else np.round(score * 1000) * scale
-    repair = XOrder(max_disparity=0.0).fit(spread, label, sensitive_features=group)
+    repair = XOrder(max_gap=0.0).fit(spread, label, sensitive_features=group)
     adjusted = repair.transform(spread, sensitive_features=group)
     assert np.isfinite(adjusted).all()
     for member in np.unique(group):
@@ -508,7 +508,7 @@ def test_what_is_said_to_be_best_is_about_what_was_achieved():
     with pytest.warns(XorderWarning, match="leave no room"):
         repair.fit(score, label, sensitive_features=group)
     assert repair.auc_ < repair.ordering_.auc
-    assert repair.gap_ == pytest.approx(repair.bound_ - repair.auc_)
+    assert repair.optimality_gap_ == pytest.approx(repair.bound_ - repair.auc_)
 
 
 @pytest.mark.parametrize("tradeoff", [1e99, 1e200, np.inf])
@@ -517,7 +517,7 @@ def test_huge_tradeoffs(tradeoff):
     for solver in ("frontier", "dp"):
         repair = XOrder(tradeoff=tradeoff, solver=solver)
         if tradeoff < 1e100:
-            assert abs(repair.fit(score, label, sensitive_features=group).disparity_) < 0.01
+            assert abs(repair.fit(score, label, sensitive_features=group).gap_) < 0.01
         else:
             with pytest.raises(InputError, match="at most 1e100"):
                 repair.fit(score, label, sensitive_features=group)

@@ -141,7 +141,7 @@ def test_a_row_of_dp_is_what_the_solver_reaches(results: Results) -> None:
     point = next(p for p in results.curve(DATA, "stored", "linear", "xorder-dp", "xauc") if p.parameter == 0.1)
     found = order(*tables, metric="xauc", tradeoff=0.1, solver="dp")
     assert point.auc_train[1] == pytest.approx(found.auc, abs=1e-6)
-    assert abs(point.gap_train[1]) == pytest.approx(abs(found.disparity), abs=1e-6)
+    assert abs(point.gap_train[1]) == pytest.approx(abs(found.gap), abs=1e-6)
 
 
 def test_means_are_over_splits(results: Results) -> None:

@@ -18,9 +18,10 @@ from scipy.stats import norm, rankdata
 from drawn_rows import REAL, WHOLE, Rows, rows
 from oracles import beats
 from xorder import audit
+from xorder._metric import METRICS, auc_estimate
 from xorder.exceptions import XorderWarning
-from xorder.metrics.gaps import GAPS, Gap, auc, interval
-from xorder.metrics.moments import moments
+from xorder.metrics._gaps import Gap, interval
+from xorder.metrics._placements import moments
 
 
 def outranked(data: Rows, w: np.ndarray, row: int, others: np.ndarray) -> float:
@@ -83,12 +84,12 @@ def slow_stderr(data: Rows, metric: str, a: str = "", b: str = "", *, sampling: 
 def fast_stderr(data: Rows, metric: str, a: str = "", b: str = "", *, sampling: bool = False) -> float:
     m = moments(data.sampled_tables if sampling else data.tables)
     if metric == "auc":
-        return auc(m)[1]
-    return GAPS[metric](m, data.groups.index(a), data.groups.index(b))[1]
+        return auc_estimate(m)[1]
+    return METRICS[metric].estimate(m, data.groups.index(a), data.groups.index(b))[1]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("metric", GAPS)
+@pytest.mark.parametrize("metric", METRICS)
 @given(data=rows())
 def test_gaps_have_the_variance_of_their_rows_placements(metric, data):
     for a, b in combinations(data.groups, 2):
@@ -97,7 +98,7 @@ def test_gaps_have_the_variance_of_their_rows_placements(metric, data):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("metric", GAPS)
+@pytest.mark.parametrize("metric", METRICS)
 @given(data=rows(weights=REAL))
 def test_gaps_with_sampling_weights(metric, data):
     for a, b in combinations(data.groups, 2):
@@ -132,7 +133,7 @@ def test_auc_has_delongs_variance(distinct):
     assert fast_stderr(data, "auc") == pytest.approx(expected, rel=1e-10)
 
 
-@pytest.mark.parametrize("metric", GAPS)
+@pytest.mark.parametrize("metric", METRICS)
 def test_larger_samples_in_three_groups(metric):
     data = population(150, distinct=20)
     weighted = Rows(data.y, data.s, data.g, np.random.default_rng(0).exponential(size=150))
@@ -151,13 +152,13 @@ def test_the_jackknife_agrees(weighted):
 
     def values(kept):
         m = moments(Rows(data.y[kept], data.s[kept], data.g[kept], w[kept]).tables)
-        return [auc(m)[0], *(gap(m, 0, 1)[0] for gap in GAPS.values())]
+        return [auc_estimate(m)[0], *(metric.estimate(m, 0, 1)[0] for metric in METRICS.values())]
 
     every = np.arange(800)
     left_out = np.array([values(np.delete(every, row)) for row in every])
     jackknife = np.sqrt(np.sum((left_out - left_out.mean(axis=0)) ** 2, axis=0) * 799 / 800)
     whole = Rows(data.y, data.s, data.g, w)
-    found = [fast_stderr(whole, metric, "a", "b", sampling=weighted) for metric in ("auc", *GAPS)]
+    found = [fast_stderr(whole, metric, "a", "b", sampling=weighted) for metric in ("auc", *METRICS)]
     np.testing.assert_allclose(found, jackknife, rtol=0.01)
 
 
@@ -229,13 +230,13 @@ def test_unequal_sampling_weights_widen_and_large_counts_narrow():
 
 
 @pytest.mark.parametrize(("a", "b"), [("a", "b"), ("b", "c")])
-@pytest.mark.parametrize("metric", GAPS)
+@pytest.mark.parametrize("metric", METRICS)
 def test_swapping_the_pair_turns_the_sign(metric, a, b):
     data = population(300, distinct=15)
     m = moments(data.tables)
     a, b = "abc".index(a), "abc".index(b)
-    value, stderr = GAPS[metric](m, a, b)
-    assert GAPS[metric](m, b, a) == pytest.approx((-value, stderr), rel=1e-12)
+    value, stderr = METRICS[metric].estimate(m, a, b)
+    assert METRICS[metric].estimate(m, b, a) == pytest.approx((-value, stderr), rel=1e-12)
 
 
 def test_large_counts():
@@ -243,7 +244,7 @@ def test_large_counts():
     data = population(400, distinct=12)
     many = Rows(data.y, data.s, data.g, np.full(400, 1e12))
     some = Rows(data.y, data.s, data.g, np.full(400, 1e6))
-    for metric in GAPS:
+    for metric in METRICS:
         ratio = fast_stderr(some, metric, "a", "b") / fast_stderr(many, metric, "a", "b")
         assert ratio == pytest.approx(1000, rel=1e-7)
 

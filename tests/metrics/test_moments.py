@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import xorder.metrics.moments as module
+import xorder.metrics._placements as module
 from drawn_rows import Rows, rows
 from oracles import beats
 from xorder import ScoreTable
-from xorder.metrics.moments import Moments, Placements, moments
+from xorder.metrics._placements import Moments, Placements, moments
 
 
 def placements(data: Rows, row: int, others: np.ndarray) -> float:

@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC
 from oracles import gap
 from xorder.datasets import simulate_population
 from xorder.exceptions import InputError
-from xorder.metrics.scorers import (
+from xorder.metrics._scorers import (
     auc_minus_prf_difference,
     auc_minus_xauc_difference,
     make_gap_scorer,

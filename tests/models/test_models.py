@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from xorder.exceptions import InputError, XorderWarning
 from xorder.models import LinearScorer, PairwiseLinearScorer, RankBoost, pairwise_squared_hinge
-from xorder.models.linear import pairwise_squared_hinge_curvature
+from xorder.models._linear import pairwise_squared_hinge_curvature
 
 SCORERS = (LinearScorer(), PairwiseLinearScorer(), RankBoost(), RankBoost(stump_weight="ratio"))
 
@@ -144,7 +144,7 @@ def test_an_interrupted_fit_leaves_no_trace(monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("xorder.models.rankboost._best_stump", interrupt)
+    monkeypatch.setattr("xorder.models._rankboost._best_stump", interrupt)
     with pytest.raises(KeyboardInterrupt):
         scorer.fit(X[:, :3], y)
     np.testing.assert_array_equal(scorer.decision_function(X), before)

@@ -9,7 +9,7 @@ import pytest
 
 from tables import random_table
 from xorder import ScoreTable
-from xorder.ordering import hull
+from xorder.ordering import _hull as hull
 
 
 def slow_pool(table: ScoreTable) -> list[tuple[int, Fraction, Fraction]]:

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from tables import tied_tables
 from xorder import ScoreTable
 from xorder.exceptions import InputError
-from xorder.ordering.calibration import CALIBRATIONS, block_calibration, logistic_calibration
+from xorder.ordering._calibration import CALIBRATIONS, block_calibration, logistic_calibration
 
 EVERY = pytest.mark.parametrize("name", CALIBRATIONS)
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 
 from oracles import interleaving_value
 from tables import table, tied_tables
-from xorder import Disparity, order
-from xorder.ordering.disparity import pairs_of_ordering
+from xorder import PairGains, order
+from xorder.ordering._ordering import pairs_of_ordering
 
 
 def exact(table):
@@ -71,7 +71,7 @@ def test_insertion_is_the_best_single_place(metric, a, b):
     ordering = order(a, b, metric=metric, solver="insertion")
     values = [interleaving_value(metric, a, b, path) for path in one_place_orderings(a, b)]
     smallest = min(abs(gap) for _, gap in values)
-    assert abs(ordering.disparity) == pytest.approx(smallest, abs=1e-12)
+    assert abs(ordering.gap) == pytest.approx(smallest, abs=1e-12)
     # Of the places with that gap, the one of the highest AUC.
     assert ordering.auc == pytest.approx(max(auc for auc, gap in values if abs(gap) < smallest + 1e-9), abs=1e-12)
     assert any(np.array_equal(ordering.b_above, path) for path in one_place_orderings(a, b))
@@ -83,7 +83,7 @@ def test_the_tradeoff_only_enters_the_objective(solver):
     low, high = (order(a, b, tradeoff=tradeoff, solver=solver) for tradeoff in (0.0, 8.0))
     np.testing.assert_array_equal(low.b_above, high.b_above)
     assert low.objective == low.auc
-    assert high.objective == pytest.approx(high.auc - 8 * abs(high.disparity))
+    assert high.objective == pytest.approx(high.auc - 8 * abs(high.gap))
 
 
 def largest_steps(a, b, metric):
@@ -103,7 +103,7 @@ def largest_steps(a, b, metric):
 def test_insertion_comes_within_half_a_step(metric, a, b):
     """Proposition 1 for tied and weighted rows: the gap passes 0 in steps, so one end of a step is within half."""
     ordering = order(a, b, metric=metric, solver="insertion")
-    assert abs(ordering.disparity) <= min(largest_steps(a, b, metric)) / 2 + 1e-12
+    assert abs(ordering.gap) <= min(largest_steps(a, b, metric)) / 2 + 1e-12
 
 
 @pytest.mark.slow
@@ -112,16 +112,16 @@ def test_insertion_comes_within_half_a_step(metric, a, b):
 def test_greedy_comes_within_one_step(a, b):
     """The greedy lemma for tied and weighted rows, for the disparities whose credits end with either group."""
     ordering = order(a, b, metric="xauc", solver="greedy")
-    assert abs(ordering.disparity) <= max((t.positive / t.n1).max() for t in (a, b)) + 1e-12
+    assert abs(ordering.gap) <= max((t.positive / t.n1).max() for t in (a, b)) + 1e-12
     ordering = order(a, b, metric="parity", solver="greedy")
-    assert abs(ordering.disparity) <= max((t.mass / t.mass.sum()).max() for t in (a, b)) + 1e-12
+    assert abs(ordering.gap) <= max((t.mass / t.mass.sum()).max() for t in (a, b)) + 1e-12
 
 
 def test_solvers_take_any_disparity():
     a, b = table("1100"), table("0110")
     # Only pairs of positives count.
-    positives = Disparity([[0.5, 0], [0, 0]], -1.0)
+    positives = PairGains([[0.5, 0], [0, 0]], -1.0)
     for solver in ("greedy", "insertion"):
         ordering = order(a, b, metric=positives, solver=solver)
-        assert ordering.disparity == positives.value(pairs_of_ordering(a, b, ordering.b_above))
-        assert abs(ordering.disparity) <= 0.5
+        assert ordering.gap == positives.value(pairs_of_ordering(a, b, ordering.b_above))
+        assert abs(ordering.gap) <= 0.5

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from xorder import ScoreTable
-from xorder.ordering import CALIBRATIONS, many_bound
-from xorder.ordering.compressed import Compressed
-from xorder.ordering.descent import Goal, measure, worst_gap
-from xorder.ordering.multipliers import _clearly_better
-from xorder.ordering.placed import Placed
+from xorder.ordering import CALIBRATIONS, _bounds
+from xorder.ordering._chance_tables import Compressed
+from xorder.ordering._descent import Goal, measure, worst_gap
+from xorder.ordering._multipliers import _clearly_better
+from xorder.ordering._shifted_groups import Placed
 
 
 def tables_of(groups: int, rows: int, seed: int = 0) -> list[ScoreTable]:
@@ -58,11 +58,11 @@ class TestClearlyBetter:
 def test_the_bound_may_take_more_cuts_the_more_groups_there_are(monkeypatch):
     tables = tables_of(8, 60)
     taken = []
-    prf = many_bound.Merges.prf
-    monkeypatch.setattr(many_bound.Merges, "prf", lambda self, weights: taken.append(1) or prf(self, weights))
-    monkeypatch.setattr(many_bound, "TOLERANCE", -1.0)
-    many_bound.prf_bound(tables, tradeoff=1.0, allowed=0.0)
+    prf = _bounds.Merges.prf
+    monkeypatch.setattr(_bounds.Merges, "prf", lambda self, weights: taken.append(1) or prf(self, weights))
+    monkeypatch.setattr(_bounds, "TOLERANCE", -1.0)
+    _bounds.prf_bound(tables, tradeoff=1.0, allowed=0.0)
     assert len(taken) == 400
-    monkeypatch.setattr(many_bound, "_FEWEST_CUTS", 10)
-    many_bound.prf_bound(tables, tradeoff=1.0, allowed=0.0)
+    monkeypatch.setattr(_bounds, "_FEWEST_CUTS", 10)
+    _bounds.prf_bound(tables, tradeoff=1.0, allowed=0.0)
     assert len(taken) == 400 + 12 * 8

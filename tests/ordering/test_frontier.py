@@ -9,11 +9,12 @@ import pytest
 
 from oracles import all_interleavings, reachable, upper_hull
 from tables import noisy_table, random_table
-from xorder import Disparity, ScoreTable, frontier, order
+from xorder import PairGains, ScoreTable, frontier, order
+from xorder._metric import METRICS
 from xorder.exceptions import InputError
-from xorder.ordering import DISPARITIES, as_scored, hull
+from xorder.ordering import _hull as hull
+from xorder.ordering import as_scored
 
-METRICS = ("xauc", "prf", "parity")
 TRADEOFFS = (0.0, 0.01, 0.1, 0.3, 1.0, 3.0, 100.0)
 
 
@@ -32,11 +33,11 @@ def test_against_all_interleavings(metric: str, seed: int) -> None:
         slack = 1e-12 * (1 + tradeoff)
         assert found.objective <= best + slack
         assert best <= found.bound + slack
-        if found.gap == 0:
+        if found.optimality_gap == 0:
             assert found.objective == pytest.approx(best, abs=slack)
         curve = frontier(a, b, metric=metric)
         corners = upper_hull(gaps, aucs)
-        np.testing.assert_allclose(curve.disparity, corners[:, 0], atol=1e-9)
+        np.testing.assert_allclose(curve.gap, corners[:, 0], atol=1e-9)
         np.testing.assert_allclose(curve.auc, corners[:, 1], atol=1e-9)
         assert np.all(np.diff(curve.multiplier) > 0)
 
@@ -55,19 +56,19 @@ def test_small_cases_are_solved_to_the_optimum(metric: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
-def test_max_disparity_against_all_interleavings(metric: str) -> None:
+def test_max_gap_against_all_interleavings(metric: str) -> None:
     rng = np.random.default_rng(4)
     met = 0
     for _ in range(500):
         a, b = random_table(rng, 5), random_table(rng, 5)
         gaps, aucs = reachable(metric, a, b)
         allowed = float(rng.choice([0.0, 0.05, 0.2]))
-        found = frontier(a, b, metric=metric).at(max_disparity=allowed)
+        found = frontier(a, b, metric=metric).at(max_gap=allowed)
         feasible = np.abs(gaps) <= allowed + 1e-12
         if feasible.any():
-            assert abs(found.disparity) <= allowed + 1e-9
+            assert abs(found.gap) <= allowed + 1e-9
             assert found.auc <= aucs[feasible].max() + 1e-10
-            assert aucs[feasible].max() <= found.auc + found.gap + 1e-10
+            assert aucs[feasible].max() <= found.auc + found.optimality_gap + 1e-10
             met += 1
     assert met > 100
 
@@ -95,7 +96,7 @@ def test_at_the_size_of_adult_the_gap_is_small() -> None:
     rng = np.random.default_rng(0)
     a, b = noisy_table(rng, 18_150), noisy_table(rng, 2_963, shift=-0.7)
     for metric in METRICS:
-        assert order(a, b, metric=metric, tradeoff=1.0).gap <= 1e-4
+        assert order(a, b, metric=metric, tradeoff=1.0).optimality_gap <= 1e-4
 
 
 def test_reported_numbers_are_those_of_the_path() -> None:
@@ -108,7 +109,7 @@ def test_reported_numbers_are_those_of_the_path() -> None:
         scores = ScoreTable(-np.arange(len(a)) - found.b_above.astype(float), a.positive, a.negative)
         place = np.setdiff1d(np.arange(len(a) + len(b)), -scores.score)
         auc, gap = as_scored(scores, ScoreTable(-place.astype(float), b.positive, b.negative), metric)
-        assert (auc, gap) == pytest.approx((found.auc, found.disparity), abs=1e-12)
+        assert (auc, gap) == pytest.approx((found.auc, found.gap), abs=1e-12)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -138,15 +139,15 @@ def test_a_long_curve_is_listed_at_a_resolution_and_at_stays_exact(monkeypatch: 
     a, b = noisy_table(rng, 3000), noisy_table(rng, 2500, shift=-0.5)
     full = frontier(a, b)
     assert len(full.auc) > 100
-    monkeypatch.setattr(importlib.import_module("xorder.ordering.frontier"), "_PAIRS", 50)
+    monkeypatch.setattr(importlib.import_module("xorder.ordering._frontier"), "_PAIRS", 50)
     monkeypatch.setattr(hull, "RESOLUTION", 30)
     short = frontier(a, b)
     assert 10 < len(short.auc) <= 30
-    for gap, auc in zip(short.disparity, short.auc, strict=True):
-        nearest = np.abs(full.disparity - gap).argmin()
-        assert (gap, auc) == pytest.approx((full.disparity[nearest], full.auc[nearest]), abs=1e-9)
-    assert short.disparity[0] == pytest.approx(1.0)
-    assert short.disparity[-1] == pytest.approx(-1.0)
+    for gap, auc in zip(short.gap, short.auc, strict=True):
+        nearest = np.abs(full.gap - gap).argmin()
+        assert (gap, auc) == pytest.approx((full.gap[nearest], full.auc[nearest]), abs=1e-9)
+    assert short.gap[0] == pytest.approx(1.0)
+    assert short.gap[-1] == pytest.approx(-1.0)
     for tradeoff in (0.1, 1.0):
         assert short.at(tradeoff=tradeoff).objective == full.at(tradeoff=tradeoff).objective
 
@@ -154,18 +155,18 @@ def test_a_long_curve_is_listed_at_a_resolution_and_at_stays_exact(monkeypatch: 
 def test_both_ends_of_the_curve() -> None:
     rng = np.random.default_rng(6)
     curve = frontier(noisy_table(rng, 50), noisy_table(rng, 40))
-    assert curve.disparity[0] == pytest.approx(1.0)
-    assert curve.disparity[-1] == pytest.approx(-1.0)
-    assert np.all(np.diff(curve.disparity) < 0)
-    slopes = np.diff(curve.auc) / np.diff(curve.disparity)
-    np.testing.assert_allclose(slopes, curve.multiplier[1:], rtol=1e-6)
+    assert curve.gap[0] == pytest.approx(1.0)
+    assert curve.gap[-1] == pytest.approx(-1.0)
+    assert np.all(np.diff(curve.gap) < 0)
+    slopes = np.diff(curve.auc) / np.diff(curve.gap)
+    np.testing.assert_allclose(slopes, curve.price[1:], rtol=1e-6)
 
 
 def test_own_disparity_matrix() -> None:
     rng = np.random.default_rng(7)
     a, b = random_table(rng, 6), random_table(rng, 6)
-    named = DISPARITIES["prf"](a, b)
-    own = Disparity(named.matrix, named.offset)
+    named = METRICS["prf"].gains(a, b)
+    own = PairGains(named.matrix, named.offset)
     assert order(a, b, metric=own).objective == pytest.approx(order(a, b, metric="prf").objective, abs=1e-12)
 
 
@@ -175,8 +176,8 @@ def test_own_disparity_matrix() -> None:
 )
 def test_a_matrix_outside_the_theory_is_refused(matrix: list[list[float]]) -> None:
     a = ScoreTable.from_arrays([1, 0], [2.0, 1.0])
-    with pytest.raises(InputError, match="does not cover the disparity matrix"):
-        order(a, a, metric=Disparity(np.array(matrix, dtype=float), 0.0))
+    with pytest.raises(InputError, match="does not cover the gap matrix"):
+        order(a, a, metric=PairGains(np.array(matrix, dtype=float), 0.0))
 
 
 @pytest.mark.slow
@@ -198,7 +199,7 @@ def test_matrices_inside_the_theory_match_brute_force() -> None:
         )
         _, aucs = reachable("xauc", a, b)
         tradeoff = float(rng.choice(TRADEOFFS))
-        found = order(a, b, metric=Disparity(matrix, offset), tradeoff=tradeoff)
+        found = order(a, b, metric=PairGains(matrix, offset), tradeoff=tradeoff)
         best = float(np.max(aucs - tradeoff * np.abs(gaps)))
         assert found.objective <= best + 1e-10
         assert best <= found.bound + 1e-10
@@ -213,10 +214,10 @@ def test_one_class_group_is_named() -> None:
 def test_at_takes_one_of_the_two() -> None:
     a = ScoreTable.from_arrays([1, 0], [2.0, 1.0])
     curve = frontier(a, a)
-    for arguments in ({}, {"tradeoff": 1.0, "max_disparity": 0.1}):
+    for arguments in ({}, {"tradeoff": 1.0, "max_gap": 0.1}):
         with pytest.raises(InputError, match="one of the two"):
             curve.at(**arguments)
-    with pytest.raises(InputError, match="max_disparity must be a finite number"):
-        curve.at(max_disparity=-0.1)
+    with pytest.raises(InputError, match="max_gap must be a finite number"):
+        curve.at(max_gap=-0.1)
     with pytest.raises(InputError, match="tradeoff must be a finite number"):
         curve.at(tradeoff=float("nan"))

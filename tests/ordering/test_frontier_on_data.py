@@ -32,12 +32,12 @@ def test_never_below_the_dynamic_programme(problem, metric: str) -> None:
 
 def test_the_gap_is_small(problem) -> None:
     name, (a, b) = problem
-    assert order(a, b, tradeoff=1.0).gap <= GAPS[name]
+    assert order(a, b, tradeoff=1.0).optimality_gap <= GAPS[name]
 
 
 def test_a_target_is_met_from_inside() -> None:
     score, label, group = training_scores("framingham")
     for target in (0.0, 0.01, 0.05):
-        repair = XOrder(max_disparity=target).fit(score, label, sensitive_features=group)
-        assert abs(repair.disparity_) <= target + (1e-5 if target == 0 else 0)
-        assert repair.gap_ < 2e-3
+        repair = XOrder(max_gap=target).fit(score, label, sensitive_features=group)
+        assert abs(repair.gap_) <= target + (1e-5 if target == 0 else 0)
+        assert repair.optimality_gap_ < 2e-3

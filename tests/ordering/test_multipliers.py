@@ -16,13 +16,14 @@ import oracles
 from tables import noisy_table, random_table, tied_tables
 from xorder import ScoreTable, frontier
 from xorder.exceptions import InputError
-from xorder.ordering import many_bound, multipliers
-from xorder.ordering.calibration import CALIBRATIONS, logistic_calibration
-from xorder.ordering.hull import pool
-from xorder.ordering.multipliers import Multipliers, solve_multipliers
+from xorder.ordering import _bounds
+from xorder.ordering import _multipliers as multipliers
+from xorder.ordering._calibration import CALIBRATIONS, logistic_calibration
+from xorder.ordering._hull import pool
+from xorder.ordering._multipliers import Multipliers, solve_multipliers
 
 METRICS = ("xauc", "prf", "parity")
-GOALS = ({"tradeoff": 0.0}, {"tradeoff": 0.3}, {"tradeoff": 2.0}, {"max_disparity": 0.0}, {"max_disparity": 0.1})
+GOALS = ({"tradeoff": 0.0}, {"tradeoff": 0.3}, {"tradeoff": 2.0}, {"max_gap": 0.0}, {"max_gap": 0.1})
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def value(goal, auc, worst):
     """What a placement is worth: the objective, or the AUC where the limit is kept, or else minus the excess."""
     if "tradeoff" in goal:
         return auc - goal["tradeoff"] * worst
-    excess = worst - goal["max_disparity"]
+    excess = worst - goal["max_gap"]
     return np.where(excess <= 1e-12, auc, -excess)
 
 
@@ -128,10 +129,10 @@ def test_two_groups_reach_the_best_corner_of_the_frontier(metric: str) -> None:
             a, b = noisy_table(rng, rows), noisy_table(rng, rows, shift=-0.7)
             curve = frontier(a, b, metric=metric)
             for goal in GOALS:
-                worth = value(goal, curve.auc, np.abs(curve.disparity))
+                worth = value(goal, curve.auc, np.abs(curve.gap))
                 found = solve_multipliers([a, b], [Steps(a), Steps(b)], metric=metric, **goal)
                 assert value(goal, found.auc, found.worst) >= worth.max() - 1e-10
-                assert found.gap >= 0
+                assert found.optimality_gap >= 0
 
 
 @pytest.mark.parametrize("metric", ["xauc", "prf"])
@@ -143,7 +144,7 @@ def test_joined_blocks_come_close_to_the_corners(metric: str) -> None:
         curves = [CALIBRATIONS["blocks"](table, unit=False) for table in (a, b)]
         for tradeoff in (0.0, 0.3, 1.0):
             corners = frontier(a, b, metric=metric)
-            best = float(np.max(corners.auc - tradeoff * np.abs(corners.disparity)))
+            best = float(np.max(corners.auc - tradeoff * np.abs(corners.gap)))
             found = solve_multipliers([a, b], curves, metric=metric, tradeoff=tradeoff)
             assert best - 0.006 < found.objective <= found.bound + 1e-12
 
@@ -191,11 +192,11 @@ def test_prf_bound_against_all_interleavings_of_three_groups() -> None:
         auc, prf = reachable_prf(tables)
         worst = prf.max(axis=0) - prf.min(axis=0)
         for tradeoff in (0.0, 0.1, 0.5, 3.0):
-            bound, _ = many_bound.prf_bound(tables, tradeoff=tradeoff, allowed=0.0)
+            bound, _ = _bounds.prf_bound(tables, tradeoff=tradeoff, allowed=0.0)
             assert bound >= np.max(auc - tradeoff * worst) - 1e-12
             assert bound == pytest.approx(best_lottery(auc, prf, price=tradeoff, allowed=2.0), abs=3e-6)
         for allowed in (0.0, 0.1, 0.4):
-            bound, _ = many_bound.prf_bound(tables, tradeoff=None, allowed=allowed)
+            bound, _ = _bounds.prf_bound(tables, tradeoff=None, allowed=allowed)
             assert bound >= np.max(auc[worst <= allowed], initial=0.0) - 1e-12
             assert bound == pytest.approx(best_lottery(auc, prf, price=0.0, allowed=allowed), abs=3e-6)
 
@@ -231,7 +232,7 @@ def test_bounds_of_two_groups_hold_for_all_interleavings(metric: str) -> None:
             if "tradeoff" in goal:
                 assert np.max(aucs - goal["tradeoff"] * np.abs(gaps)) <= found.bound + 1e-12
             else:
-                within = np.abs(gaps) <= max(goal["max_disparity"], found.worst) + 1e-13
+                within = np.abs(gaps) <= max(goal["max_gap"], found.worst) + 1e-13
                 assert np.max(aucs[within], initial=0.0) <= found.bound + 1e-12
 
 
@@ -265,7 +266,7 @@ def test_a_limit_that_binds_is_met_from_inside_and_used_up(metric: str, groups: 
     tables = [noisy_table(rng, 1500, shift=shift) for shift in np.linspace(0.0, -1.5, groups)]
     curves = [logistic_calibration(table, unit=False) for table in tables]
     for allowed in (0.04, 0.1):
-        found = solve_multipliers(tables, curves, metric=metric, max_disparity=allowed)
+        found = solve_multipliers(tables, curves, metric=metric, max_gap=allowed)
         assert allowed - 1e-3 < found.worst <= allowed + 1e-13
 
 
@@ -276,7 +277,7 @@ def people_of_one_group(rng: np.random.Generator, rows: int, shift: float) -> tu
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("goal", [{"max_disparity": 0.03}, {"tradeoff": 1.0}], ids=str)
+@pytest.mark.parametrize("goal", [{"max_gap": 0.03}, {"tradeoff": 1.0}], ids=str)
 @pytest.mark.parametrize("metric", METRICS)
 def test_many_places_take_few_counts_and_end_as_well(
     metric: str, goal: dict[str, float], monkeypatch: pytest.MonkeyPatch
@@ -297,7 +298,7 @@ def test_many_places_take_few_counts_and_end_as_well(
             assert len(counts) <= 7
     few, each = found.values()
     assert value(goal, few.auc, few.worst) >= value(goal, each.auc, each.worst) - 2e-5
-    if "max_disparity" in goal:
+    if "max_gap" in goal:
         assert 0.03 - 1e-5 < few.worst <= 0.03 + 1e-13
 
 
@@ -307,7 +308,7 @@ def test_no_further_than_asked(groups: int) -> None:
     rng = np.random.default_rng(9)
     tables = [noisy_table(rng, 4000, shift=shift) for shift in np.linspace(0.0, -1.0, groups)]
     curves = [logistic_calibration(table, unit=False) for table in tables]
-    free, loose = (solve_multipliers(tables, curves, **goal) for goal in ({"tradeoff": 0.0}, {"max_disparity": 0.95}))
+    free, loose = (solve_multipliers(tables, curves, **goal) for goal in ({"tradeoff": 0.0}, {"max_gap": 0.95}))
     assert loose.auc == pytest.approx(free.auc, abs=1e-5)
     assert np.abs(loose.shift).max() < 0.3
 
@@ -315,7 +316,7 @@ def test_no_further_than_asked(groups: int) -> None:
 @pytest.mark.parametrize("metric", METRICS)
 def test_equal_groups_stay(metric: str) -> None:
     table = noisy_table(np.random.default_rng(0), 300)
-    found = solve_multipliers([table] * 3, [Given()] * 3, metric=metric, max_disparity=0.0)
+    found = solve_multipliers([table] * 3, [Given()] * 3, metric=metric, max_gap=0.0)
     assert found.worst == pytest.approx(0.0, abs=1e-15)
     np.testing.assert_array_equal(found.shift, 0.0)
 
@@ -355,7 +356,7 @@ def test_many_tiny_groups() -> None:
         ({"tables": []}, "two groups or more"),
         ({"metric": "auc"}, "metric must be one of"),
         ({"reference": 3}, "reference must be"),
-        ({"max_disparity": 0.1}, "one of the two"),
+        ({"max_gap": 0.1}, "one of the two"),
         ({"tradeoff": -1.0}, "tradeoff must be"),
         ({"tradeoff": None}, "one of the two"),
     ],

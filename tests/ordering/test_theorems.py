@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from oracles import all_interleavings
 from tables import table, tied_tables
-from xorder import Disparity, order
-from xorder.ordering import DISPARITIES, SOLVERS
+from xorder import PairGains, order
+from xorder._metric import METRICS
+from xorder.ordering import SOLVERS
 
 TOLERANCE = 1e-9
 
@@ -79,7 +80,7 @@ def proposition_one(labels_a, labels_b, metric):
 def gap_of(labels_a, labels_b, *, metric, solver, tradeoff=1.0):
     """Absolute disparity that a solver reaches, without the bound that order() adds to it."""
     a, b = table(labels_a), table(labels_b)
-    return abs(SOLVERS[solver](a, b, DISPARITIES[metric](a, b), tradeoff).disparity)
+    return abs(SOLVERS[solver](a, b, METRICS[metric].gains(a, b), tradeoff).gap)
 
 
 rows = st.text("01", min_size=2, max_size=40).filter(lambda labels: len(set(labels)) == 2)
@@ -139,8 +140,8 @@ def test_theorem_one_on_longer_lists(metric, labels_a, labels_b, tradeoff):
 
 def within_groups_first(a, b):
     """PRF with all pairs within the groups counted before anything is placed, instead of one by one."""
-    prf = DISPARITIES["prf"](a, b)
-    return Disparity(prf.matrix, prf.offset, a_part=prf.a_part)
+    prf = METRICS["prf"].gains(a, b)
+    return PairGains(prf.matrix, prf.offset, a_part=prf.a_part)
 
 
 @pytest.mark.slow
@@ -149,8 +150,8 @@ def within_groups_first(a, b):
 def test_theorem_one_is_proved_for_prf_counted_within_groups_first(labels_a, labels_b, tradeoff):
     a, b = table(labels_a), table(labels_b)
     found = order(a, b, metric=within_groups_first(a, b), tradeoff=tradeoff, solver="dp")
-    assert found.disparity == pytest.approx(float(exact(labels_a, labels_b, found.b_above)["prf"]), abs=1e-12)
-    assert abs(found.disparity) <= theorem_one(labels_a, labels_b, "prf") + TOLERANCE
+    assert found.gap == pytest.approx(float(exact(labels_a, labels_b, found.b_above)["prf"]), abs=1e-12)
+    assert abs(found.gap) <= theorem_one(labels_a, labels_b, "prf") + TOLERANCE
 
 
 @pytest.mark.slow
@@ -159,9 +160,9 @@ def test_theorem_one_is_proved_for_prf_counted_within_groups_first(labels_a, lab
 def test_theorem_one_for_tied_and_weighted_rows(a, b):
     """One step takes the place of one row: the largest share of a group's positives (rows) at one score."""
     xauc = order(a, b, metric="xauc", tradeoff=1e7, solver="dp")
-    assert abs(xauc.disparity) <= max((t.positive / t.n1).max() for t in (a, b)) + TOLERANCE
+    assert abs(xauc.gap) <= max((t.positive / t.n1).max() for t in (a, b)) + TOLERANCE
     parity = order(a, b, metric="parity", tradeoff=1e7, solver="dp")
-    assert abs(parity.disparity) <= max((t.mass / t.mass.sum()).max() for t in (a, b)) + TOLERANCE
+    assert abs(parity.gap) <= max((t.mass / t.mass.sum()).max() for t in (a, b)) + TOLERANCE
 
 
 # Proposition 1
@@ -221,7 +222,7 @@ def test_greedy_lemma_fails_for_prf():
     found = order(table("100"), table("101"), metric="prf", solver="greedy")
     assert found.b_above.tolist() == [1, 1, 1]
     assert exact("100", "101", [1, 1, 1])["prf"] == Fraction(1, 2)
-    assert found.disparity == 0.5
+    assert found.gap == 0.5
     assert theorem_one("100", "101", "prf") == pytest.approx(1 / 3)
     # It is the only case of up to three rows a group, and there is none with fewer rows.
     failing = [

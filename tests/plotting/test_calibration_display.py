@@ -15,8 +15,7 @@ from drawn_rows import Rows, rows
 from xorder import ScoreTable, XOrder
 from xorder.datasets import simulate_population
 from xorder.exceptions import InputError
-from xorder.plotting.calibration import CalibrationByGroupDisplay
-from xorder.plotting.calibration_bins import calibration_bins
+from xorder.plotting._calibration import CalibrationByGroupDisplay, calibration_bins
 
 PEOPLE = simulate_population(900, random_state=4)
 

@@ -16,7 +16,7 @@ from drawn_rows import Rows, rows
 from xorder import FairRanker, XOrder, audit
 from xorder.datasets import simulate_population
 from xorder.exceptions import InputError
-from xorder.plotting.cross_roc import CrossRocDisplay, cross_roc, widest_pairs
+from xorder.plotting._cross_roc import CrossRocDisplay, cross_roc, widest_pairs
 
 PEOPLE = simulate_population(600, random_state=5)
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
-from xorder.plotting.names import LONGEST, group_names, named
+from xorder.plotting._names import LONGEST, group_names, named
 
 
 def shown(text: str) -> str:

@@ -10,7 +10,7 @@ from xorder import FairRanker, ScoreMap, XOrder, load
 from xorder.baselines import PostLogit
 from xorder.datasets import simulate_population
 from xorder.exceptions import InputError
-from xorder.plotting.score_map import ScoreMapDisplay
+from xorder.plotting._score_map import ScoreMapDisplay
 
 PEOPLE = simulate_population(500, random_state=2)
 
@@ -70,11 +70,11 @@ def test_a_loaded_repair_has_the_same_lines(tmp_path) -> None:
 
 def test_from_predictions_is_a_fit_and_from_estimator() -> None:
     weight = np.arange(PEOPLE.y_true.size) % 3 + 1.0
-    repair = XOrder(max_disparity=0.05).fit(
+    repair = XOrder(max_gap=0.05).fit(
         PEOPLE.y_score, PEOPLE.y_true, sensitive_features=PEOPLE.group, sample_weight=weight
     )
     display = ScoreMapDisplay.from_predictions(
-        PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group, sample_weight=weight, max_disparity=0.05
+        PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group, sample_weight=weight, max_gap=0.05
     )
     assert np.array_equal(display.maps["B"].adjusted, repair.maps_["B"].adjusted)
 

@@ -12,7 +12,7 @@ from drawn_rows import Rows, rows
 from xorder import FairRanker, XOrder
 from xorder.datasets import simulate_population
 from xorder.exceptions import InputError
-from xorder.plotting.score_shift import ScoreShiftDisplay
+from xorder.plotting._score_shift import ScoreShiftDisplay
 
 PEOPLE = simulate_population(800, random_state=2)
 

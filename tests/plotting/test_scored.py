@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from xorder import FairRanker, XOrder
 from xorder.datasets import simulate_population
 from xorder.exceptions import InputError
-from xorder.plotting.scored import scored_rows
+from xorder.plotting._scored import scored_rows
 
 PEOPLE = simulate_population(3000, random_state=1)
 X = pd.DataFrame({"score": PEOPLE.y_score, "more": PEOPLE.y_score**2, "group": PEOPLE.group})

@@ -12,7 +12,7 @@ from matplotlib import pyplot
 from matplotlib.colors import to_rgb
 
 from xorder.exceptions import InputError
-from xorder.plotting.style import COLOURS, axes_for, line_style, thin
+from xorder.plotting._style import COLOURS, axes_for, line_style, thin
 
 # Linear light as people who lack one kind of cone see it (Viénot, Brettel and Mollon 1999).
 SEEN = {

@@ -36,15 +36,15 @@ def drawn(display: TradeoffDisplay) -> dict[str, tuple[list[float], list[float]]
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_lines_are_the_numbers_of_the_repair(metric: str) -> None:
-    repair = fitted(metric=metric, max_disparity=0.02)
+    repair = fitted(metric=metric, max_gap=0.02)
     curve = frontier(repair.ordering_.a, repair.ordering_.b, metric=metric)
     display = TradeoffDisplay.from_estimator(repair).plot()
     assert drawn(display) == {
-        "best possible": (curve.disparity.tolist(), curve.auc.tolist()),
-        "score as it was": ([repair.disparity_before_], [repair.auc_before_]),
-        "score adjusted": ([repair.disparity_], [repair.auc_]),
+        "best possible": (curve.gap.tolist(), curve.auc.tolist()),
+        "score as it was": ([repair.gap_before_], [repair.auc_before_]),
+        "score adjusted": ([repair.gap_], [repair.auc_]),
     }
-    assert repair.disparity_before_ != repair.disparity_
+    assert repair.gap_before_ != repair.gap_
 
 
 @pytest.mark.slow
@@ -90,13 +90,13 @@ def test_the_dynamic_programme_is_marked_where_it_gets_to(tradeoffs: object, met
     a, b = repair.ordering_.a, repair.ordering_.b
     reached = [order(a, b, metric=metric, tradeoff=value, solver="dp") for value in tradeoffs]
     display = TradeoffDisplay.from_estimator(repair, dp_tradeoffs=tradeoffs).plot()
-    expected = [found.disparity for found in reached], [found.auc for found in reached]
+    expected = [found.gap for found in reached], [found.auc for found in reached]
     assert drawn(display)["paper's dynamic programme"] == expected
 
 
 def test_from_predictions_is_a_fit_and_from_estimator() -> None:
     weight = np.arange(PEOPLE.y_true.size) % 3 + 1.0
-    settings = {"metric": "prf", "max_disparity": 0.03, "adjust": "A"}
+    settings = {"metric": "prf", "max_gap": 0.03, "adjust": "A"}
     repair = XOrder(**settings).fit(
         PEOPLE.y_score, PEOPLE.y_true, sensitive_features=PEOPLE.group, sample_weight=weight
     )
@@ -158,9 +158,9 @@ def test_the_far_ends_of_the_curve_are_left_out() -> None:
     """All of one group above all of the other is on the curve, but nobody's choice."""
     display = TradeoffDisplay.from_estimator(fitted()).plot()
     left, right = display.ax_.get_xlim()
-    assert display.disparity.min() < left
-    assert right < display.disparity.max()
-    assert right - left < np.ptp(display.disparity) / 2
+    assert display.gap.min() < left
+    assert right < display.gap.max()
+    assert right - left < np.ptp(display.gap) / 2
 
 
 def test_more_points_than_shapes_are_all_drawn() -> None:
@@ -185,7 +185,7 @@ def test_new_people_are_marked_with_the_intervals_of_their_audit() -> None:
     left, right = display.ax_.get_xlim()
     assert left < gap.interval[0] < gap.interval[1] < right
     assert display.line_.get_label() == "best possible for the people learnt from"
-    assert drawn(display)["score adjusted"] == ([repair.disparity_], [repair.auc_])
+    assert drawn(display)["score adjusted"] == ([repair.gap_], [repair.auc_])
 
 
 def test_the_legend_lies_within_the_figure_however_long_its_names() -> None:
@@ -205,8 +205,8 @@ def test_what_is_shaded_is_what_no_ordering_reaches() -> None:
     edge = shade.get_paths()[0].vertices
     _, top = display.ax_.get_ylim()
     at_curve = edge[edge[:, 1] < top]
-    rising = np.argsort(display.disparity)
-    expected = np.interp(at_curve[:, 0], display.disparity[rising], display.auc[rising])
+    rising = np.argsort(display.gap)
+    expected = np.interp(at_curve[:, 0], display.gap[rising], display.auc[rising])
     np.testing.assert_allclose(at_curve[:, 1], expected, atol=1e-12)
     # Other people than those learnt from are not bound by the curve.
     new = simulate_population(300, random_state=9)
@@ -249,9 +249,9 @@ def test_a_frontier_is_drawn_as_it_is() -> None:
     found = fitted().ordering_
     curve = frontier(found.a, found.b, metric="prf")
     display = TradeoffDisplay.from_estimator(curve, dp_tradeoffs=[0.3]).plot()
-    assert drawn(display)["best possible"] == (curve.disparity.tolist(), curve.auc.tolist())
+    assert drawn(display)["best possible"] == (curve.gap.tolist(), curve.auc.tolist())
     reached = order(found.a, found.b, metric="prf", tradeoff=0.3, solver="dp")
-    assert drawn(display)["paper's dynamic programme"] == ([reached.disparity], [reached.auc])
+    assert drawn(display)["paper's dynamic programme"] == ([reached.gap], [reached.auc])
     assert display.ax_.get_xlabel() == "PRF gap   (0: no gap)"
 
 

@@ -12,7 +12,7 @@ from drawn_rows import Rows, rows
 from xorder import XOrder, audit
 from xorder.datasets import simulate_population
 from xorder.metrics import GroupMatrix
-from xorder.plotting.xauc_matrix import XaucMatrixDisplay
+from xorder.plotting._xauc_matrix import XaucMatrixDisplay
 
 PEOPLE = simulate_population(400, random_state=2)
 

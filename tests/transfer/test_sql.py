@@ -14,7 +14,7 @@ from test_score_map import dense, maps
 
 from xorder import ScoreMap
 from xorder.exceptions import InputError
-from xorder.transfer.sql import MOST_KNOTS, number, quoted_name, repair_sql, text
+from xorder.transfer._sql import MOST_KNOTS, number, quoted_name, repair_sql, text
 
 duckdb = pytest.importorskip("duckdb")
 pa = pytest.importorskip("pyarrow")

@@ -9,7 +9,7 @@ import xorder
 from xorder import ScoreMap, XOrder
 from xorder.exceptions import InputError, MapFileError
 from xorder.transfer import read_maps, write_maps
-from xorder.transfer.storage import _checksum
+from xorder.transfer._map_file import _checksum
 
 SCORES = [0.9, 0.7, 0.4, 0.2, 0.8, 0.6, 0.5, 0.1]
 LABELS = [1, 1, 0, 0, 1, 0, 1, 0]

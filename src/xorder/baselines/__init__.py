@@ -4,7 +4,7 @@ from functools import partial
 
 from xorder._lazy import drop_missing, lazy_names
 from xorder._optional import import_optional
-from xorder.baselines.post_logit import PostLogit
+from xorder.baselines._post_logit import PostLogit
 
 __all__ = [
     "ConstrainedRanker",
@@ -17,19 +17,18 @@ __all__ = [
 ]
 
 _MODULES = {
-    "ConstrainedRanker": "constrained",
-    "CorrelationRegularized": "correlation",
-    "FairRankingProblem": "constrained_problem",
-    "PairBatch": "pairs",
-    "pair_batches": "pairs",
-    "pairwise_correlation": "correlation",
+    "ConstrainedRanker": "_constrained",
+    "CorrelationRegularized": "_correlation",
+    "FairRankingProblem": "_constrained",
+    "PairBatch": "_pairs",
+    "pair_batches": "_pairs",
+    "pairwise_correlation": "_correlation",
 }
 
 _NEEDS = {
-    "constrained": ("torch", "cooper"),
-    "constrained_problem": ("torch", "cooper"),
-    "correlation": ("torch",),
-    "pairs": ("torch",),
+    "_constrained": ("torch", "cooper"),
+    "_correlation": ("torch",),
+    "_pairs": ("torch",),
 }
 
 __getattr__ = lazy_names(__name__, _MODULES, needs=_NEEDS, require=partial(import_optional, extra="train"))

@@ -1,7 +1,7 @@
 """Data to try things on: a simulated population, four open sets, and cohorts of one's own copy of MIMIC-III or eICU."""
 
 from xorder._lazy import lazy_names
-from xorder.datasets.simulate import Population, simulate_population
+from xorder.datasets._simulate import Population, simulate_population
 
 __all__ = [
     "Population",
@@ -22,16 +22,16 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "Problem": "problem",
-        "Split": "problem",
-        "build_eicu": "eicu",
-        "build_mimic3": "mimic3",
-        "impute_mean": "imputing",
-        "load_adult": "adult",
-        "load_compas": "compas",
-        "load_eicu": "eicu",
-        "load_framingham": "framingham",
-        "load_german": "german",
-        "load_mimic3": "mimic3",
+        "Problem": "_problem",
+        "Split": "_problem",
+        "build_eicu": "_eicu",
+        "build_mimic3": "_mimic3",
+        "impute_mean": "_impute",
+        "load_adult": "_adult",
+        "load_compas": "_compas",
+        "load_eicu": "_eicu",
+        "load_framingham": "_framingham",
+        "load_german": "_german",
+        "load_mimic3": "_mimic3",
     },
 )

@@ -3,38 +3,38 @@
 from typing import TYPE_CHECKING, Any
 
 from xorder._lazy import lazy_names
-from xorder.estimators.expected import ExpectedDisparity, expected_disparity_of_tables
-from xorder.estimators.fitted import FittedRepair, load_fitted
-from xorder.estimators.learn import learn_repair
-from xorder.estimators.plan import SMALL_GROUPS, TRANSFERS, RepairSettings
+from xorder.estimators._expected import ExpectedGap, expected_gap_tables
+from xorder.estimators._fitted import FittedRepair, load_fitted
+from xorder.estimators._learn import learn_repair
+from xorder.estimators._settings import SMALL_GROUPS, TRANSFERS, RepairSettings
 
 if TYPE_CHECKING:
-    from xorder.estimators.expected_rows import expected_disparity
-    from xorder.estimators.fair_ranker import FairRanker, default_adjuster
-    from xorder.estimators.xorder import XOrder, load
+    from xorder.estimators._expected_rows import expected_gap
+    from xorder.estimators._fair_ranker import FairRanker, default_adjuster
+    from xorder.estimators._xorder import XOrder, load
 
 __all__ = [
     "SMALL_GROUPS",
     "TRANSFERS",
-    "ExpectedDisparity",
+    "ExpectedGap",
     "FairRanker",
     "FittedRepair",
     "RepairSettings",
     "XOrder",
     "default_adjuster",
-    "expected_disparity",
-    "expected_disparity_of_tables",
+    "expected_gap",
+    "expected_gap_tables",
     "learn_repair",
     "load",
     "load_fitted",
 ]
 
 _MODULES = {
-    "FairRanker": "fair_ranker",
-    "XOrder": "xorder",
-    "default_adjuster": "fair_ranker",
-    "expected_disparity": "expected_rows",
-    "load": "xorder",
+    "FairRanker": "_fair_ranker",
+    "XOrder": "_xorder",
+    "default_adjuster": "_fair_ranker",
+    "expected_gap": "_expected_rows",
+    "load": "_xorder",
 }
 
 

@@ -3,19 +3,18 @@
 from typing import TYPE_CHECKING, Any
 
 from xorder._lazy import lazy_names
-from xorder.metrics.audit import Audit, audit, audit_tables
-from xorder.metrics.gaps import Gap
-from xorder.metrics.matrix import GroupMatrix
-from xorder.metrics.values import (
+from xorder.metrics._audit import Audit, GroupMatrix, audit, audit_tables
+from xorder.metrics._functions import (
     parity_difference,
     prf_by_group,
     prf_difference,
     xauc_difference,
     xauc_matrix,
 )
+from xorder.metrics._gaps import Gap
 
 if TYPE_CHECKING:
-    from xorder.metrics.scorers import (
+    from xorder.metrics._scorers import (
         GapScorer,
         auc_minus_prf_difference,
         auc_minus_xauc_difference,
@@ -58,7 +57,7 @@ _SCORERS = (
 
 
 def __getattr__(name: str) -> Any:
-    return lazy_names(__name__, dict.fromkeys(_SCORERS, "scorers"))(name)
+    return lazy_names(__name__, dict.fromkeys(_SCORERS, "_scorers"))(name)
 
 
 def __dir__() -> list[str]:

@@ -1,22 +1,19 @@
-"""How groups interleave: disparities, solvers, the ordering they find; multipliers for any number of groups."""
+"""How groups interleave: gaps, solvers, the ordering they find; multipliers for any number of groups."""
 
-from xorder.ordering.calibration import CALIBRATIONS
-from xorder.ordering.disparity import DISPARITIES, Disparity, Ordering, as_scored, auc_as_pairs
-from xorder.ordering.frontier import Frontier, frontier
-from xorder.ordering.multipliers import Multipliers, solve_multipliers
-from xorder.ordering.order import SOLVERS, order, order_within
-from xorder.ordering.placed import many_as_scored
+from xorder.ordering._calibration import CALIBRATIONS
+from xorder.ordering._frontier import Frontier, frontier
+from xorder.ordering._multipliers import Multipliers, solve_multipliers
+from xorder.ordering._order import SOLVERS, order, order_within
+from xorder.ordering._ordering import Ordering, as_scored
+from xorder.ordering._shifted_groups import many_as_scored
 
 __all__ = [
     "CALIBRATIONS",
-    "DISPARITIES",
     "SOLVERS",
-    "Disparity",
     "Frontier",
     "Multipliers",
     "Ordering",
     "as_scored",
-    "auc_as_pairs",
     "frontier",
     "many_as_scored",
     "order",

@@ -1,11 +1,11 @@
 """Pictures of audits and repairs, in the manner of scikit-learn: each holds its numbers, and ``plot`` draws them."""
 
-from xorder.plotting.calibration import CalibrationByGroupDisplay
-from xorder.plotting.cross_roc import CrossRocDisplay
-from xorder.plotting.score_map import ScoreMapDisplay
-from xorder.plotting.score_shift import ScoreShiftDisplay
-from xorder.plotting.tradeoff import TradeoffDisplay
-from xorder.plotting.xauc_matrix import XaucMatrixDisplay
+from xorder.plotting._calibration import CalibrationByGroupDisplay
+from xorder.plotting._cross_roc import CrossRocDisplay
+from xorder.plotting._score_map import ScoreMapDisplay
+from xorder.plotting._score_shift import ScoreShiftDisplay
+from xorder.plotting._tradeoff import TradeoffDisplay
+from xorder.plotting._xauc_matrix import XaucMatrixDisplay
 
 __all__ = [
     "CalibrationByGroupDisplay",

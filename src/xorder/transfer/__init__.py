@@ -1,10 +1,10 @@
 """From an ordering of training scores to a map that adjusts any score."""
 
-from xorder.transfer.ranks import middle_ranks
-from xorder.transfer.score_map import ScoreMap
-from xorder.transfer.spacing import map_through, realises, spaced_map, usual_bounds
-from xorder.transfer.sql import repair_sql
-from xorder.transfer.storage import read_maps, write_maps
+from xorder.transfer._build_map import map_through, realises, spaced_map, usual_bounds
+from xorder.transfer._map_file import read_maps, write_maps
+from xorder.transfer._ranks import middle_ranks
+from xorder.transfer._score_map import ScoreMap
+from xorder.transfer._sql import repair_sql
 
 __all__ = [
     "ScoreMap",

@@ -1,0 +1,311 @@
+r"""A metric is one record: its names and sentences, what a pair of rows is worth to it, and its estimate from a sample.
+
+Only the interleaving of two groups a and b can change, never the order within a group. With :math:`x_i = (p_i, n_i)`
+the masses at a score of a, and :math:`x_j` those at a score of b, the gap of an interleaving is
+
+.. math:: \text{offset} + \sum_{i \text{ above } j} x_i^\top M x_j .
+
+Between any number of groups it is a difference of two *sides*, each linear in the chances that a row of one group
+outranks a row of another. A new metric is a new record in :data:`METRICS`, and needs no new solver, table or sentence
+anywhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from xorder._table import FloatArray, ScoreTable
+from xorder.exceptions import InputError
+
+if TYPE_CHECKING:
+    from xorder.metrics._placements import Moments, Placements
+
+Estimate = tuple[float, float]
+"""A value and its standard error."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairGains:
+    """What each pair of rows, one of group a and one of group b, adds to a quantity when the row of a stands above.
+
+    Parameters
+    ----------
+    matrix : array-like of shape (2, 2)
+        Worth of a pair with the row of a above, by class: rows are a positive and a negative of a, columns a positive
+        and a negative of b.
+    offset : float
+        The quantity with all of b above all of a.
+    a_part : array-like of shape (2, 2), default=None
+        For algorithms that build an ordering from the top and judge it half-way: the part of the matrix credited when
+        the row of a is placed; the rest is debited when the row of b is. One half each by default.
+    own : tuple of float, default=(0.0, 0.0)
+        For the same algorithms: the worth, contained in ``offset``, of a concordant pair within a and within b,
+        credited when its positive is placed.
+    name : str, default="custom"
+        Name of the quantity.
+    """
+
+    matrix: FloatArray
+    offset: float
+    a_part: FloatArray | None = None
+    own: tuple[float, float] = (0.0, 0.0)
+    name: str = "custom"
+
+    def __post_init__(self) -> None:
+        try:
+            matrix, offset = np.array(self.matrix, dtype=np.float64), float(self.offset)
+            part = matrix / 2 if self.a_part is None else np.array(self.a_part, dtype=np.float64)
+        except (TypeError, ValueError):
+            matrix, offset, part = np.empty(0), np.nan, np.empty(0)
+        if matrix.shape != (2, 2) or part.shape != (2, 2) or not np.isfinite(matrix).all() or not np.isfinite(offset):
+            raise InputError(f"PairGains needs a 2 x 2 matrix and an offset, all finite; got {self.matrix!r}.")
+        for array in (matrix, part):
+            array.flags.writeable = False
+        object.__setattr__(self, "matrix", matrix)
+        object.__setattr__(self, "a_part", part)
+
+    def value(self, pairs: FloatArray) -> float:
+        """Return the quantity, given the mass of pairs with the row of a above, by class as in ``matrix``.
+
+        Parameters
+        ----------
+        pairs : ndarray of shape (2, 2)
+            Mass of these pairs.
+
+        Returns
+        -------
+        float
+            Offset plus the worth of all pairs.
+        """
+        return self.offset + float(np.sum(self.matrix * pairs))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Metric:
+    """Everything that xorder knows of one gap between groups.
+
+    Attributes
+    ----------
+    name : str
+        What users pass, such as ``"xauc"``.
+    title : str
+        What people read, such as ``"xAUC gap"``.
+    meaning : str
+        The gap in words, first group minus second.
+    gains : callable
+        Two tables -> the :class:`PairGains` of the gap between them.
+    estimate : callable
+        Placements of all groups and the indices of two -> the gap and its standard error.
+    side : callable
+        Chances that groups outrank each other, K x K or a stack of such, and each group's share of the negatives ->
+        the K x K sides; the gap of a pair is side[a, b] - side[b, a]. Linear, with coefficients from 0 up.
+    by_label : bool
+        Whether the chances are those of positives against negatives; else of all rows, whatever their labels.
+    pairs_in_words : str
+        What the two sides mean, as counts of 100 pairs, with ``{lower}``, ``{favoured}``, ``{outcome}``, ``{low}`` and
+        ``{high}`` to be filled in.
+    side_in_words : str
+        One side, with ``{first}`` and ``{second}`` to be filled in.
+    counts_own : bool
+        Whether rows are compared with rows of their own group, too.
+    """
+
+    name: str
+    title: str
+    meaning: str
+    gains: Callable[[ScoreTable, ScoreTable], PairGains]
+    estimate: Callable[[Moments, int, int], Estimate]
+    side: Callable[[FloatArray, FloatArray], FloatArray]
+    by_label: bool
+    pairs_in_words: str
+    side_in_words: str
+    counts_own: bool = False
+
+    def gaps(self, chance: FloatArray, negative_share: FloatArray) -> FloatArray:
+        """Signed gaps between K groups, of one matrix of chances or a stack of them."""
+        sides = self.side(chance, negative_share)
+        return np.asarray(sides - np.swapaxes(sides, -1, -2))
+
+
+def auc_gains(a: ScoreTable, b: ScoreTable) -> PairGains:
+    """AUC of both groups together, as a sum over cross-group pairs like any gap."""
+    pairs = (a.n1 + b.n1) * (a.n0 + b.n0)
+    within = float(a.concordant.sum() + b.concordant.sum())
+    return PairGains(
+        np.array([[0.0, 1.0], [-1.0, 0.0]]) / pairs,
+        (within + a.n0 * b.n1) / pairs,
+        a_part=np.array([[0.0, 1.0], [0.0, 0.0]]) / pairs,
+        own=(1 / pairs, 1 / pairs),
+        name="auc",
+    )
+
+
+def auc_estimate(m: Moments) -> Estimate:
+    """AUC of all rows together; positives and negatives are each one sample, pooled over the groups."""
+    of_positives, of_negatives = shares(m.positives), shares(m.negatives)
+    value = float(_weighted(prf_of(m), of_positives))
+    return value, _stderr((m.all_positive, of_negatives, value), (m.all_negative, of_positives, value))
+
+
+def prf_of(m: Moments) -> FloatArray:
+    """PRF of each group: the chance that its positives outrank a negative of any group."""
+    return _weighted(m.xauc, shares(m.negatives))
+
+
+def _xauc_gains(a: ScoreTable, b: ScoreTable) -> PairGains:
+    up, down = 1 / (a.n1 * b.n0), 1 / (a.n0 * b.n1)
+    return PairGains(np.array([[0.0, up], [down, 0.0]]), -1.0, a_part=np.array([[0.0, up], [0.0, 0.0]]), name="xauc")
+
+
+def _xauc_estimate(m: Moments, a: int, b: int) -> Estimate:
+    ab, ba = float(m.xauc[a, b]), float(m.xauc[b, a])
+    in_a, in_b = _unit(m, a), _unit(m, b)
+    return ab - ba, _stderr(
+        (m.positive[a], in_b, ab),
+        (m.negative[b], in_a, ab),
+        (m.positive[b], in_a, ba),
+        (m.negative[a], in_b, ba),
+    )
+
+
+def _prf_gains(a: ScoreTable, b: ScoreTable) -> PairGains:
+    n0 = a.n0 + b.n0
+    up, down = 1 / (a.n1 * n0), 1 / (b.n1 * n0)
+    within = float(up * a.concordant.sum() - down * b.concordant.sum())
+    return PairGains(
+        np.array([[0.0, up], [down, 0.0]]),
+        within - a.n0 / n0,
+        a_part=np.array([[0.0, up], [0.0, 0.0]]),
+        own=(up, -down),
+        name="prf",
+    )
+
+
+def _prf_estimate(m: Moments, a: int, b: int) -> Estimate:
+    of_negatives = shares(m.negatives)
+    of_a, of_b = (float(_weighted(m.xauc[group], of_negatives)) for group in (a, b))
+    return of_a - of_b, _stderr(
+        (m.positive[a], of_negatives, of_a),
+        (m.positive[b], of_negatives, of_b),
+        (m.all_negative, _unit(m, a) - _unit(m, b), of_a - of_b),
+    )
+
+
+def _prf_side(chance: FloatArray, negative_share: FloatArray) -> FloatArray:
+    return np.broadcast_to((chance @ negative_share)[..., :, None], chance.shape)
+
+
+def _parity_gains(a: ScoreTable, b: ScoreTable) -> PairGains:
+    return PairGains(np.full((2, 2), 2 / ((a.n1 + a.n0) * (b.n1 + b.n0))), -1.0, name="parity")
+
+
+def _parity_estimate(m: Moments, a: int, b: int) -> Estimate:
+    ab, ba = float(m.above[a, b]), float(m.above[b, a])
+    return ab - ba, 2 * _stderr((m.row[a], _unit(m, b), ab), (m.row[b], _unit(m, a), ba))
+
+
+def _chance_itself(chance: FloatArray, negative_share: FloatArray) -> FloatArray:
+    return chance
+
+
+_ALL = (
+    Metric(
+        name="xauc",
+        title="xAUC gap",
+        meaning="positives of the first outranking negatives of the second, minus the reverse",
+        gains=_xauc_gains,
+        estimate=_xauc_estimate,
+        side=_chance_itself,
+        by_label=True,
+        pairs_in_words="Take someone of {lower} {outcome} and someone of {favoured} without it. A fair score puts the "
+        "first above the second as often as it does with the groups swapped. This one does so in {low} of 100 such "
+        "pairs, and in {high} of 100 with the groups swapped.",
+        side_in_words="{first} with the outcome above {second} without",
+    ),
+    Metric(
+        name="prf",
+        title="PRF gap",
+        meaning="positives of the first outranking any negative, minus those of the second",
+        gains=_prf_gains,
+        estimate=_prf_estimate,
+        side=_prf_side,
+        by_label=True,
+        pairs_in_words="Someone of {lower} {outcome} is ranked above someone without it, of any group, in {low} of 100 "
+        "pairs; for {favoured} it is {high} of 100.",
+        side_in_words="{first} with the outcome above anyone without",
+        counts_own=True,
+    ),
+    Metric(
+        name="parity",
+        title="parity gap",
+        meaning="members of the first outranking members of the second, minus the reverse",
+        gains=_parity_gains,
+        estimate=_parity_estimate,
+        side=_chance_itself,
+        by_label=False,
+        pairs_in_words="Of 100 pairs of people, one of each group, the one of {lower} is ranked higher in {low} and "
+        "the one of {favoured} in {high}, whatever their outcomes.",
+        side_in_words="{first} above {second}",
+    ),
+)
+
+METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
+"""Every metric, by its name."""
+
+
+def check_metric(name: str) -> Metric:
+    """Return the metric of a name; refuse what is not one."""
+    if not isinstance(name, str) or name not in METRICS:
+        raise InputError(f"metric must be one of {', '.join(METRICS)}; got {name!r}.")
+    return METRICS[name]
+
+
+def check_pair_gains(metric: str | PairGains, a: ScoreTable, b: ScoreTable) -> PairGains:
+    """Return what pairs are worth to a metric that a user named, or passed ready-made, for these two tables."""
+    if isinstance(metric, PairGains):
+        return metric
+    if not isinstance(metric, str) or metric not in METRICS:
+        raise InputError(f"metric must be one of {', '.join(METRICS)}, or PairGains; got {metric!r}.")
+    return METRICS[metric].gains(a, b)
+
+
+def shares(masses: FloatArray) -> FloatArray:
+    """Each mass as a share of all; ``nan`` without any."""
+    total = masses.sum()
+    return masses / total if total > 0 else np.full_like(masses, np.nan)
+
+
+def _stderr(*terms: tuple[Placements, FloatArray, float]) -> float:
+    """Root of the summed variances of independent samples; ``nan`` where one of them cannot be estimated.
+
+    A term is a sample, the weights given to its placements, and the mean of the weighted placements.
+    """
+    total = sum(_variance_of_mean(*term) for term in terms)
+    return float(np.sqrt(total)) if total > 0 else np.nan
+
+
+def _variance_of_mean(sample: Placements, weights: FloatArray, center: float) -> float:
+    """Unbiased for unweighted rows: the sum of squares over n (n - 1)."""
+    if not sample.mass**2 > (1 + 1e-9) * sample.spread:
+        return np.nan
+    scatter = sample.scatter(weights, center)
+    # What is left of a sum of squares below the rounding of its terms is noise around 0.
+    if scatter < 1e-14 * sample.spread:
+        return 0.0
+    return scatter / (sample.mass**2 - sample.spread)
+
+
+def _weighted(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Weighted sum over the last axis that leaves out entries of weight 0, which may be ``nan``."""
+    used = np.flatnonzero(weights)
+    return np.asarray(values[..., used] @ weights[used])
+
+
+def _unit(m: Moments, g: int) -> FloatArray:
+    unit = np.zeros(m.positives.size)
+    unit[g] = 1.0
+    return unit

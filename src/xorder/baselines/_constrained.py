@@ -1,0 +1,271 @@
+"""A linear ranker trained for AUC under a limit on the gap between two groups."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from xorder._optional import import_optional
+from xorder._table import FloatArray
+from xorder.baselines._grouped import GAP_OF, GroupedLinearModel, GroupedRows
+from xorder.baselines._pairs import CELLS, PairBatch, check_none_empty, pair_batches
+from xorder.exceptions import InputError, XorderWarning
+from xorder.metrics import xauc_matrix
+from xorder.models._base import all_or_nothing
+from xorder.models._linear import PairwiseLinearScorer
+from xorder.models._parameters import check_not_negative, check_positive, check_share, check_whole, check_word
+
+torch = import_optional("torch", extra="train", purpose="ConstrainedRanker")
+cooper = import_optional("cooper", extra="train", purpose="ConstrainedRanker")
+
+Cells = Mapping[tuple[int, int], Any]
+
+_CooperProblem: Any = cooper.ConstrainedMinimizationProblem
+
+
+def squared_hinge(margin: Any) -> Any:
+    """Return ``max(0, 1 - margin)^2``: at least 1 for a pair in the wrong order."""
+    return torch.clamp(1.0 - margin, min=0.0).square()
+
+
+def soft_order(margin: Any) -> Any:
+    """Return the logistic function of the margin: near 1 for a pair in order, near 0 for one that is not."""
+    return torch.sigmoid(margin)
+
+
+def in_order(margin: Any) -> Any:
+    """1 for a pair in order, 1/2 for a tie, 0 otherwise: what is counted, with no slope to follow."""
+    return 0.5 * (torch.sign(margin.detach()) + 1.0)
+
+
+def _check_counts(counts: Any) -> tuple[tuple[float, float], tuple[float, float]]:
+    try:
+        masses = np.array(counts, dtype=float)
+    except (TypeError, ValueError):
+        masses = np.empty(0)
+    if masses.shape != (2, 2) or not np.isfinite(masses).all() or (masses < 0).any():
+        raise InputError(
+            "counts must be ((positives of first, of second), (negatives of first, of second)), finite and not "
+            f"negative; got {counts!r}."
+        )
+    check_none_empty(masses.ravel().tolist())
+    (a, b), (c, d) = masses.tolist()
+    return (a, b), (c, d)
+
+
+class FairRankingProblem(_CooperProblem):
+    """Order pairs well, with |gap| <= epsilon, as a problem for Cooper's optimisers.
+
+    Parameters
+    ----------
+    scorer : any ``torch.nn.Module`` that gives one score a row.
+    counts : rows of each class and group, ``((positives of first, of second), (negatives of first, of second))``;
+        or their masses, if rows have weights.
+    metric : {"xauc", "prf"}
+    epsilon : largest gap allowed.
+
+    Each step of an optimiser takes a :class:`PairBatch`: ``optimiser.roll(compute_cmp_state_kwargs={"batch": batch})``.
+    A ``strict_gap`` beside it, counted on more rows, moves the multipliers instead of the batch's own count.
+    """
+
+    def __init__(
+        self,
+        scorer: Any,
+        counts: tuple[tuple[float, float], tuple[float, float]],
+        *,
+        metric: str = "xauc",
+        epsilon: float = 0.05,
+    ) -> None:
+        super().__init__()
+        check_word("metric", metric, GAP_OF)
+        self.scorer = scorer
+        self.epsilon = check_share("epsilon", epsilon)
+        positives, negatives = _check_counts(counts)
+        self.share_of_pairs = {(g, h): positives[g] * negatives[h] / sum(positives) / sum(negatives) for g, h in CELLS}
+        if metric == "xauc":
+            self.weight_in_gap = {(0, 1): 1.0, (1, 0): -1.0}
+        else:
+            self.weight_in_gap = {(g, h): (1 - 2 * g) * negatives[h] / sum(negatives) for g, h in CELLS}
+        self.limit = cooper.Constraint(
+            constraint_type=cooper.ConstraintType.INEQUALITY,
+            formulation_type=cooper.formulations.Lagrangian,
+            multiplier=cooper.multipliers.DenseMultiplier(num_constraints=2, dtype=torch.float64),
+        )
+
+    def gap(self, margins: Cells, order: Any = in_order) -> Any:
+        """First group's figure minus the second's, over the pairs given; counted, or by a smooth stand-in."""
+        return sum(weight * order(margins[cell]).mean() for cell, weight in self.weight_in_gap.items())
+
+    def loss(self, margins: Cells) -> Any:
+        """Smooth bound on the share of pairs in the wrong order, 1 - AUC, each cell by its share of all pairs."""
+        return sum(share * squared_hinge(margins[cell]).mean() for cell, share in self.share_of_pairs.items())
+
+    def compute_cmp_state(self, batch: PairBatch, strict_gap: Any = None) -> Any:
+        """Loss, smooth violation (for the scorer) and counted violation (for the multipliers) of both sides."""
+        margins = batch.margins(self.scorer)
+        smooth = self.gap(margins, soft_order)
+        counted = self.gap(margins) if strict_gap is None else torch.as_tensor(strict_gap)
+        state = cooper.ConstraintState(violation=self._violation(smooth), strict_violation=self._violation(counted))
+        return cooper.CMPState(loss=self.loss(margins), observed_constraints={self.limit: state})
+
+    def _violation(self, gap: Any) -> Any:
+        return torch.stack([gap - self.epsilon, -gap - self.epsilon]).double()
+
+
+class Iterate(NamedTuple):
+    """A point on the way: its coefficients, and its AUC and gap counted on all training rows."""
+
+    coefficients: FloatArray
+    auc: float
+    gap: float
+
+
+class ConstrainedRanker(GroupedLinearModel):
+    """Linear scorer of the largest AUC whose gap between two groups is at most ``epsilon`` on the training rows.
+
+    It starts at :class:`xorder.models.PairwiseLinearScorer`, the same problem without a limit, plays the game of
+    :class:`FairRankingProblem` on minibatches of pairs, counts AUC and gap on all rows every few steps, and keeps the
+    best of these within the limit. If there is none it keeps the one of the smallest gap, and says so.
+
+    Parameters
+    ----------
+    metric : {"xauc", "prf"}
+    epsilon : largest absolute gap allowed.
+    max_steps : steps of the game.
+    count_every : steps from one count on all rows to the next; in between the multipliers go by the last.
+    batch_size : positives, and negatives, of each group in a minibatch.
+    learning_rate : of the scorer (Adam).
+    dual_rate : of the multipliers (gradient ascent).
+    alpha : weight of the squared norm of the coefficients where it starts.
+    random_state : of the minibatches; the same gives the same ranker.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the linear decision function
+    feasible_ : whether the limit is kept on the training rows
+    auc_, gap_ : on the training rows; the gap is the first of ``groups_`` minus the second
+    auc_before_, gap_before_ : the same without a limit: what keeping it costs is ``auc_before_ - auc_``
+    history_ : AUC and gap at each count, before the first step to after the last
+    """
+
+    def __init__(
+        self,
+        *,
+        metric: str = "xauc",
+        epsilon: float = 0.05,
+        max_steps: int = 1000,
+        count_every: int = 5,
+        batch_size: int = 128,
+        learning_rate: float = 0.003,
+        dual_rate: float = 1.0,
+        alpha: float = 1e-4,
+        random_state: int = 0,
+    ) -> None:
+        self.metric = metric
+        self.epsilon = epsilon
+        self.max_steps = max_steps
+        self.count_every = count_every
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.dual_rate = dual_rate
+        self.alpha = alpha
+        self.random_state = random_state
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None) -> ConstrainedRanker:
+        """Fit to rows, labels and groups; a pair weighs the product of its rows' weights."""
+        for name in ("max_steps", "count_every", "batch_size"):
+            check_whole(name, getattr(self, name))
+        check_share("epsilon", self.epsilon)
+        check_positive("learning_rate", self.learning_rate)
+        check_positive("dual_rate", self.dual_rate)
+        check_not_negative("alpha", self.alpha)
+        rows = self._check_grouped_rows(X, y, sensitive_features, sample_weight)
+        start = PairwiseLinearScorer(alpha=self.alpha).fit(rows.X, rows.positive, sample_weight=rows.weight)
+        scorer = torch.nn.Linear(rows.X.shape[1], 1, bias=False, dtype=torch.float64)
+        with torch.no_grad():
+            scorer.weight[:] = torch.from_numpy(start.coef_)
+        with _one_thread():
+            path = self._play(scorer, rows)
+        best = _best(path, self.epsilon)
+        self.feasible_ = abs(best.gap) <= self.epsilon
+        if not self.feasible_:
+            warnings.warn(
+                f"no count in {self.max_steps:,} steps found the gap within {self.epsilon:g} on the training rows; the "
+                f"smallest, {abs(best.gap):.4f}, is kept. More steps or a higher dual_rate may get there.",
+                XorderWarning,
+                # Past the wrapper of fit.
+                stacklevel=3,
+            )
+        self.history_ = np.array([(step.auc, step.gap) for step in path])
+        self.auc_before_, self.gap_before_ = path[0].auc, path[0].gap
+        self.auc_, self.gap_ = best.auc, best.gap
+        self.coef_ = best.coefficients
+        score, share = rows.X @ self.coef_, rows.weight
+        middle = [np.average(score[side], weights=share[side]) for side in (rows.positive, ~rows.positive)]
+        self.intercept_ = -0.5 * float(sum(middle))
+        return self
+
+    def _play(self, scorer: Any, rows: GroupedRows) -> list[Iterate]:
+        masses = [
+            (float(rows.weight[side & rows.in_first].sum()), float(rows.weight[side & ~rows.in_first].sum()))
+            for side in (rows.positive, ~rows.positive)
+        ]
+        problem = FairRankingProblem(scorer, (masses[0], masses[1]), metric=self.metric, epsilon=self.epsilon)
+        primal = torch.optim.Adam(scorer.parameters(), lr=self.learning_rate)
+        # Smaller and smaller steps, so that the noise of minibatches dies away.
+        slower = torch.optim.lr_scheduler.LinearLR(primal, 1.0, 0.01, total_iters=self.max_steps)
+        optimiser = cooper.optim.SimultaneousOptimizer(
+            cmp=problem,
+            primal_optimizers=primal,
+            dual_optimizers=torch.optim.SGD(problem.dual_parameters(), lr=self.dual_rate, maximize=True),
+        )
+        batches = pair_batches(
+            rows.X,
+            rows.positive,
+            rows.in_first,
+            size=self.batch_size,
+            random_state=self.random_state,
+            sample_weight=rows.weight,
+        )
+        path = [_counted(problem, scorer, rows)]
+        for step, batch in enumerate(islice(batches, self.max_steps), start=1):
+            optimiser.roll(compute_cmp_state_kwargs={"batch": batch, "strict_gap": path[-1].gap})
+            slower.step()
+            if step % self.count_every == 0 or step == self.max_steps:
+                path.append(_counted(problem, scorer, rows))
+        return path
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Tensors as small as a minibatch take longer on several threads than on one."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _counted(problem: FairRankingProblem, scorer: Any, rows: GroupedRows) -> Iterate:
+    """AUC and gap over all pairs of the training rows, as they are ordered now."""
+    coefficients = scorer.weight.detach().numpy()[0].copy()
+    # The first group is listed first: sorted, False comes before True.
+    weight = None if (rows.weight == 1).all() else rows.weight
+    score = rows.X @ coefficients
+    matrix = xauc_matrix(rows.positive, score, sensitive_features=~rows.in_first, sample_weight=weight).values
+    auc = sum(problem.share_of_pairs[cell] * matrix[cell] for cell in CELLS)
+    gap = sum(weight * matrix[cell] for cell, weight in problem.weight_in_gap.items())
+    return Iterate(coefficients, float(auc), float(gap))
+
+
+def _best(path: list[Iterate], epsilon: float) -> Iterate:
+    """Of the steps within the limit the one of the largest AUC; of none, the step of the smallest gap."""
+    within = [step for step in path if abs(step.gap) <= epsilon]
+    return max(within, key=lambda step: step.auc) if within else min(path, key=lambda step: abs(step.gap))

@@ -1,0 +1,172 @@
+"""Correlation regularisation (Beutel et al. 2019): train so that margins of pairs do not go with the group."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from xorder._optional import import_optional
+from xorder.baselines._grouped import GAP_OF, GroupedLinearModel
+from xorder.exceptions import InputError
+from xorder.models._base import all_or_nothing
+from xorder.models._parameters import check_not_negative, check_whole, check_word
+
+torch = import_optional("torch", extra="train", purpose="CorrelationRegularized")
+
+# Within this distance of 0 the absolute value is rounded off, so that there is a slope to follow.
+_ROUNDED = 1e-3
+
+# A spread of margins below this part of the largest score counts as this much: of scores that hardly differ a
+# correlation is mostly rounding, and its slope has no bound.
+_LEAST_SPREAD = 1e-4
+
+
+def pairwise_correlation(
+    score: Any, positive: Any, member: Any, *, metric: str = "xauc", sample_weight: Any = None
+) -> Any:
+    """Correlation, over pairs of a positive i and a negative j, of the margin s_i - s_j with membership of i.
+
+    A plain function of tensors, differentiable in ``score``: add ``weight * pairwise_correlation(...).abs()`` to any
+    training loss. With ``metric="prf"`` it runs over all pairs, with ``"xauc"`` over those of one group each. No pairs
+    are formed: the two ends of a margin are independent draws, so the moments of each class suffice.
+
+    Where there is nothing to correlate, as in a minibatch without positives of one group, it is 0, with slope 0. Where
+    margins spread by less than a ten-thousandth of the largest absolute score, it fades to 0 as scores become equal.
+
+    Parameters
+    ----------
+    score : tensor of n scores
+    positive, member : tensors of the same shape, boolean or of 0 and 1: the label, and membership in one of two groups
+    metric : {"xauc", "prf"}
+    sample_weight : tensor of n weights, if any; a pair weighs the product of its rows' weights
+
+    >>> score = torch.tensor([3.0, 1.0, 0.0, 2.0, 0.0, 1.0])
+    >>> positive = torch.tensor([True, True, False, True, False, False])
+    >>> member = torch.tensor([True, True, True, False, False, False])
+    >>> round(float(pairwise_correlation(score, positive, member)), 4)
+    -0.1961
+    """
+    check_word("metric", metric, GAP_OF)
+    # In half precision sums of many rows, and squares of small scores, would be lost.
+    score = score.to(torch.promote_types(score.dtype, torch.float32))
+    positive, member = _mask(positive, "positive", score), _mask(member, "member", score)
+    weight = torch.ones_like(score) if sample_weight is None else torch.as_tensor(sample_weight).to(score)
+    if weight.shape != score.shape:
+        raise InputError(f"sample_weight must have one value a score; got shape {tuple(weight.shape)}.")
+    centred = score - score.detach().mean()
+    masses, means, spreads = [], [], []
+    for own in (member, ~member):
+        rivals = ~positive if metric == "prf" else ~positive & ~own
+        parts = weight * (positive & own), weight * rivals
+        if not all(bool(part.any()) for part in parts):
+            return score.sum() * 0.0
+        (mass_i, mean_i, spread_i), (mass_j, mean_j, spread_j) = (_moments(centred, part) for part in parts)
+        masses.append(mass_i * mass_j)
+        means.append(mean_i - mean_j)
+        spreads.append(spread_i + spread_j)
+    share = masses[0] / (masses[0] + masses[1])
+    spread_of_membership = share * (1 - share)
+    difference = means[0] - means[1]
+    spread = share * spreads[0] + (1 - share) * spreads[1] + spread_of_membership * difference**2
+    largest = score.detach().abs().max()
+    least = torch.where(largest > 0, _LEAST_SPREAD * largest, torch.ones_like(largest)).square()
+    return torch.sqrt(spread_of_membership / torch.maximum(spread, least)) * difference
+
+
+def _mask(values: Any, name: str, score: Any) -> Any:
+    """One truth a score, of booleans or of 0 and 1."""
+    values = torch.as_tensor(values, device=score.device)
+    if values.shape != score.shape:
+        raise InputError(
+            f"{name} must have the shape of score, {tuple(score.shape)}; got {tuple(values.shape)}. "
+            "A network's column of scores becomes one with squeeze(1)."
+        )
+    mask = values.bool()
+    if values.dtype != torch.bool and not bool((values == mask).all()):
+        raise InputError(f"{name} must hold only 0 and 1, or booleans; got other values.")
+    return mask
+
+
+class CorrelationRegularized(GroupedLinearModel):
+    """Logistic scorer that pays for the correlation of pairwise margins with the group.
+
+    It minimises mean cross-entropy plus ``weight`` times the absolute :func:`pairwise_correlation` of the predicted
+    probabilities, from the best fit without that price. Scale the inputs first. A correlation is not a gap: at
+    its floor a gap may remain.
+
+    Parameters
+    ----------
+    weight : price of a correlation of 1, in units of mean cross-entropy.
+    metric : {"xauc", "prf"}; pairs of two groups, or all pairs.
+    alpha : weight of the squared norm of the coefficients.
+    max_iter : iterations of L-BFGS at most.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the linear decision function
+    correlation_ : left on the training rows, for the first of ``groups_``
+    auc_, gap_ : on the training rows; the gap is the first of ``groups_`` minus the second
+    """
+
+    def __init__(self, *, weight: float = 1.0, metric: str = "xauc", alpha: float = 1e-4, max_iter: int = 500) -> None:
+        self.weight = weight
+        self.metric = metric
+        self.alpha = alpha
+        self.max_iter = max_iter
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None) -> CorrelationRegularized:
+        """Fit to rows, labels and groups; weights multiply the loss of their rows."""
+        check_not_negative("weight", self.weight)
+        check_not_negative("alpha", self.alpha)
+        check_whole("max_iter", self.max_iter)
+        rows = self._check_grouped_rows(X, y, sensitive_features, sample_weight)
+        inputs, positive, member = map(torch.from_numpy, (rows.X, rows.positive, rows.in_first))
+        share = torch.from_numpy(rows.weight / rows.weight.sum())
+        coefficients = torch.zeros(rows.X.shape[1] + 1, dtype=torch.float64, requires_grad=True)
+
+        def correlation() -> Any:
+            chance = torch.sigmoid(inputs @ coefficients[:-1] + coefficients[-1])
+            return pairwise_correlation(chance, positive, member, metric=self.metric, sample_weight=share)
+
+        def entropy() -> Any:
+            score = inputs @ coefficients[:-1] + coefficients[-1]
+            fit = torch.nn.functional.softplus(torch.where(positive, -score, score))
+            return share @ fit + 0.5 * self.alpha * coefficients[:-1].square().sum()
+
+        def loss() -> Any:
+            return entropy() + self.weight * (torch.hypot(correlation(), rounded) - _ROUNDED)
+
+        rounded = torch.tensor(_ROUNDED, dtype=torch.float64)
+        minimise(entropy, coefficients, max_iter=self.max_iter)
+        if self.weight > 0:
+            minimise(loss, coefficients, max_iter=self.max_iter)
+        found = coefficients.detach().numpy()
+        self.coef_, self.intercept_ = np.array(found[:-1]), float(found[-1])
+        with torch.no_grad():
+            self.correlation_ = float(correlation())
+        self._set_training_figures(rows)
+        return self
+
+
+def minimise(loss: Any, parameters: Any, *, max_iter: int) -> None:
+    """Bring a smooth function of one tensor down by L-BFGS, in place."""
+    optimiser = torch.optim.LBFGS(
+        [parameters], max_iter=max_iter, tolerance_grad=1e-8, tolerance_change=1e-12, line_search_fn="strong_wolfe"
+    )
+
+    def closure() -> Any:
+        optimiser.zero_grad()
+        value = loss()
+        value.backward()
+        return value
+
+    optimiser.step(closure)
+
+
+def _moments(score: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """Mass, mean and variance of weighted scores."""
+    mass = weight.sum()
+    mean = (weight * score).sum() / mass
+    return mass, mean, (weight * (score - mean) ** 2).sum() / mass

@@ -1,0 +1,94 @@
+"""Minibatches of pairs: a few positives and negatives of each group, and all pairs among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from xorder._optional import import_optional
+from xorder._table import BoolArray
+from xorder._validation import check_weights
+from xorder.exceptions import InputError
+from xorder.models._parameters import check_whole
+
+torch = import_optional("torch", extra="train", purpose="pair_batches")
+
+# A cell is the group (0 or 1) of the positive and that of the negative.
+CELLS = ((0, 0), (0, 1), (1, 0), (1, 1))
+
+# The four kinds of rows that the cells are made of, in the order in which they are counted and drawn.
+KINDS = tuple(f"{label} of the {side} group" for label in ("positives", "negatives") for side in ("first", "second"))
+
+
+@dataclass(frozen=True, slots=True)
+class PairBatch:
+    """Inputs of some positives and of some negatives of each of two groups; every positive meets every negative.
+
+    Attributes
+    ----------
+    positives, negatives : for the first and the second group, a tensor of rows
+    """
+
+    positives: tuple[Any, Any]
+    negatives: tuple[Any, Any]
+
+    def margins(self, scorer: Any) -> dict[tuple[int, int], Any]:
+        """Score of each positive less that of each negative, by the groups of the two."""
+        parts = [*self.positives, *self.negatives]
+        scores = scorer(torch.cat(parts)).reshape(-1).split([len(part) for part in parts])
+        return {(g, h): scores[g][:, None] - scores[2 + h][None, :] for g, h in CELLS}
+
+
+def pair_batches(
+    X: Any, positive: Any, in_first: Any, *, size: int, random_state: int, sample_weight: Any = None
+) -> Iterator[PairBatch]:
+    """Draw batches without end: ``size`` positives and as many negatives of each group, with chances by weight.
+
+    ``X`` is an array or tensor of rows; ``positive`` and ``in_first`` have one truth a row, as booleans or as 0 and 1.
+    The same ``random_state`` gives the same batches. Each class must have rows, of weight above 0, in each group.
+    """
+    rows = torch.as_tensor(X)
+    labels, sides = _mask(positive, "positive", len(rows)), _mask(in_first, "in_first", len(rows))
+    weight = np.ones(len(rows)) if sample_weight is None else check_weights(sample_weight)
+    if weight.size != len(rows):
+        raise InputError(f"sample_weight must have one value a row; got {weight.size:,} for {len(rows):,} rows.")
+    pools = [np.flatnonzero(label & side & (weight > 0)) for label in (labels, ~labels) for side in (sides, ~sides)]
+    check_none_empty([pool.size for pool in pools])
+    try:
+        rng = np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"random_state must be a whole number, 0 or more; got {random_state!r}.") from error
+    return _draw(rows, pools, weight, check_whole("size", size), rng)
+
+
+def check_none_empty(masses: Sequence[float]) -> None:
+    """Raise if there is nothing of one of the four kinds of rows, naming it."""
+    empty = [kind for kind, mass in zip(KINDS, masses, strict=True) if not mass > 0]
+    if empty:
+        raise InputError(
+            f"there are no {' and no '.join(empty)}; pairs need positives and negatives of both groups, of weight "
+            "above 0."
+        )
+
+
+def _draw(rows: Any, pools: list[Any], weight: Any, size: int, rng: np.random.Generator) -> Iterator[PairBatch]:
+    chances = [np.cumsum(weight[pool]) / weight[pool].sum() for pool in pools]
+    while True:
+        drawn = [
+            rows[torch.from_numpy(pool[np.minimum(np.searchsorted(chance, rng.random(size)), pool.size - 1)])]
+            for pool, chance in zip(pools, chances, strict=True)
+        ]
+        yield PairBatch((drawn[0], drawn[1]), (drawn[2], drawn[3]))
+
+
+def _mask(values: Any, name: str, rows: int) -> BoolArray:
+    column = np.asarray(values)
+    if column.shape != (rows,):
+        raise InputError(f"{name} must have one value a row, {rows:,} in all; got shape {column.shape}.")
+    mask = column == 1
+    if not (mask | (column == 0)).all():
+        raise InputError(f"{name} must hold only 0 and 1, or booleans; got other values.")
+    return np.asarray(mask, dtype=bool)

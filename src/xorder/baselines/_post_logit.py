@@ -1,0 +1,158 @@
+"""Post-logit: Kallus and Zhou's repair by one logistic function of the disadvantaged group's scores."""
+
+from __future__ import annotations
+
+import warnings
+from bisect import bisect_left, bisect_right
+from collections.abc import Hashable
+from functools import cache
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import expit
+
+from xorder._adjuster import ScoreAdjuster
+from xorder._metric import METRICS, PairGains, auc_gains
+from xorder._table import FloatArray, ScoreTable
+from xorder._validation import DISADVANTAGED, check_tables
+from xorder.exceptions import XorderWarning
+from xorder.models._parameters import check_finite, check_word
+
+# The paper's ranges, at a resolution of our choosing.
+ALPHAS = np.linspace(0.0, 10.0, 1001)
+BETAS = np.linspace(-3.0, -1.0, 41)
+
+# Gaps that differ by less may be equal but for the order in which weights were added up.
+_ROUNDING = 1e-12
+
+
+class PostLogit(ScoreAdjuster):
+    """Put one group's scores x through ``1 / (1 + exp(-(alpha x + beta)))`` so that the gap on the sample is smallest.
+
+    It looks at the gap alone, not at the AUC. Among parameters of equal gap the first is taken. Scores are to be
+    between 0 and 1, as what comes out is; with others it warns.
+
+    Parameters
+    ----------
+    metric : {"xauc", "prf", "parity"}
+    beta : float or "search"
+        As in the paper -2 by default, with alpha searched in [0, 10]; ``"search"`` tries beta in [-3, -1] as well.
+    adjust : group label or "disadvantaged"
+        The group whose scores move, as in :class:`xorder.XOrder`.
+
+    Attributes
+    ----------
+    alpha_, beta_ : the parameters found
+    reference_, moved_ : labels of the two groups
+    auc_before_, gap_before_, auc_, gap_ : on the training sample; gaps are reference minus moved
+    """
+
+    _learnt = "auc_"
+
+    def __init__(
+        self, *, metric: str = "xauc", beta: float | Literal["search"] = -2.0, adjust: Hashable = DISADVANTAGED
+    ) -> None:
+        self.metric = metric
+        self.beta = beta
+        self.adjust = adjust
+
+    def fit(self, y_score: Any, y_true: Any, *, sensitive_features: Any, sample_weight: Any = None) -> PostLogit:
+        """Learn the parameters from scores, labels and groups."""
+        check_word("metric", self.metric, METRICS)
+        betas = self._betas()
+        tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
+        reference, moved = self._set_roles(tables)
+        if not all(0 <= table.score[-1] <= table.score[0] <= 1 for table in (reference, moved)):
+            warnings.warn(
+                "post-logit moves one group's scores into the range from 0 to 1 and leaves the other's; here scores "
+                "lie outside that range. Pass probabilities, such as the second column of predict_proba.",
+                XorderWarning,
+                stacklevel=2,
+            )
+        sample = _Sample(reference, moved, METRICS[self.metric].gains(reference, moved))
+        found = [(sample.best_alpha(beta), beta) for beta in betas]
+        gaps = [sample.value(*parameters) for parameters in found]
+        best = _first_smallest(gaps)
+        self.alpha_, self.beta_ = found[best]
+        self.gap_ = gaps[best]
+        self.auc_ = _Sample(reference, moved, auc_gains(reference, moved)).value(self.alpha_, self.beta_)
+        return self
+
+    def _move(self, score: FloatArray, group: Hashable) -> FloatArray:
+        return _logistic(score, self.alpha_, self.beta_)
+
+    def _betas(self) -> list[float]:
+        if isinstance(self.beta, str) and self.beta == "search":
+            return [float(beta) for beta in BETAS]
+        return [check_finite("beta", self.beta, otherwise="'search'")]
+
+
+def _logistic(score: FloatArray, alpha: float, beta: float) -> FloatArray:
+    return np.asarray(expit(alpha * score + beta))
+
+
+def _first_smallest(gaps: list[float]) -> int:
+    size = np.abs(gaps)
+    return int(np.argmax(size <= size.min() + _ROUNDING))
+
+
+class _Sample:
+    """Two groups, and a metric of both with the scores of one put through the function."""
+
+    def __init__(self, reference: ScoreTable, moved: ScoreTable, metric: PairGains) -> None:
+        self.moved = moved
+        self.metric = metric
+        self.rising = reference.score[::-1]
+        self.masses = [np.append(np.cumsum(mass), 0.0) for mass in (reference.positive, reference.negative)]
+
+    def value(self, alpha: float, beta: float) -> float:
+        """Return the metric, with a tie, of whichever groups, counted one half."""
+        value, adjusted = self.value_without_ties(alpha, beta), _logistic(self.moved.score, alpha, beta)
+        if self.metric.own[1] and (adjusted[1:] == adjusted[:-1]).any():
+            # All of the group tie with alpha 0, and some where the function is flat to the last digit.
+            tied = ScoreTable.from_masses(adjusted, self.moved.positive, self.moved.negative)
+            value += self.metric.own[1] * float(tied.concordant.sum() - self.moved.concordant.sum())
+        return value
+
+    def value_without_ties(self, alpha: float, beta: float) -> float:
+        """Return the metric, had the function not made any two scores of the group equal.
+
+        Nothing is sorted again: each adjusted score is looked up among the reference's.
+        """
+        adjusted, size = _logistic(self.moved.score, alpha, beta), self.rising.size
+        # Scores of the reference strictly above, and at or above, each adjusted score.
+        over = size - np.searchsorted(self.rising, adjusted, side="right")
+        past = size - np.searchsorted(self.rising, adjusted, side="left")
+        above = [0.5 * (mass[over - 1] + mass[past - 1]) for mass in self.masses]
+        own = (self.moved.positive, self.moved.negative)
+        return self.metric.value(np.array([[float(mass @ other) for other in own] for mass in above]))
+
+    def best_alpha(self, beta: float) -> float:
+        """Return the first alpha whose gap is the smallest.
+
+        A larger alpha lifts every score above 0, so the gap, reference minus moved, falls as alpha rises but for what
+        ties within the group change. Bisection leaves those that may be smallest, often two or three, to be measured.
+        """
+        gap = cache(lambda place: self.value(float(ALPHAS[place]), beta))
+        falling = cache(lambda place: -self.value_without_ties(float(ALPHAS[place]), beta))
+        # With alpha 0 all of the group tie; it is measured whatever comes.
+        places = range(1, ALPHAS.size)
+        if self.moved.score[-1] >= 0:
+            past = bisect_right(places, 0.0, key=falling)
+            near = places[max(past - 1, 0) : past + 1]
+            reach = min(abs(gap(place)) for place in (0, *near)) + self._change_by_ties(beta) + _ROUNDING
+            places = places[bisect_left(places, -reach, key=falling) : bisect_right(places, reach, key=falling)]
+        return float(ALPHAS[[0, *places][_first_smallest([gap(place) for place in (0, *places)])]])
+
+    def _change_by_ties(self, beta: float) -> float:
+        """Bound what ties within the group change, for any alpha but 0: pairs so close that rounding can join them."""
+        score, positive, negative = self.moved.score, self.moved.positive, self.moved.negative
+        # The logarithm of the function rises by at least 1 / (1 + exp(z)) a step of z, and is right to some epsilons
+        # as long as exp(-z) is finite.
+        highest = ALPHAS[-1] * score[0]
+        with np.errstate(over="ignore"):
+            digits = 1 + np.exp(highest + abs(beta)) + highest + abs(beta)
+        apart = score[:-1] - score[1:] > 10 * np.finfo(float).eps * digits / ALPHAS[1]
+        starts = np.flatnonzero(np.append(True, apart))
+        pairs = np.add.reduceat(positive, starts) @ np.add.reduceat(negative, starts) - positive @ negative
+        return abs(self.metric.own[1]) * 0.5 * float(pairs)

@@ -1,0 +1,92 @@
+"""The open data sets by name: what they are, whether they are here, and how to get them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from xorder.datasets._adult import ADULT
+from xorder.datasets._compas import COMPAS
+from xorder.datasets._framingham import FRAMINGHAM
+from xorder.datasets._german import GERMAN
+from xorder.datasets._open_set import OpenSet
+from xorder.datasets._raw_file import DataHome, fetch_raw, find_raw, saving_folder
+from xorder.exceptions import InputError
+
+OPEN_SETS: dict[str, OpenSet] = {one.name: one for one in (COMPAS, ADULT, FRAMINGHAM, GERMAN)}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is known of an open set without reading it.
+
+    Attributes
+    ----------
+    name, description, source, licence, warnings, rows, inputs : as in the problem that its loader gives
+    urls : where its raw file is published, the first to be tried first
+    path : where its raw file was found, or None
+    save_as : where to put the raw file by hand, so that it is found
+    """
+
+    name: str
+    rows: int
+    inputs: int
+    description: str
+    source: str
+    licence: str
+    warnings: tuple[str, ...]
+    urls: tuple[str, ...]
+    path: Path | None
+    save_as: Path
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values, for JSON."""
+        return {
+            "name": self.name,
+            "rows": self.rows,
+            "inputs": self.inputs,
+            "description": self.description,
+            "source": self.source,
+            "licence": self.licence,
+            "warnings": list(self.warnings),
+            "urls": list(self.urls),
+            "path": None if self.path is None else str(self.path),
+            "save_as": str(self.save_as),
+        }
+
+
+def available(*, data_home: DataHome = None) -> list[Entry]:
+    """Describe every open set; a raw file that is found is not read."""
+    return [describe(name, data_home=data_home) for name in OPEN_SETS]
+
+
+def describe(name: str, *, data_home: DataHome = None) -> Entry:
+    """Describe one open set."""
+    one = _named(name)
+    return Entry(
+        name=one.name,
+        rows=one.rows,
+        inputs=one.inputs,
+        description=one.description,
+        source=one.source,
+        licence=one.licence,
+        warnings=one.warnings_without(),
+        urls=one.file.urls,
+        path=find_raw(one.file, data_home),
+        save_as=one.file.save_as(saving_folder(data_home)),
+    )
+
+
+def fetch(name: str, *, data_home: DataHome = None, progress: bool = True) -> Path:
+    """Return the verified raw file of an open set, downloaded into ``data_home`` or the cache unless it is there.
+
+    ``progress`` draws a bar if standard error is a terminal.
+    """
+    return fetch_raw(_named(name).file, data_home, progress=progress)
+
+
+def _named(name: str) -> OpenSet:
+    if name not in OPEN_SETS:
+        raise InputError(f"{name!r} is not an open data set; choose one of {', '.join(OPEN_SETS)}.")
+    return OPEN_SETS[name]

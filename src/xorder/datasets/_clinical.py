@@ -1,0 +1,275 @@
+"""What the builders of clinical cohorts share: a user's csv tables read through DuckDB, errors in plain words.
+
+A builder goes: :func:`find_tables` (all are there, with their columns), :func:`open_database`, :func:`run` with the
+SQL of :meth:`SourceTable.scan` for each table, and :func:`xorder.datasets._cohort_file.write_cohort` at the end.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import os
+import re
+import threading
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from xorder._duckdb import duckdb_connection
+from xorder._optional import import_optional
+from xorder._progress import Progress
+from xorder.exceptions import InputError
+
+COPY_AGAIN = "Copy or download it again."
+_REPAIR = "Repair the row, or copy the file again."
+_WIDTH = re.compile(r"Expected Number of Columns: (\d+) Found: (\d+)")
+_CELL = re.compile(r"converting column \"(.*?)\"\. Could not convert string \"(.*?)\" to '(.*?)'", re.DOTALL)
+
+
+@contextmanager
+def plain_errors(files: Sequence[Path] = ()) -> Iterator[None]:
+    """Turn errors of DuckDB inside the block into :class:`InputError`, naming the file and the line where it can.
+
+    ``files`` are those that the block reads. Ctrl-C comes out as ``KeyboardInterrupt``.
+    """
+    duckdb = import_optional("duckdb", extra="data", purpose="Reading clinical tables")
+    try:
+        yield
+    except duckdb.InterruptException as error:
+        raise KeyboardInterrupt from error
+    except duckdb.Error as error:
+        raise InputError(_explain(str(error), files)) from error
+    except RuntimeError as error:
+        # DuckDB tells of Ctrl-C by an error of this type.
+        if "interrupted" in str(error).lower():
+            raise KeyboardInterrupt from error
+        raise
+
+
+def first_line(error: object) -> str:
+    """Return the first line of a message, without its full stop."""
+    return (str(error).splitlines() or [type(error).__name__])[0].strip().rstrip(".")
+
+
+def _explain(message: str, files: Sequence[Path]) -> str:
+    named = re.search(r"^\s*file = (.*)$", message, re.MULTILINE)
+    path = named[1].strip() if named else " or ".join(map(str, files)) or "the tables"
+    line = re.search(r"CSV Error on Line: (\d+)", message)
+    place = f"{path}, line {line[1]}" if line else path
+    if width := _WIDTH.search(message):
+        return f"{place}: the header has {width[1]} columns, but this row has {width[2]}. {_REPAIR}"
+    if cell := _CELL.search(message):
+        kind = "a date and time" if cell[3].startswith(("TIMESTAMP", "DATE")) else "a number"
+        return f"{place}: column {cell[1]!r} must hold {kind} or nothing; this row holds {cell[2][:80]!r}. {_REPAIR}"
+    if "unterminated quote" in message:
+        return f"{place}: a quote that opens here is not closed where it should be. {_REPAIR}"
+    if "Invalid unicode" in message:
+        return f"{place}: this row is not UTF-8 text. Save the file as UTF-8, or copy it again."
+    if "GZIP" in message:
+        return f"{path} is cut off, or no gzip file. {COPY_AGAIN}"
+    if "Out of Memory" in message:
+        return "the memory allowed does not suffice; raise it (such as memory='8GB'), or free disk space to spill to."
+    return f"{place}: {first_line(message)}."
+
+
+_ENDINGS = (".csv.gz", ".csv")
+_POLL_SECONDS = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTable:
+    """A table of the user as csv or csv.gz, and the names in its header, in lower case."""
+
+    name: str
+    path: Path
+    columns: tuple[str, ...]
+
+    def scan(self, **types: str) -> str:
+        """Return SQL for a FROM clause: every column by its name in lower case, text unless ``types`` says otherwise.
+
+        Nothing is guessed: a row with too few or too many fields, or a cell that is not of its type, stops the query.
+        Only the columns that the query uses are converted. Empty cells are null.
+        """
+        kinds = ", ".join(f"{_quoted(name)}: {_quoted(types.get(name, 'VARCHAR'))}" for name in self.columns)
+        compression = "gzip" if _gzipped(self.path) else "none"
+        return (
+            f"read_csv({_quoted(str(self.path))}, columns={{{kinds}}}, auto_detect=false, header=true, delim=',', "
+            f"quote='\"', escape='\"', nullstr='', strict_mode=true, null_padding=false, ignore_errors=false, "
+            f"compression='{compression}')"
+        )
+
+
+def find_tables(
+    folder: str | os.PathLike[str], wanted: Mapping[str, Collection[str]], *, source: str
+) -> dict[str, SourceTable]:
+    """Find ``NAME.csv.gz`` or ``NAME.csv`` for each wanted name, in any case, and check that it has its columns.
+
+    ``wanted`` maps the name of a table to the columns it must have (lower case); ``source`` names the data for
+    messages, such as ``"MIMIC-III"``. Where both endings are there, the gzipped file is taken: its checksum proves it
+    whole. The result has the names as in ``wanted``.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        what = "is a file" if folder.exists() else "does not exist"
+        raise InputError(f"{folder} {what}; name the folder that holds the {source} tables as csv or csv.gz files.")
+    try:
+        files = [path for path in sorted(folder.iterdir()) if path.is_file()]
+    except OSError as error:
+        raise InputError(f"cannot list the folder {folder}: {error.strerror or error}.") from error
+    found = {name: _find(name, files) for name in wanted}
+    missing = [name for name, path in found.items() if path is None]
+    if len(missing) == len(found):
+        raise InputError(
+            f"{folder} holds none of the {source} tables ({', '.join(missing)} as .csv or .csv.gz); "
+            "name the folder that does."
+        )
+    if missing:
+        lacking = " and ".join(f"{name}.csv or {name}.csv.gz" for name in missing)
+        raise InputError(f"{folder} lacks {lacking}; put it there.")
+    return {name: _with_header(name, path, wanted[name]) for name, path in found.items() if path is not None}
+
+
+@contextmanager
+def open_database(*, purpose: str, memory: str, spill: str | os.PathLike[str] | None) -> Iterator[Any]:
+    """Yield a DuckDB connection in memory that spills into a folder of its own below ``spill``, removed at the end."""
+    if spill is not None and not Path(spill).is_dir():
+        raise InputError(f"spill must be a folder to keep intermediate results in; {spill} is none. Create it first.")
+    with duckdb_connection(extra="data", purpose=purpose, memory=memory, spill=spill) as database:
+        # Keeping the order of rows would make DuckDB hold back much of a large file.
+        database.execute("SET preserve_insertion_order = false")
+        database.execute("SET enable_progress_bar = true")
+        database.execute("SET enable_progress_bar_print = false")
+        yield database
+
+
+def run(
+    database: Any, sql: str, *, step: str, reads: Sequence[SourceTable] = (), progress: Progress | None = None
+) -> list[tuple[Any, ...]]:
+    """Run one statement and return its rows; tell ``progress`` how far ``step`` is.
+
+    ``reads`` are the tables that the statement scans. The checksums of gzipped ones are verified meanwhile, as DuckDB
+    does not look at them. What goes wrong is an :class:`InputError`; Ctrl-C is a ``KeyboardInterrupt``.
+    """
+    with _watching(database, step, reads, progress) as trouble:
+        try:
+            with plain_errors([table.path for table in reads]):
+                rows: list[tuple[Any, ...]] = database.execute(sql).fetchall()
+        except (InputError, KeyboardInterrupt):
+            # Garbled bytes make garbled rows: if the checksum is known by now, it tells the cause.
+            if trouble:
+                raise trouble[0] from None
+            raise
+    if trouble:
+        raise trouble[0]
+    return rows
+
+
+def check_key(database: Any, table: SourceTable, key: str) -> None:
+    """Raise unless the table, which was read under its own name, has one row for each ``key``, and none without.
+
+    A row that is there twice would count twice, or take its patient out of the cohort without a word.
+    """
+    sql = f"SELECT {key}, count(*) FROM {table.name} GROUP BY 1 HAVING count(*) > 1 OR {key} IS NULL ORDER BY 1 LIMIT 1"
+    if found := run(database, sql, step=f"reading {table.path.name}"):
+        value, count = found[0]
+        what = f"{count:,} row{'s' * (count > 1)} with {key} {'empty' if value is None else value}"
+        raise InputError(f"{table.path} must have one row for each {key}, but has {what}. Copy the file again.")
+
+
+def _gzipped(path: Path) -> bool:
+    return path.name.lower().endswith(".gz")
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _find(name: str, files: Sequence[Path]) -> Path | None:
+    """Return the file of a table; two that differ in case only are refused."""
+    for ending in _ENDINGS:
+        fitting = [path for path in files if path.name.lower() == (name + ending).lower()]
+        if len(fitting) > 1:
+            names = " and ".join(path.name for path in fitting)
+            raise InputError(f"{fitting[0].parent} holds {names}; keep only one of them.")
+        if fitting:
+            return fitting[0]
+    return None
+
+
+def _with_header(name: str, path: Path, wanted: Collection[str]) -> SourceTable:
+    """Read the names of the columns and check that the wanted ones are there, once."""
+    try:
+        with gzip.open(path) if _gzipped(path) else path.open("rb") as file:
+            line = file.readline(1 << 16).decode("utf-8-sig")
+    except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
+        raise InputError(f"cannot read the header of {path}: {first_line(error)}. {COPY_AGAIN}") from error
+    columns = tuple(column.strip().lower() for column in next(csv.reader([line]), []))
+    missing = [column for column in wanted if column not in columns]
+    if missing:
+        there = line.strip()[:200] or "nothing"
+        raise InputError(f"{path} must have the columns {', '.join(missing)}, but its header has only: {there}.")
+    if len(set(columns)) < len(columns):
+        twice = sorted({column for column in columns if columns.count(column) > 1})
+        raise InputError(f"{path} names the column {twice[0]!r} twice in its header; keep one of them.")
+    return SourceTable(name, path, columns)
+
+
+@contextmanager
+def _watching(
+    database: Any, step: str, reads: Sequence[SourceTable], progress: Progress | None
+) -> Iterator[list[BaseException]]:
+    """While the block runs, report progress and verify gzipped tables; yield the list of what goes wrong with these.
+
+    What goes wrong also stops the query, which may have hours to go.
+    """
+    trouble: list[BaseException] = []
+    stop = threading.Event()
+
+    def guarded(task: Callable[[], None]) -> threading.Thread:
+        def work() -> None:
+            try:
+                task()
+            except BaseException as error:
+                trouble.append(error)
+                database.interrupt()
+
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        return thread
+
+    if progress:
+        progress(step, None)
+    checks = [guarded(partial(_verify, table.path, stop)) for table in reads if _gzipped(table.path)]
+    reports = [guarded(partial(_report, database, step, progress, stop))] if progress else []
+    try:
+        yield trouble
+        for thread in checks:
+            thread.join()
+    finally:
+        stop.set()
+        for thread in (*checks, *reports):
+            thread.join()
+    if progress and not trouble:
+        progress(step, 1.0)
+
+
+def _report(database: Any, step: str, progress: Progress, stop: threading.Event) -> None:
+    while not stop.wait(_POLL_SECONDS):
+        share = database.query_progress() / 100
+        progress(step, share if 0 <= share <= 1 else None)
+
+
+def _verify(path: Path, stop: threading.Event) -> None:
+    """Read a gzipped file to its end, where its checksum is."""
+    try:
+        with gzip.open(path) as file:
+            while not stop.is_set() and file.read(1 << 20):
+                pass
+    except EOFError as error:
+        raise InputError(f"{path} is cut off before the end of its compressed data. {COPY_AGAIN}") from error
+    except (OSError, zlib.error) as error:
+        raise InputError(f"{path} is damaged ({first_line(error)}). {COPY_AGAIN}") from error

@@ -1,0 +1,204 @@
+"""Downloading a file so that it is there whole and verified, or not at all."""
+
+from __future__ import annotations
+
+import http.client
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+from urllib.parse import unquote, urlsplit
+
+from xorder._atomic import atomic_path
+from xorder.datasets._raw_table import MOST_BYTES
+from xorder.exceptions import InputError
+
+# bytes so far, bytes in all or None if the server does not say
+Progress = Callable[[int, int | None], None]
+
+_WIDTH = 30
+
+
+@contextmanager
+def byte_bar(label: str, out: TextIO | None) -> Iterator[Progress]:
+    """Yield a function that draws the bar on ``out``; it draws nothing unless that is a terminal.
+
+    The line is wiped at the end, however the block ends.
+    """
+    if out is None or not out.isatty():
+        yield silent
+        return
+
+    def draw(done: int, total: int | None) -> None:
+        filled = "#" * (_WIDTH * min(done, total) // total) if total else ""
+        size = f"{done / 1e6:.1f} of {total / 1e6:.1f} MB" if total else f"{done / 1e6:.1f} MB"
+        out.write(f"\r{label} [{filled:<{_WIDTH}}] {size}\x1b[K")
+        out.flush()
+
+    try:
+        yield draw
+    finally:
+        out.write("\r\x1b[K")
+        out.flush()
+
+
+def silent(done: int, total: int | None) -> None:
+    """Show nothing."""
+
+
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait, in seconds: for an answer, for a whole file, between two attempts; and how many attempts."""
+
+    answer: float = 20.0
+    whole: float = 300.0
+    pause: float = 1.0
+    attempts: int = 2
+
+
+class DownloadError(InputError):
+    """No address gave the file; the message says for each of them why."""
+
+
+class _AddressError(Exception):
+    """One address did not give the file; ``passing`` if trying again may help."""
+
+    def __init__(self, reason: str, *, passing: bool = False) -> None:
+        super().__init__(reason)
+        self.passing = passing
+
+
+def download(
+    urls: Sequence[str],
+    folder: Path,
+    verify: Callable[[Path, str], object],
+    *,
+    patience: Patience | None = None,
+    progress: Progress = silent,
+) -> Path:
+    """Fetch the first of ``urls`` that gives a file ``verify`` accepts; return its path in ``folder``.
+
+    The file keeps the name it has at its address. It is written under a temporary name of its own, checked by
+    ``verify(path, url)``, which raises :class:`InputError`, and moved into place in one step: two processes may
+    fetch it at once, and a failure leaves nothing behind, no new folder either. Proxies are taken from the environment.
+    """
+    with _no_empty_folder(folder):
+        return _first_good(urls, folder, verify, patience or Patience(), progress)
+
+
+def file_name(url: str) -> str:
+    """Name of the file at an address.
+
+    >>> file_name("https://example.org/data/adult.data?raw=1")
+    'adult.data'
+    """
+    return unquote(urlsplit(url).path).rpartition("/")[2]
+
+
+def _first_good(
+    urls: Sequence[str], folder: Path, verify: Callable[[Path, str], object], patience: Patience, progress: Progress
+) -> Path:
+    reasons = []
+    for url in urls:
+        target = folder / file_name(url)
+        for attempt in range(1, patience.attempts + 1):
+            # For each attempt anew: another process that failed may have removed it.
+            _create(folder)
+            try:
+                with atomic_path(target) as temporary:
+                    _stream(url, temporary, patience, progress)
+                    _check(verify, temporary, url)
+            except _AddressError as failure:
+                if failure.passing and attempt < patience.attempts:
+                    time.sleep(patience.pause)
+                    continue
+                reasons.append(f"{url}: {failure}")
+                break
+            except InputError:
+                # Windows does not replace a file while another process, which was first to fetch it, is reading it.
+                if not target.is_file():
+                    raise
+                verify(target, url)
+            return target
+    raise DownloadError("; ".join(reasons))
+
+
+@contextmanager
+def _no_empty_folder(folder: Path) -> Iterator[None]:
+    """If the block fails, remove the folder, and those above it, unless they were there before or hold anything."""
+    new = [each for each in (folder, *folder.parents) if not each.exists()]
+    try:
+        yield
+    except BaseException:
+        for each in new:
+            with suppress(OSError):
+                each.rmdir()
+        raise
+
+
+def _create(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot create the folder {folder}: {error.strerror or error}.") from error
+
+
+def _check(verify: Callable[[Path, str], object], path: Path, url: str) -> None:
+    try:
+        verify(path, url)
+    except InputError as error:
+        raise _AddressError(str(error).removeprefix(f"{url} ").rstrip(".")) from error
+
+
+def _stream(url: str, path: Path, patience: Patience, progress: Progress) -> None:
+    """Write what the address gives to ``path``; only faults of the network become :class:`_AddressError`."""
+    request = urllib.request.Request(url, headers={"User-Agent": "xorder"})
+    try:
+        # urlopen would keep the proxies of its first use for as long as the process lives.
+        response = urllib.request.build_opener().open(request, timeout=patience.answer)
+    except (OSError, http.client.HTTPException) as error:
+        raise _explained(error, patience) from error
+    with response, path.open("wb") as out:
+        size = response.headers.get("Content-Length", "")
+        _copy(response, out, int(size) if size.isdecimal() else None, patience, progress)
+
+
+def _copy(response: Any, out: BinaryIO, size: int | None, patience: Patience, progress: Progress) -> None:
+    latest = time.monotonic() + patience.whole
+    done = 0
+    while True:
+        try:
+            # read1 returns what has arrived, so that a server that trickles is held to the time for the whole file.
+            chunk = response.read1(_CHUNK)
+        except (OSError, http.client.HTTPException) as error:
+            raise _explained(error, patience) from error
+        if not chunk:
+            break
+        done += len(chunk)
+        if done > MOST_BYTES:
+            raise _AddressError(f"the file is larger than {MOST_BYTES >> 20} MiB")
+        if time.monotonic() > latest:
+            raise _AddressError(f"the file did not arrive within {patience.whole:g} s")
+        out.write(chunk)
+        progress(done, size)
+    if size is not None and done < size:
+        raise _AddressError(f"the connection ended after {done:,} of {size:,} bytes", passing=True)
+
+
+def _explained(error: Exception, patience: Patience) -> _AddressError:
+    if isinstance(error, urllib.error.HTTPError):
+        error.close()
+        return _AddressError(f"the server answered {error.code} {error.reason}", passing=error.code >= 500)
+    cause = getattr(error, "reason", error)
+    if isinstance(cause, TimeoutError):
+        return _AddressError(f"no answer within {patience.answer:g} s")
+    if isinstance(error, urllib.error.URLError):
+        return _AddressError(f"no connection ({getattr(cause, 'strerror', None) or cause})")
+    return _AddressError(f"the connection broke ({str(error) or type(error).__name__})", passing=True)

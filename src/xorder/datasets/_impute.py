@@ -1,0 +1,76 @@
+"""Filling what was not measured with means, as the MIMIC-III benchmark does: over the training rows only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from xorder.datasets._problem import IntArray
+from xorder.exceptions import InputError
+
+TrainingRows = Sequence[int] | IntArray
+Impute = Literal["mean"] | TrainingRows | None
+
+
+def impute_mean(X: Any, training_rows: TrainingRows) -> Any:
+    """Return ``X`` with each NaN replaced by the mean of its column over the training rows, as in the benchmark.
+
+    ``X`` is a pandas DataFrame, such as ``problem.X``, and ``training_rows`` are numbers of its rows, such as
+    ``problem.splits[0].train``. A column without any value there is filled with 0. (The benchmark's tool would drop
+    such a column.)
+    """
+    if not (hasattr(X, "iloc") and hasattr(X, "columns")):
+        raise InputError(
+            f"X must be a pandas DataFrame, such as problem.X; got {type(X).__name__}. For arrays, scikit-learn has "
+            "SimpleImputer(keep_empty_features=True)."
+        )
+    rows = _checked(training_rows, len(X), "training_rows must be")
+    return X.fillna(X.iloc[rows].mean().fillna(0.0))
+
+
+def check_impute(impute: object) -> None:
+    """Raise unless ``impute`` is None, ``"mean"`` or may be row numbers, which only the rows can tell."""
+    if isinstance(impute, str | bytes | bool | int | float) and impute != "mean":
+        raise InputError(
+            f"impute must be None, 'mean' for means over all rows, or the numbers of the training rows; got {impute!r}."
+        )
+
+
+def imputed(X: Any, impute: Impute) -> Any:
+    """Return ``X`` as it is (None), or filled with means over all rows (``"mean"``) or over the given ones."""
+    check_impute(impute)
+    if impute is None:
+        return X
+    if isinstance(impute, str):
+        return impute_mean(X, np.arange(len(X)))
+    return impute_mean(X, _checked(impute, len(X), "impute must be None, 'mean' or"))
+
+
+def imputing_warnings(impute: Impute) -> tuple[str, ...]:
+    """What to know about inputs that were filled."""
+    if isinstance(impute, str):
+        return (
+            "Values that were not measured are filled with means over all rows, those of any test part among them; "
+            "name the training rows (impute=) for the benchmark's rule.",
+        )
+    return (
+        () if impute is None else (f"Values that were not measured are filled with means over {len(impute):,} rows.",)
+    )
+
+
+def _checked(rows: TrainingRows, n_rows: int, must: str) -> IntArray:
+    try:
+        numbers = np.asarray(rows)
+    except ValueError:
+        # Lists of unequal lengths.
+        numbers = np.empty(0)
+    whole = numbers.ndim == 1 and numbers.size > 0 and numbers.dtype.kind in "iu"
+    if not whole or numbers.min() < 0 or numbers.max() >= n_rows:
+        shown = repr(rows).replace("\n", " ")
+        raise InputError(
+            f"{must} numbers of training rows, at least one, each from 0 to {n_rows - 1:,}; got "
+            f"{shown if len(shown) <= 80 else shown[:77] + '...'}. Of a mask, numpy.flatnonzero gives the numbers."
+        )
+    return numbers.astype(np.intp)

@@ -1,0 +1,118 @@
+"""Training and test parts of a problem: drawn at random, or the ones the paper used."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from xorder.datasets._problem import Split
+from xorder.exceptions import InputError
+
+_SEED = 12345
+
+
+class Stored(NamedTuple):
+    """Which shuffles of how many rows were kept, and a hash of the row numbers in the published files.
+
+    The authors shuffled until a split met their condition: training and test gaps of two models are alike, and of one
+    sign where all are above 0.01. So the first ten were kept for COMPAS and Adult, and ten of 16 and 22 for the others.
+    """
+
+    rows: int
+    shuffles: Sequence[int]
+    sha256: str
+
+
+STORED = {
+    "compas": Stored(6167, range(10), "65390d22ea221fa88b086fe9395a3ae7ab01814f94fdbccf9064d99f700038d1"),
+    "adult": Stored(30_162, range(10), "b76c90ec407f32ff24c18dd176479a515681aefdca9b6c115fb54f9ba4c6b0e3"),
+    "framingham": Stored(
+        4658, (1, 3, 4, 6, 9, 10, 11, 12, 14, 15), "26286a354c7eccf356dbfecedd229f9c212caa1cf676e1b413ac34539e6034e8"
+    ),
+    "german": Stored(
+        1000, (0, 2, 3, 9, 12, 14, 15, 18, 20, 21), "6bfc1b31a68c4006a7a25f9d3bb1f80e9ab55ed0d16e55c2b912b535f655ac5c"
+    ),
+}
+
+
+def stored_splits(name: str, n_rows: int) -> tuple[Split, ...]:
+    """Return the paper's splits of an open set, with the rows of each part in the order of the published files."""
+    stored = STORED[name]
+    if n_rows != stored.rows:
+        raise InputError(
+            f"the paper's splits of {name} are for {stored.rows:,} rows; this table has {n_rows:,}. "
+            "Ask for random ones, such as splits=10."
+        )
+    splits = _draw(stored)
+    if _fingerprint(splits) != stored.sha256:
+        raise InputError(
+            f"NumPy {np.__version__} shuffles in another way than the versions before it, so that the paper's splits "
+            "cannot be drawn. Use an older one, or ask for random splits, such as splits=10."
+        )
+    return splits
+
+
+def _draw(stored: Stored) -> tuple[Split, ...]:
+    # NumPy keeps the stream of its legacy generator, shuffles included, as it was.
+    generator = np.random.RandomState(_SEED)
+    shuffles = [generator.permutation(stored.rows) for _ in range(stored.shuffles[-1] + 1)]
+    n_test = -(-3 * stored.rows // 10)
+    return tuple(
+        Split(shuffles[place][n_test:].astype(np.intp), shuffles[place][:n_test].astype(np.intp))
+        for place in stored.shuffles
+    )
+
+
+def _fingerprint(splits: tuple[Split, ...]) -> str:
+    digest = hashlib.sha256()
+    for split in splits:
+        for part in split:
+            digest.update(part.astype("<i4").tobytes())
+    return digest.hexdigest()
+
+
+Splits = int | Literal["stored"] | None
+
+
+def check_splits(splits: object, *, stored: bool = True) -> None:
+    """Raise unless ``splits`` is None, a number of splits, or, where there are stored ones, ``"stored"``."""
+    if splits == "stored" and not stored:
+        raise InputError("no splits are stored for clinical data; ask for random ones, such as splits=10.")
+    counted = isinstance(splits, int | np.integer) and not isinstance(splits, bool) and splits >= 1
+    if splits is not None and splits != "stored" and not counted:
+        raise InputError(
+            f"splits must be None, 'stored' for the paper's ten, or a number of random ones to draw; got {splits!r}."
+        )
+
+
+def make_splits(splits: Splits, n_rows: int, *, name: str) -> tuple[Split, ...]:
+    """Return the splits asked for: none, the paper's of the data set ``name``, or so many random ones."""
+    check_splits(splits)
+    if splits is None:
+        return ()
+    if splits == "stored":
+        return stored_splits(name, n_rows)
+    return random_splits(n_rows, splits)
+
+
+def random_splits(n_rows: int, n_splits: int) -> tuple[Split, ...]:
+    """Draw plain random splits with 30 % of the rows, rounded up, in the test part.
+
+    Split ``i`` depends on ``i`` and ``n_rows`` only, so asking for more splits keeps the first ones, and it is the same
+    on every machine.
+
+    >>> random_splits(5, 1)
+    (Split(train=array([0, 1, 4]), test=array([2, 3])),)
+    """
+    if n_rows < 2:
+        raise InputError(f"a split needs at least 2 rows; got {n_rows}.")
+    n_test = -(-3 * n_rows // 10)
+    drawn = []
+    for seed in range(n_splits):
+        # NumPy promises the raw stream of a bit generator to stay as it is, but not its shuffles.
+        order = np.argsort(np.random.PCG64(seed).random_raw(n_rows), kind="stable")
+        drawn.append(Split(np.sort(order[n_test:]), np.sort(order[:n_test])))
+    return tuple(drawn)

@@ -1,0 +1,291 @@
+"""Score maps inside DuckDB: knots as lists that each row looks its line up in, so that no row leaves the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+
+from xorder._table import FloatArray, IntArray
+from xorder.engines._cells import no_labels, no_numbers
+from xorder.engines._match_groups import (
+    BOOLEAN,
+    DATE,
+    DECIMAL,
+    NUMBER,
+    PLACE,
+    TEXT,
+    Complaints,
+    GroupMaps,
+    check_frame_columns,
+    values_of,
+)
+from xorder.engines._sources import number_in
+from xorder.exceptions import InputError
+from xorder.transfer import ScoreMap
+from xorder.transfer._sql import number, quoted_name, text
+
+# From so many knots on maps are applied compressed: DuckDB copies their list for each 2,048 rows.
+_MANY_KNOTS = 50_000
+
+
+class Lines(NamedTuple):
+    """All maps in two lists of knots, and a guide to them: for each cell of a grid over the raw knots of a group, how
+    many knots stand before it. The rest is one value per map.
+    """
+
+    raw: list[float]
+    adjusted: list[float]
+    guide: list[int]
+    first: list[float]
+    last: list[float]
+    cells: list[float]
+    guide_start: list[int]
+    last_line: list[int]
+    steps: int
+
+
+def lines_of(maps: Sequence[ScoreMap]) -> Lines:
+    """Lay the maps out one after the other, with room behind each for steps that lead past its end."""
+    if sum(learnt.raw.size for learnt in maps) > _MANY_KNOTS:
+        maps = [learnt.compressed() for learnt in maps]
+    grids = [_grid(learnt) for learnt in maps]
+    steps = max(most for *_, most in grids).bit_length()
+    lines = Lines([], [], [], [], [], [], [], [], steps)
+    for learnt, (raw, adjusted, cells, starts, _) in zip(maps, grids, strict=True):
+        before = len(lines.raw)
+        lines.first.append(float(learnt.raw[0]))
+        lines.last.append(float(learnt.raw[-1]))
+        lines.cells.append(cells)
+        # Lists count from 1.
+        lines.guide_start.append(len(lines.guide) + 1)
+        lines.guide.extend((before + starts).tolist())
+        lines.last_line.append(before + raw.size - 1)
+        # A step that leads past the last knot must find none that a score reaches, least of all another map's.
+        lines.raw.extend([*raw.tolist(), *([np.inf] * 2**steps)])
+        lines.adjusted.extend([*adjusted.tolist(), *([np.inf] * 2**steps)])
+    return lines
+
+
+def _grid(learnt: ScoreMap) -> tuple[FloatArray, FloatArray, float, IntArray, int]:
+    """Return the knots, cells per unit of score, knots before each cell, and the most that one cell holds."""
+    raw, adjusted = learnt.raw, learnt.adjusted
+    if raw.size == 1:
+        # A line of its own for the one knot; no score is held beyond it.
+        raw, adjusted = (np.append(knot, np.nextafter(knot, np.inf)) for knot in (raw, adjusted))
+    with np.errstate(over="ignore", divide="ignore"):
+        if not (np.isfinite(np.diff(raw)).all() and np.isfinite(np.diff(adjusted)).all()):
+            raise InputError("the knots of a map are further apart than the largest number; scale the scores down.")
+        cells = float(raw.size / (raw[-1] - raw[0]))
+    # Where numbers are too small or too large for a grid, one cell holds all.
+    cells = cells if np.isfinite(cells) else 0.0
+    cell = np.floor((raw - raw[0]) * cells).astype(np.int64)
+    starts = np.searchsorted(cell, np.arange(cell[-1] + 1), side="left")
+    return raw, adjusted, cells, starts, int(np.diff(starts, append=raw.size).max())
+
+
+_SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+_NUMBERS = (*_SIGNED, *(f"U{name}" for name in _SIGNED), "FLOAT", "DOUBLE", "DECIMAL")
+
+# What Python takes for blanks; DuckDB's trim takes none but spaces.
+_BLANKS = r"[\s\x0b\x1c-\x1f\x{85}\p{Z}]*"
+
+
+def map_relation(
+    relation: Any,
+    maps: GroupMaps,
+    *,
+    score: str,
+    group: str,
+    into: str,
+    blanks: bool = False,
+    scores_in_text: bool = False,
+) -> Any:
+    """Return the relation with one more column, still a relation; for the last two see :func:`mapping_select`."""
+    types = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    # No table of the user has this name.
+    name = f"xorder_{uuid4().hex}"
+    query = mapping_select(
+        name,
+        types,
+        maps,
+        score=score,
+        group=group,
+        into=into,
+        blanks=blanks,
+        scores_in_text=scores_in_text,
+    )
+    return relation.query(name, query)
+
+
+def mapping_select(
+    source: str,
+    types: Mapping[str, str],
+    maps: GroupMaps,
+    *,
+    score: str,
+    group: str,
+    into: str,
+    blanks: bool = False,
+    scores_in_text: bool = False,
+    keep: Callable[[str], str] = "({})".format,
+) -> str:
+    """Return the query that adds the column to ``source``, whose columns have these types.
+
+    It computes what :meth:`ScoreMap.apply` computes, operation by operation, and fails on scores and groups that have
+    no answer. With ``blanks``, a group of nothing but blanks is missing, as in files; with ``scores_in_text``, scores
+    are read out of text, as those of csv files are. ``keep`` takes the query of the knots, one row, and says where that
+    row is to be read.
+    """
+    check_frame_columns(list(types), score=score, group=group, into=into, ignores_case="DuckDB")
+    is_text = scores_in_text and types[score] == "VARCHAR"
+    if not is_text and not _is_plain(types[score], *_NUMBERS, "BOOLEAN"):
+        raise no_numbers(score, f"their type is {types[score]}")
+    complaints = Complaints(maps, score=score, group=group)
+    moved = [label for label, learnt in maps.maps.items() if learnt.raw.size]
+    x, code, held, place, raw, adjusted, guide = (
+        _unused(f"xorder_{name}", types) for name in ("x", "code", "held", "place", "raw", "adjusted", "guide")
+    )
+    query = (
+        f"SELECT *, {_checked_score(score, complaints, is_text=is_text)} AS {x}, "
+        f"{_code(types[group], group, maps, complaints, blanks=blanks)} AS {code} FROM {source}"
+    )
+    if not moved:
+        return f"SELECT * EXCLUDE ({x}, {code}), {x} + 0 * {code} AS {quoted_name(into)} FROM ({query})"
+    lines = lines_of([maps.maps[label] for label in moved])
+    first, last, cells = (_of_map(code, map(number, values)) for values in (lines.first, lines.last, lines.cells))
+    guide_start, last_line = (_of_map(code, map(str, values)) for values in (lines.guide_start, lines.last_line))
+    # Rows whose score stays take part in all this, and are left out at the end: that is faster than to ask each time.
+    knots = keep(
+        f"SELECT {_list(lines.raw, 'DOUBLE')} AS {raw}, {_list(lines.adjusted, 'DOUBLE')} AS {adjusted}, "
+        f"{_list(lines.guide, 'BIGINT')} AS {guide}"
+    )
+    query = f"SELECT *, {_held(x, first, last)} AS {held} FROM ({query}), {knots}"
+    cell = f"CAST(floor(({held} - {first}) * {cells}) AS BIGINT)"
+    query = f"SELECT *, {guide}[{guide_start} + {cell}] AS {place} FROM ({query})"
+    for step in reversed(range(lines.steps)):
+        further = f"CASE WHEN {raw}[{place} + {2**step}] <= {held} THEN {2**step} ELSE 0 END"
+        query = f"SELECT * REPLACE ({place} + {further} AS {place}) FROM ({query})"
+    at_most = f"CASE WHEN {place} > {last_line} THEN {last_line} ELSE {place} END"
+    query = f"SELECT * REPLACE ({at_most} AS {place}) FROM ({query})"
+    left, right, low, high = (f"{values}[{place}{shift}]" for values in (raw, adjusted) for shift in ("", " + 1"))
+    share = f"(({held} - {left}) / ({right} - {left}))"
+    value = f"(({high} - {low}) * {share} + {low})"
+    value = f"CASE WHEN {share} = 1 OR {value} > {high} THEN {high} ELSE {value} END"
+    mapped = f"CASE WHEN {code} = 0 THEN {x} ELSE {value} + ({x} - {held}) END"
+    helpers = ", ".join([x, code, held, place, raw, adjusted, guide])
+    return f"SELECT * EXCLUDE ({helpers}), {mapped} AS {quoted_name(into)} FROM ({query})"
+
+
+def _checked_score(score: str, complaints: Complaints, *, is_text: bool) -> str:
+    """Return the score as a number of double precision; what is not finite fails when it is computed."""
+    value, came = f"CAST({quoted_name(score)} AS DOUBLE)", f"CAST({quoted_name(score)} AS VARCHAR)"
+    if is_text:
+        value, came = number_in(score), f"chr(39) || {came} || chr(39)"
+    instead = _failing(complaints.score, f"coalesce({came}, 'nan')")
+    return f"CASE WHEN isfinite({value}) THEN {value} ELSE {instead} END"
+
+
+def _code(
+    kind: str,
+    group: str,
+    maps: GroupMaps,
+    complaints: Complaints,
+    *,
+    blanks: bool,
+) -> str:
+    """Return the number of a row's map: 0 if its score stays, else from 1 up; other groups fail when computed."""
+    column = quoted_name(group)
+    of_values = _kind(kind)
+    if of_values is None:
+        raise no_labels(group, f"its type is {kind}")
+    moved = [label for label, learnt in maps.maps.items() if learnt.raw.size]
+    codes = {label: moved.index(label) + 1 if label in moved else 0 for label in maps.maps}
+    # By the numbers of the maps; behind them, rows whose score stays.
+    by_number = [*codes.values(), 0]
+    written = f"CAST({column} AS VARCHAR)"
+    # Something of the row is part of the message, so that the error is not raised ahead of any row.
+    instead = _failing(complaints.missing + PLACE, f"left(coalesce({written}, ''), 0)")
+    if maps.of_missing is not None:
+        instead = str(by_number[maps.of_missing])
+    # Not isnan: on a parquet file whose statistics leave NaN out, DuckDB answers no without looking.
+    lost = f"{column} IS NULL OR {written} = 'nan'" if kind in ("FLOAT", "DOUBLE") else f"{column} IS NULL"
+    cases = [f"WHEN {lost} THEN {instead}"]
+    blanks = blanks and of_values == TEXT
+    for label, value in values_of(maps.maps, of_values, maps.missing).items():
+        if not (blanks and not value.strip()):
+            cases.append(f"WHEN {written if of_values == TEXT else column} = {_literal(value)} THEN {codes[label]}")
+    if blanks:
+        # After the known groups, as it takes longer to see.
+        cases.append(f"WHEN regexp_full_match({written}, {text(_BLANKS)}) THEN {instead}")
+    shown = written
+    if of_values == TEXT:
+        shown = f"chr(39) || {written} || chr(39)"
+    elif of_values == BOOLEAN:
+        shown = f"CASE WHEN {column} THEN 'True' ELSE 'False' END"
+    elif kind == "FLOAT":
+        shown = f"CAST(CAST({column} AS DOUBLE) AS VARCHAR)"
+    otherwise = _failing(complaints.unseen, shown) if maps.of_unseen is None else str(by_number[maps.of_unseen])
+    return f"CASE {' '.join(cases)} ELSE {otherwise} END"
+
+
+def _kind(kind: str) -> str | None:
+    """Return which values a type of DuckDB has, or None where they are no plain labels."""
+    if _is_plain(kind, "VARCHAR", "ENUM"):
+        return TEXT
+    if _is_plain(kind, "DECIMAL"):
+        return DECIMAL
+    if _is_plain(kind, *_NUMBERS):
+        return NUMBER
+    return {"BOOLEAN": BOOLEAN, "DATE": DATE}.get(kind)
+
+
+def _literal(value: Any) -> str:
+    """Write a value as DuckDB reads it."""
+    if isinstance(value, str):
+        return text(value)
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, date):
+        return f"DATE '{value.isoformat()}'"
+    if isinstance(value, float):
+        return number(value) if np.isfinite(value) else f"CAST('{value}' AS DOUBLE)"
+    return f"{value:f}" if isinstance(value, Decimal) else str(int(value))
+
+
+def _is_plain(kind: str, *names: str) -> bool:
+    """Whether a type is one of these, and no list of them."""
+    return kind.startswith(names) and not kind.endswith("]")
+
+
+def _failing(message: str, value: str) -> str:
+    before, _, after = message.partition(PLACE)
+    return f"error({text(before)} || {value} || {text(after)})"
+
+
+def _held(x: str, first: str, last: str) -> str:
+    return f"CASE WHEN {x} < {first} THEN {first} WHEN {x} > {last} THEN {last} ELSE {x} END"
+
+
+def _of_map(code: str, values: Iterable[str]) -> str:
+    """Choose among one value per map by the number of the map; where no map applies, any will do."""
+    *others, last = values
+    cases = " ".join(f"WHEN {place} THEN {value}" for place, value in enumerate(others, start=1))
+    return f"(CASE {code} {cases} ELSE {last} END)" if others else last
+
+
+def _list(values: Sequence[float], kind: str) -> str:
+    """Write a list as a text that DuckDB splits, which it reads far faster than as many numbers in the query."""
+    return f"CAST(string_split('{' '.join(map(repr, values))}', ' ') AS {kind}[])"
+
+
+def _unused(name: str, columns: Mapping[str, str]) -> str:
+    """Return a name like this one that no column has; DuckDB does not tell upper from lower case."""
+    taken = {column.lower() for column in columns}
+    while name in taken:
+        name += "_"
+    return name

@@ -1,0 +1,156 @@
+"""Score maps applied to parquet files of any size: DuckDB writes them again with one more column, in bounded memory."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from xorder._atomic import atomic_path
+from xorder._duckdb import duckdb_connection
+from xorder._optional import import_optional
+from xorder._progress import Progress
+from xorder.engines._apply import UnusableRowError
+from xorder.engines._apply_duckdb import mapping_select
+from xorder.engines._cells import no_rows
+from xorder.engines._files import blaming_files, find_files, reader_of
+from xorder.engines._match_groups import PLACE, Complaints, GroupMaps
+from xorder.exceptions import InputError
+from xorder.transfer._sql import text
+
+# Compressions of parquet that DuckDB writes.
+_COMPRESSIONS = ("SNAPPY", "ZSTD", "GZIP", "LZ4_RAW", "BROTLI", "UNCOMPRESSED")
+_LOOK_SECONDS = 0.5
+
+# Types of Arrow that come back from DuckDB as they went in, and those that both write in the same way.
+_KEPT = {"string", "bool", "float", "double", "date32[day]", "timestamp[us]"} | {
+    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
+_WRITTEN_ALIKE = {kind for kind in _KEPT if "int" in kind} | {"string"}
+
+
+def keeps_types(path: str, group: str) -> bool:
+    """Whether DuckDB writes all columns of a file in the types they have, and the group as it is written elsewhere."""
+    pq = import_optional("pyarrow.parquet", extra="parquet", purpose="Reading parquet files")
+    try:
+        schema = pq.read_schema(path)
+    except (OSError, ValueError):
+        # What is wrong with it is for its reader to say.
+        return False
+    kinds = {field.name: str(field.type) for field in schema}
+    return set(kinds.values()) <= _KEPT and kinds.get(group, "string") in _WRITTEN_ALIKE
+
+
+def copy_with_column(
+    path: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    maps: GroupMaps,
+    *,
+    score: str,
+    group: str,
+    into: str,
+    overwrite: bool,
+    memory: str,
+    progress: Progress | None,
+) -> int:
+    """Write all parquet files that a path or glob names to one, with one more column; return the number of rows.
+
+    Parquet keeps its compression and its own notes, but a column that pandas or polars would read as categories comes
+    back as text. DuckDB's memory is capped by ``memory``, whatever the size of the files.
+    """
+    files = find_files(path)
+    complaints = Complaints(maps, score=score, group=group)
+    with atomic_path(out, overwrite=overwrite) as temporary, _blaming_rows(path, complaints):
+        spill = Path(os.path.realpath(out)).parent
+        with duckdb_connection(
+            extra="duckdb", purpose="Adjusting parquet files", memory=memory, spill=spill
+        ) as connection:
+
+            def keep(query: str) -> str:
+                # Of a table DuckDB can tell how far it is, of a query within a query not.
+                connection.execute(f"CREATE TEMP TABLE knots AS {query}")
+                return "temp.knots"
+
+            source = reader_of(files)
+            shape = connection.sql(f"SELECT * FROM {source}")
+            query = mapping_select(
+                source,
+                dict(zip(shape.columns, map(str, shape.types), strict=True)),
+                maps,
+                score=score,
+                group=group,
+                into=into,
+                blanks=True,
+                keep=keep,
+            )
+            options = f"FORMAT parquet, {_as_before(connection, files[0])}"
+            with _watching(connection, progress):
+                copied = connection.execute(f"COPY ({query}) TO {text(str(temporary))} ({options})").fetchone()
+        rows = int(copied[0]) if copied else 0
+        if not rows:
+            raise no_rows(os.fspath(path))
+    return rows
+
+
+def _as_before(connection: Any, file: str) -> str:
+    """Return the options that keep the compression of a file, and its notes but those that describe its columns."""
+    found = connection.execute(f"SELECT compression FROM parquet_metadata({text(file)}) LIMIT 1").fetchone()
+    compression = found[0] if found and found[0] in _COMPRESSIONS else "SNAPPY"
+    notes = connection.execute(f"SELECT key, value FROM parquet_kv_metadata({text(file)})").fetchall()
+    kept = {
+        bytes(key).decode(): bytes(value)
+        for key, value in notes
+        if bytes(key) not in (b"ARROW:schema", b"pandas") and value is not None
+    }
+    options = f"COMPRESSION {compression}"
+    if kept:
+        pairs = ", ".join(
+            f"{text(key)}: '{''.join(f'{chr(92)}x{byte:02X}' for byte in value)}'::BLOB" for key, value in kept.items()
+        )
+        options += f", KV_METADATA {{{pairs}}}"
+    return options
+
+
+@contextmanager
+def _watching(connection: Any, progress: Progress | None) -> Iterator[None]:
+    """Tell now and then how far DuckDB is, from a thread beside it."""
+    if progress is None:
+        yield
+        return
+    # Without these DuckDB keeps no count of how far it is, and would print it.
+    connection.execute("SET enable_progress_bar = true")
+    connection.execute("SET enable_progress_bar_print = false")
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(_LOOK_SECONDS):
+            share = connection.query_progress() / 100
+            progress("adjusting scores", share if 0 <= share <= 1 else None)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+
+
+@contextmanager
+def _blaming_rows(path: str | os.PathLike[str], complaints: Complaints) -> Iterator[None]:
+    """Tell in the user's words what DuckDB stumbled over: a row that cannot be adjusted, or a damaged file."""
+    try:
+        with blaming_files(path):
+            yield
+    except InputError as error:
+        said = str(error.__cause__ or "")
+        for complaint in (complaints.score, complaints.missing, complaints.unseen):
+            before, _, after = complaint.partition(PLACE)
+            start = said.find(before)
+            if start >= 0 and after in said[start:]:
+                end = said.index(after, start) + len(after) if after else start + len(before)
+                raise UnusableRowError(f"{os.fspath(path)}: {said[start:end]}") from error
+        raise

@@ -1,0 +1,121 @@
+"""Score maps inside Spark: groups are told apart by its own expressions, scores go through Arrow batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from xorder._optional import import_optional
+from xorder.engines._apply import adjusting
+from xorder.engines._cells import no_labels, no_numbers
+from xorder.engines._match_groups import (
+    BOOLEAN,
+    DATE,
+    DECIMAL,
+    NUMBER,
+    PLACE,
+    TEXT,
+    Complaints,
+    GroupMaps,
+    check_frame_columns,
+    values_of,
+)
+from xorder.transfer._sql import quoted_name
+
+_NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double")
+
+
+def map_spark(frame: Any, maps: GroupMaps, *, score: str, group: str, into: str) -> Any:
+    """Return the frame with one more column; nothing is computed yet.
+
+    Executors need pyarrow and NumPy, which PySpark asks for anyway, and not xorder.
+    """
+    functions = import_optional("pyspark.sql.functions", extra="spark", purpose="Adjusting scores in Spark")
+    types = dict(frame.dtypes)
+    tells_case = str(frame.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
+    check_frame_columns(
+        frame.columns, score=score, group=group, into=into, ignores_case=None if tells_case else "Spark"
+    )
+    if _kind(types[score]) not in (NUMBER, DECIMAL, BOOLEAN):
+        raise no_numbers(score, f"their type is {types[score]}")
+    complaints = Complaints(maps, score=score, group=group)
+    number = _number(functions, types[group], maps, group=group, complaints=complaints)
+    value = functions.col(quoted_name(score, "spark")).cast("double")
+    finite = ~(value.isNull() | functions.isnan(value) | (functions.abs(value) == float("inf")))
+    came = functions.coalesce(value.cast("string"), functions.lit("nan"))
+    checked = functions.when(finite, value).otherwise(_failing(functions, complaints.score, came))
+    if any(learnt.raw.size for learnt in maps.maps.values()):
+        in_batches = functions.arrow_udf(_in_batches(maps), "double")
+        return frame.withColumn(into, in_batches(checked, number))
+    return frame.withColumn(into, checked + 0 * number)
+
+
+def _in_batches(maps: GroupMaps) -> Callable[..., Any]:
+    pa = import_optional("pyarrow", extra="spark", purpose="Adjusting scores in Spark")
+    adjust = adjusting(maps)
+
+    def adjusted(score: Any, number: Any) -> Any:
+        values = adjust(score.to_numpy(zero_copy_only=False), number.to_numpy(zero_copy_only=False))
+        return pa.array(values)
+
+    # Spark learns from these how the function is to be called.
+    adjusted.__annotations__ = dict.fromkeys(("score", "number", "return"), pa.Array)
+    return adjusted
+
+
+def _number(
+    functions: Any,
+    kind: str,
+    maps: GroupMaps,
+    *,
+    group: str,
+    complaints: Complaints,
+) -> Any:
+    """Return the number of a row's group among the maps, as an expression that fails for groups without one."""
+    column = functions.col(quoted_name(group, "spark"))
+    of_values = _kind(kind)
+    if of_values is None:
+        raise no_labels(group, f"its type is {kind}")
+    lost = column.isNull() | functions.isnan(column) if kind in ("float", "double") else column.isNull()
+    if maps.of_missing is None:
+        number = functions.when(lost, _failing(functions, complaints.missing, None))
+    else:
+        number = functions.when(lost, functions.lit(maps.of_missing))
+    places = list(maps.maps)
+    for label, value in values_of(maps.maps, of_values, maps.missing).items():
+        number = number.when(column == functions.lit(_held(value)), functions.lit(places.index(label)))
+    shown = column.cast("string")
+    if of_values == TEXT:
+        shown = functions.concat(functions.lit("'"), shown, functions.lit("'"))
+    elif of_values == BOOLEAN:
+        shown = functions.initcap(shown)
+    elif kind == "float":
+        shown = column.cast("double").cast("string")
+    if maps.of_unseen is not None:
+        return number.otherwise(functions.lit(maps.of_unseen))
+    return number.otherwise(_failing(functions, complaints.unseen, shown))
+
+
+def _kind(kind: str) -> str | None:
+    """Return which values a type of Spark has, or None where they are no plain labels."""
+    if kind.startswith(("string", "varchar", "char")):
+        return TEXT
+    if kind.startswith("decimal"):
+        return DECIMAL
+    if kind in _NUMBERS:
+        return NUMBER
+    return {"boolean": BOOLEAN, "date": DATE}.get(kind)
+
+
+def _held(value: Any) -> Any:
+    """Return a value as Spark takes it: it has no whole numbers of more than 64 bits."""
+    is_long = isinstance(value, int) and not -(2**63) <= value < 2**63
+    return Decimal(value) if is_long else value
+
+
+def _failing(functions: Any, message: str, value: Any) -> Any:
+    before, _, after = message.partition(PLACE)
+    if value is None:
+        return functions.raise_error(functions.lit(message))
+    return functions.raise_error(functions.concat(functions.lit(before), value, functions.lit(after)))

@@ -1,0 +1,455 @@
+"""A csv file, plain or gzipped: its text, its records, and errors that name the line.
+
+Records keep their raw text, so that a column can be added and no other byte changes.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import sys
+import threading
+import zlib
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass
+from itertools import chain, islice
+from operator import itemgetter
+from pathlib import Path
+from typing import IO, TextIO, cast
+
+import numpy as np
+
+from xorder._table import FloatArray
+from xorder.engines._cells import CodeArray, Codes, check_columns, check_new_column, number
+from xorder.engines._match_groups import TEXT
+from xorder.exceptions import InputError
+
+BOM = "\ufeff"
+
+_BLOCK = 1 << 18
+_FOREIGN = {
+    b"PAR1\x15": "a parquet file; give it the ending .parquet",
+    b"\x1f\x8b": "a gzip file; give it the ending .csv.gz",
+    b"PK\x03\x04": "an Excel or zip file; save its table as csv",
+    b"\xd0\xcf\x11\xe0": "an old Excel file; save its table as csv",
+}
+_MARKS = {
+    codecs.BOM_UTF32_LE: "utf-32-le",
+    codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+_EXACT = {"ascii", "utf-8", "iso8859-1", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"}
+
+
+def resolve_encoding(path: Path, encoding: str) -> str:
+    """Return the codec to decode the file with; a byte order mark stays in the text as its first character.
+
+    Codecs that swallow the mark (utf-16, utf-32, utf-8-sig) would write another one, so they are replaced by
+    the codec of the byte order that the mark announces.
+    """
+    try:
+        "a".encode(encoding)
+    except (LookupError, ValueError) as error:
+        raise InputError(
+            f"encoding must be the name of one, such as utf-8, latin-1 or utf-16; got {encoding!r}."
+        ) from error
+    with _reading(path), _open_bytes(path) as file:
+        head = file.read(8)
+    for magic, kind in _FOREIGN.items():
+        if head.startswith(magic):
+            raise InputError(f"{path} is not csv text but looks like {kind}.")
+    name = codecs.lookup(encoding).name
+    marked = next((codec for mark, codec in _MARKS.items() if head.startswith(mark)), None)
+    if name in {"utf-16", "utf-32"}:
+        native = f"{name}-{'le' if sys.byteorder == 'little' else 'be'}"
+        return marked if marked and marked.startswith(name) else native
+    if marked and not name.startswith(("utf-16", "utf-32")):
+        raise InputError(f"{path} starts with the mark of {marked[:6]} text; read it with encoding={marked[:6]!r}.")
+    return "utf-8" if name == "utf-8-sig" else name
+
+
+def read_blocks(
+    path: Path, encoding: str, watch: Callable[[float], None] | None = None
+) -> Generator[list[str], None, None]:
+    """Yield the lines of the file, line ends kept as they are, in blocks of some hundred kilobytes.
+
+    ``watch`` is told the share of its bytes that has been read, packed as they are.
+    """
+    line = 1
+    with ExitStack() as stack:
+        with _reading(path):
+            size = max(path.stat().st_size, 1)
+            raw = stack.enter_context(path.open("rb"))
+            file = stack.enter_context(gzip.GzipFile(fileobj=raw, mode="rb")) if is_gzip(path) else raw
+            text = stack.enter_context(_as_text(cast("IO[bytes]", file), encoding))
+        while True:
+            try:
+                with _reading(path):
+                    lines = text.readlines(_BLOCK)
+            except UnicodeError as error:
+                raise _bad_bytes(path, encoding) from error
+            if not lines:
+                return
+            if "\0" in "".join(lines):
+                line += next(number for number, content in enumerate(lines) if "\0" in content)
+                raise InputError(
+                    f"{path}, line {line}: holds a NUL byte, so this is not plain text. Save the table as "
+                    "csv; if it is UTF-16 text, read it with encoding='utf-16'."
+                )
+            line += len(lines)
+            yield lines
+            if watch is not None:
+                watch(min(raw.tell() / size, 1.0))
+
+
+@contextmanager
+def open_for_writing(path: Path, encoding: str, *, compress: bool) -> Iterator[TextIO]:
+    """Open a text file that writes what it is given, line ends included; equal input gives equal bytes."""
+    with ExitStack() as stack:
+        file: IO[bytes] = stack.enter_context(path.open("wb"))
+        if compress:
+            packed = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0)
+            file = cast("IO[bytes]", stack.enter_context(packed))
+        yield stack.enter_context(_as_text(file, encoding))
+
+
+def check_round_trip(path: Path, encoding: str) -> None:
+    """Refuse a file whose bytes would change when its text is written again.
+
+    Unicode encodings and Latin-1 cannot do that. Some others have two spellings of one character, and what
+    decides is the file: its bytes are compared with those of its text.
+    """
+    if encoding in _EXACT:
+        return
+    decoder, encoder = codecs.getincrementaldecoder(encoding)(), codecs.getincrementalencoder(encoding)()
+    before = after = 0
+    try:
+        with _reading(path), _open_bytes(path) as file:
+            while block := file.read(_BLOCK):
+                before = zlib.crc32(block, before)
+                after = zlib.crc32(encoder.encode(decoder.decode(block)), after)
+            after = zlib.crc32(encoder.encode(decoder.decode(b"", final=True), final=True), after)
+    except UnicodeError as error:
+        raise _bad_bytes(path, encoding) from error
+    if before != after:
+        raise InputError(f"{path} cannot be written in {encoding} without changing bytes; save it as UTF-8 first.")
+
+
+def is_gzip(path: Path) -> bool:
+    """Whether the name says that the file is gzipped."""
+    return path.name.lower().endswith(".gz")
+
+
+@contextmanager
+def blaming_gzip(path: Path) -> Iterator[None]:
+    """When something in the file is complained about, first see whether its gzip data is damaged.
+
+    Damage may unpack to some wrong text before the checksum at the end tells; the checksum is then the better
+    reason.
+    """
+    try:
+        yield
+    except InputError:
+        if is_gzip(path):
+            with _reading(path), _open_bytes(path) as file:
+                while file.read(_BLOCK):
+                    pass
+        raise
+
+
+def _as_text(file: IO[bytes], encoding: str) -> TextIO:
+    return io.TextIOWrapper(file, encoding=encoding, newline="")
+
+
+def _open_bytes(path: Path) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(path, "rb")) if is_gzip(path) else path.open("rb")
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Tell what goes wrong while reading in the user's words."""
+    try:
+        yield
+    except gzip.BadGzipFile as error:
+        raise InputError(
+            f"{path} is damaged or not gzip-compressed ({error}). Make the file again; if it is plain text, "
+            "remove the ending .gz."
+        ) from error
+    except (EOFError, zlib.error) as error:
+        raise InputError(f"{path} is damaged or cut short: its gzip data does not end well. Copy it again.") from error
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}.") from error
+
+
+def _bad_bytes(path: Path, encoding: str) -> InputError:
+    """Find the first bytes that are not valid in the encoding, in a pass over the file of its own."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    # Turns each kind of line end into \n, also one that is cut in two by the end of a block.
+    newlines = io.IncrementalNewlineDecoder(decoder, translate=True)
+    line = 1
+    found = "a byte"
+    # Few codecs fail without saying where; then the line reached has to do.
+    with suppress(UnicodeError):
+        try:
+            with _reading(path), _open_bytes(path) as file:
+                while block := file.read(_BLOCK):
+                    line += newlines.decode(block).count("\n")
+                newlines.decode(b"", final=True)
+        except UnicodeDecodeError as error:
+            decoder.reset()
+            line += newlines.decode(error.object[: error.start], final=True).count("\n")
+            found = f"the byte 0x{error.object[error.start]:02x}"
+    return InputError(
+        f"{path}, line {line}: {found} is not valid in {encoding}. If the file was saved in another "
+        "encoding, name it, for example with encoding='latin-1'."
+    )
+
+
+_DELIMITERS = ",;\t|"
+_LONGEST_FIELD = 16 << 20
+_LIMIT_LOCK = threading.Lock()
+_CUT_OFF = "unexpected end of data"
+_QUOTES = "Close the quote that opens there, and write a quote inside a quoted field twice."
+
+
+@dataclass(frozen=True, slots=True)
+class CsvBatch:
+    """The wanted cells of some records of a csv file, column by column, and the raw lines they were read from.
+
+    Record ``i`` takes the lines from ``starts[i]`` up to, not including, ``ends[i]``; blank lines have no record.
+    """
+
+    path: Path
+    cells: dict[str, list[str]]
+    lines: list[str]
+    starts: list[int]
+    ends: list[int]
+    first_line: int
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def floats(self, column: str) -> FloatArray:
+        """Return the column as numbers, NaN where a cell is not one."""
+        texts = self.cells[column]
+        # At once, if none needs the closer look of number().
+        if "_" not in "".join(texts):
+            try:
+                return np.fromiter(map(float, texts), dtype=np.float64, count=len(texts))
+            except ValueError:
+                pass
+        return np.array([number(text) for text in texts], dtype=np.float64)
+
+    def encode(self, column: str, codes: Codes) -> CodeArray:
+        """Return the column as numbers of its texts in ``codes``."""
+        return np.fromiter(map(codes.__getitem__, self.cells[column]), np.int32, count=len(self))
+
+    def kind(self, column: str) -> str:
+        """Return that all is text."""
+        return TEXT
+
+    def place(self, row: int) -> str:
+        """Name the line on which the record starts, as an editor counts them."""
+        return f"line {self.first_line + self.starts[row]}"
+
+    def cell(self, column: str, row: int) -> str | None:
+        """Return one cell as written."""
+        return self.cells[column][row]
+
+    def with_column(self, delimiter: str, values: FloatArray) -> str:
+        """Return the raw text with a number added to each record, ahead of its line end."""
+        lines = self.lines.copy()
+        for end, value in zip(self.ends, values.tolist(), strict=True):
+            lines[end - 1] = _append(lines[end - 1], f"{delimiter}{value!r}")
+        return "".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """The first record, how its fields are told apart, and the raw lines up to its end."""
+
+    names: list[str]
+    delimiter: str
+    lines: list[str]
+
+
+def read_csv(
+    path: Path, wanted: Sequence[str], encoding: str, watch: Callable[[float], None] | None = None
+) -> Iterator[CsvBatch]:
+    """Yield the records of a csv file in batches; memory does not grow with the file."""
+    with closing(read_blocks(path, resolve_encoding(path, encoding), watch)) as blocks:
+        header, lines = _read_header(path, blocks)
+        check_columns(str(path), header.names, wanted)
+        yield from _batches(path, header, wanted, lines, blocks)
+
+
+def csv_header(path: Path, encoding: str = "utf-8") -> tuple[list[str], str, int]:
+    """Return the names of the columns, the delimiter, and how many records, blank lines included, end the header."""
+    with blaming_gzip(path), closing(read_blocks(path, resolve_encoding(path, encoding))) as blocks:
+        header, _ = _read_header(path, blocks)
+    blank = 0
+    while not header.lines[blank].strip(f"{BOM}\r\n"):
+        blank += 1
+    return header.names, header.delimiter, blank + 1
+
+
+def write_csv(
+    path: Path,
+    temporary: Path,
+    *,
+    compress: bool,
+    wanted: Sequence[str],
+    into: str,
+    encoding: str,
+    compute: Callable[[CsvBatch], FloatArray],
+    watch: Callable[[float], None] | None = None,
+) -> int:
+    """Write the file to ``temporary`` with one more column, gzipped or not."""
+    encoding = resolve_encoding(path, encoding)
+    check_round_trip(path, encoding)
+    with closing(read_blocks(path, encoding, watch)) as blocks:
+        header, lines = _read_header(path, blocks)
+        check_new_column(str(path), header.names, into)
+        try:
+            into.encode(encoding)
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"the column name {into!r} cannot be written in {encoding}; choose another with into=."
+            ) from error
+        check_columns(str(path), header.names, wanted)
+        title = header.delimiter + _quote(into, header.delimiter)
+        rows = 0
+        with open_for_writing(temporary, encoding, compress=compress) as file:
+            file.write("".join(header.lines[:-1]) + _append(header.lines[-1], title))
+            for batch in _batches(path, header, wanted, lines, blocks):
+                values = compute(batch) if len(batch) else np.empty(0)
+                file.write(batch.with_column(header.delimiter, values))
+                rows += len(batch)
+    return rows
+
+
+def _read_header(path: Path, blocks: Iterator[list[str]]) -> tuple[_Header, list[str]]:
+    """Read the first record that is not blank; return it and the lines that follow it in its block."""
+    lines: list[str] = []
+    for block in blocks:
+        lines += block
+        if any(line.strip(f"{BOM}\r\n") for line in block):
+            break
+    else:
+        raise InputError(f"{path} is empty; it needs a header with the names of the columns, and rows.")
+    mark = BOM if lines[0].startswith(BOM) else ""
+    lines[0] = lines[0].removeprefix(BOM)
+    best: tuple[bool, int] | None = None
+    for delimiter in _DELIMITERS:
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        try:
+            with _long_fields():
+                names = next(filter(None, reader))
+        except csv.Error:
+            continue
+        # In a quoted field, quotes come twice and two are around it. Fewer tell that the delimiter cut one in two.
+        inner = [name.count('"') for name in names if '"' in name]
+        rank = "".join(lines[: reader.line_num]).count('"') >= 2 * (sum(inner) + len(inner)), len(names)
+        if best is None or rank > best:
+            best = rank
+            header = _Header(names, delimiter, lines[: reader.line_num])
+    if best is None:
+        raise InputError(f"{path}: the quotes in the header do not pair up. {_QUOTES}")
+    rest = lines[len(header.lines) :]
+    header.lines[0] = mark + header.lines[0]
+    return header, rest
+
+
+def _batches(
+    path: Path, header: _Header, wanted: Sequence[str], lines: list[str], blocks: Iterator[list[str]]
+) -> Iterator[CsvBatch]:
+    """Parse the lines block by block; a record cut off by the end of a block waits for the next one."""
+    first = len(header.lines) + 1
+    blocks_wanted = 1
+    while lines := lines or next(blocks, []):
+        batch, error = _parse(path, header, wanted, lines, first)
+        used = len(batch.lines)
+        if used:
+            yield batch
+        first += used
+        lines = lines[used:]
+        if error:
+            # Twice as much each time, so that a long record is not parsed over and over.
+            blocks_wanted = 1 if used else 2 * blocks_wanted
+            more = list(islice(blocks, blocks_wanted)) if error == _CUT_OFF else []
+            if not more:
+                raise InputError(f"{path}, line {first}: {_explain(error)}")
+            lines.extend(chain.from_iterable(more))
+
+
+def _parse(
+    path: Path, header: _Header, wanted: Sequence[str], lines: list[str], first: int
+) -> tuple[CsvBatch, str | None]:
+    """Parse records up to the end of the lines or to the first that cannot be used; say what is wrong with it."""
+    width = len(header.names)
+    pick = itemgetter(*map(header.names.index, wanted))
+    # One flat list of cells: a list per record, kept, would make the garbage collector go over all of them.
+    flat: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    used, stopped = 0, None
+    reader = csv.reader(lines, delimiter=header.delimiter, strict=True)
+    try:
+        with _long_fields():
+            for record in reader:
+                if len(record) == width:
+                    flat.extend(pick(record))
+                    starts.append(used)
+                    ends.append(reader.line_num)
+                elif record:
+                    stopped = f"{len(record)} fields, but the header has {width}"
+                    break
+                used = reader.line_num
+    except csv.Error as error:
+        stopped = str(error)
+    cells = {name: flat[place :: len(wanted)] for place, name in enumerate(wanted)}
+    return CsvBatch(path, cells, lines[:used], starts, ends, first), stopped
+
+
+def _explain(error: str) -> str:
+    """Tell in the user's words what is wrong with the record at which the parser stopped."""
+    if "fields" in error:
+        return f"{error}. Check the delimiters and quotes of this line."
+    if "field limit" in error:
+        return (
+            f"the record that starts here has a field of more than {_LONGEST_FIELD >> 20} MiB. "
+            "If its quote is never closed, close it; else shorten the field."
+        )
+    return f"the quotes of the record that starts here do not pair up. {_QUOTES}"
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """Allow long fields while a block is parsed.
+
+    The csv module has one limit for the whole process. It is put back after each block, and the lock keeps
+    two threads from mixing up what to put back; others may see a higher limit for a moment.
+    """
+    with _LIMIT_LOCK:
+        before = csv.field_size_limit()
+        csv.field_size_limit(max(before, _LONGEST_FIELD))
+        try:
+            yield
+        finally:
+            csv.field_size_limit(before)
+
+
+def _append(line: str, field: str) -> str:
+    """Add a field ahead of the line end, which a line has once or, at the end of a file, not at all."""
+    body = line.rstrip("\r\n")
+    return body + field + line[len(body) :]
+
+
+def _quote(name: str, delimiter: str) -> str:
+    if any(character in name for character in f'{delimiter}"\r\n'):
+        return '"' + name.replace('"', '""') + '"'
+    return name

@@ -1,0 +1,255 @@
+"""Which rows a map is meant for: labels of maps against values of a column, in the words of every engine."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from xorder._groups import check_group_choices, is_missing, missing_error, unseen_error
+from xorder._table import MISSING
+from xorder.engines._cells import ColumnNames, check_columns, check_new_column
+from xorder.exceptions import InputError, warn_caller
+from xorder.transfer import ScoreMap
+
+PLACE = "\0"
+"""Stands in a message where a row's own value goes."""
+
+TEXT, BOOLEAN, NUMBER, DECIMAL, DATE, MOMENT, OTHER = "text", "boolean", "number", "decimal", "date", "moment", "other"
+"""Kinds of columns; a number is a whole or a floating one, a moment a day with its time."""
+
+# As programs write numbers: 01 is a code, not the number 1.
+_WRITTEN = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]{1,3})?", re.IGNORECASE)
+_MOST_DIGITS = 38
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMaps:
+    """Score maps by group, and what becomes of rows whose group is missing or has no map."""
+
+    maps: Mapping[Hashable, ScoreMap]
+    missing_group: str = "error"
+    unseen_group: str = "error"
+
+    def __post_init__(self) -> None:
+        if (
+            not isinstance(self.maps, Mapping)
+            or not self.maps
+            or not all(isinstance(one, ScoreMap) for one in self.maps.values())
+        ):
+            raise InputError("maps must hold a ScoreMap for each group, as XOrder.maps_ does.")
+        check_group_choices(self.missing_group, self.unseen_group)
+
+    @property
+    def stays(self) -> int:
+        """The number, behind those of the maps, of rows whose score stays."""
+        return len(self.maps)
+
+    @property
+    def of_unseen(self) -> int | None:
+        """The number of rows whose group has no map; None refuses them."""
+        return self.stays if self.unseen_group == "leave" else None
+
+    @property
+    def of_missing(self) -> int | None:
+        """The number of rows without a group; None refuses them."""
+        if self.missing_group == "group":
+            return list(self.maps).index(MISSING) if MISSING in self.maps else self.of_unseen
+        return self.stays if self.missing_group == "leave" else None
+
+    @property
+    def missing(self) -> Hashable | None:
+        """The label of the map for rows without a group, which says nothing of what other labels are."""
+        return MISSING if self.missing_group != "error" and MISSING in self.maps else None
+
+    def unseen(self, group: str, rows: int | None = None, first: str | None = None) -> InputError:
+        """Return the complaint about a group, as it is written, that has no map."""
+        return unseen_error(group, self.maps, rows, first)
+
+
+def warn_of_other_scale(group: Hashable, learnt: ScoreMap, outside: int, rows: int) -> None:
+    """Say so where many scores lie outside those learnt from: most likely they are others, or scaled otherwise."""
+    if outside > max(20, 0.1 * rows):
+        warn_caller(
+            f"more than a tenth of the scores of group {group!r} lie outside those seen in fit "
+            f"({learnt.raw[0]:g} to {learnt.raw[-1]:g}); is it the same score, on the same scale?"
+        )
+
+
+class Complaints:
+    """What an engine says of a score, of a missing group and of an unseen one, :data:`PLACE` standing for the value."""
+
+    def __init__(self, maps: GroupMaps, *, score: str, group: str) -> None:
+        self.score = f"column {score!r} must be finite; a row holds {PLACE}. Remove these rows or score them."
+        missing = missing_error(f"column {group!r}", None)
+        if maps.missing_group == "group":
+            missing = maps.unseen(repr(MISSING))
+        self.missing = str(missing)
+        self.unseen = str(maps.unseen(PLACE))
+
+
+class GroupNumbers:
+    """The number of each group among the maps; complains of a group that has none."""
+
+    def __init__(self, maps: GroupMaps, complaints: Complaints) -> None:
+        self._maps, self._complaints = maps, complaints
+        self._places = {label: place for place, label in enumerate(maps.maps)}
+        self._numbers: dict[str, dict[Any, int]] = {}
+
+    def complaint(self, value: Any, column: str | None, rows: int, first: str) -> InputError:
+        """Return the complaint about a group that is refused; without ``column``, of nobody knows how many rows."""
+        if column is None:
+            said = self._complaints.missing if is_missing(value) else self._complaints.unseen
+            return InputError(said.replace(PLACE, repr(value)))
+        if is_missing(value) and self._maps.missing_group == "error":
+            return missing_error(f"column {column!r}", rows, first)
+        return self._maps.unseen(repr(MISSING if is_missing(value) else value), rows, first)
+
+    def of_text(self, text: str, kind: str) -> int | None:
+        """Return the number of a group of a file, as it is written in a column of this kind; None refuses it."""
+        value = text if kind == TEXT else _READERS[kind](text)
+        return self.get((text if value is None else value) if text.strip() else None)
+
+    def get(self, value: Any) -> int | None:
+        """Return the number of a group; None refuses it."""
+        if is_missing(value):
+            return self._maps.of_missing
+        kind = _kind(value)
+        if kind not in self._numbers:
+            meant = values_of(self._places, kind, self._maps.missing)
+            self._numbers[kind] = {one: self._places[label] for label, one in meant.items()}
+        try:
+            return self._numbers[kind].get(value, self._maps.of_unseen)
+        except TypeError as error:
+            raise InputError(f"groups must be plain labels such as text or numbers; a row holds {value!r}.") from error
+
+
+def values_of(labels: Iterable[Hashable], kind: str, missing: Hashable | None = None) -> dict[Hashable, Any]:
+    """Return the value of a column of this kind that each label stands for; a label that stands for none is left out.
+
+    Where some label is of the column's own type, only such labels stand for a value: 1 is not "1" then. Else labels are
+    matched by how they are written, so that maps learnt from text fit numbers, and the other way round. That rows
+    without a group have a label, ``missing``, which is most often text, says nothing of the others.
+
+    >>> values_of(["1", "2.5", "A"], "number")
+    {'1': 1, '2.5': 2.5}
+    >>> values_of([1, 2, "1"], "text"), values_of([1, 2], "text")
+    ({'1': '1'}, {1: '1', 2: '2'})
+    """
+    plain = {label: label.item() if isinstance(label, np.bool_ | np.number) else label for label in labels}
+    own = {label: value for label, value in plain.items() if _is_native(value, kind)}
+    if own.keys() - {missing}:
+        keep = {NUMBER: _as_number, DECIMAL: _as_decimal}.get(kind)
+        found = {label: value if keep is None else keep(value) for label, value in own.items()}
+    else:
+        read = _READERS.get(kind)
+        found = {} if read is None else {label: read(str(value)) for label, value in plain.items()}
+    found = {label: value for label, value in found.items() if value is not None}
+    first: dict[Any, Hashable] = {}
+    for label, value in found.items():
+        if first.setdefault(value, label) != label:
+            raise InputError(
+                f"the maps of the groups {first[value]!r} and {label!r} are both meant for rows whose group is "
+                f"{value!r}; make the column text, or leave one of them out."
+            )
+    return found
+
+
+def check_frame_columns(
+    names: Sequence[Any], *, score: str, group: str, into: str, ignores_case: str | None = None
+) -> None:
+    """See that the rows have the columns to read, each once, and none yet of the name to add.
+
+    ``ignores_case`` is the name of the engine, where it takes two names for one that differ in case alone.
+    """
+    wanted = ColumnNames(score, group)
+    # In pandas anything can be a name.
+    texts = [str(name) for name in names]
+    check_columns("the frame", texts, wanted.by_role().values())
+    other = next((name for name in (score, group) if name not in names), None)
+    if other is not None:
+        raise InputError(
+            f"the frame has a column {other!r} whose name is not text; rename it, as by rename(columns=str)."
+        )
+    check_new_column("the frame", names, into)
+    if ignores_case is not None and into.lower() in map(str.lower, texts):
+        raise InputError(
+            f"{ignores_case} does not tell {into!r} from a column that is there; choose another name with into=."
+        )
+
+
+def _kind(value: Any) -> str:
+    # In Python a truth value is a whole number, and a moment is a day.
+    for kinds, kind in _TYPES:
+        if isinstance(value, kinds):
+            return kind
+    return OTHER
+
+
+def _is_native(value: Any, kind: str) -> bool:
+    numbers = (NUMBER, DECIMAL)
+    own = _kind(value)
+    return own == kind or (own in numbers and kind in numbers)
+
+
+def _as_number(value: Any) -> int | float:
+    if not isinstance(value, Decimal):
+        return value  # type: ignore[no-any-return]
+    is_whole = value.adjusted() < _MOST_DIGITS and value == value.to_integral_value()
+    return int(value) if is_whole else float(value)
+
+
+def _as_decimal(value: Any) -> Decimal:
+    return Decimal(str(value))
+
+
+def _read_number(text: str) -> int | float | None:
+    if not _WRITTEN.fullmatch(text):
+        return None
+    if text.removeprefix("-").isdecimal() and len(text) <= _MOST_DIGITS:
+        return int(text)
+    return float(text) if math.isfinite(float(text)) else None
+
+
+def _read_decimal(text: str) -> Decimal | None:
+    return Decimal(text) if _WRITTEN.fullmatch(text) else None
+
+
+def _read_date(text: str) -> date | None:
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        return None
+    return day if str(day) == text else None
+
+
+def _read_moment(text: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if text in (str(moment), moment.isoformat(), str(moment.date())) else None
+
+
+_TYPES: tuple[tuple[tuple[type, ...], str], ...] = (
+    ((str,), TEXT),
+    ((bool, np.bool_), BOOLEAN),
+    ((int, float, np.number), NUMBER),
+    ((Decimal,), DECIMAL),
+    ((datetime,), MOMENT),
+    ((date,), DATE),
+)
+_READERS: dict[str, Callable[[str], Any]] = {
+    TEXT: str,
+    BOOLEAN: {"True": True, "False": False}.get,
+    NUMBER: _read_number,
+    DECIMAL: _read_decimal,
+    DATE: _read_date,
+    MOMENT: _read_moment,
+}

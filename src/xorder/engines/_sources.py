@@ -1,0 +1,375 @@
+"""Anything with rows, ready to be tallied: a frame of any engine, a small file row by row, large ones in DuckDB."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from typing import Any
+
+import numpy as np
+
+from xorder._groups import is_missing
+from xorder._optional import import_optional
+from xorder._progress import Progress
+from xorder._table import FloatArray
+from xorder._validation import MAX_GROUPS
+from xorder.engines import _cells as cells
+from xorder.engines._bins import Tally
+from xorder.engines._cells import (
+    MOST_LABELS,
+    CodeArray,
+    Coding,
+    ColumnNames,
+    Distinct,
+    FileBatch,
+    TextColumn,
+    check_columns,
+    coding,
+    no_labels,
+    no_numbers,
+    no_rows,
+    quoted,
+)
+from xorder.engines._csv_file import blaming_gzip, read_csv
+from xorder.engines._files import existing_file, file_kind, find_files, open_files, rows_about
+from xorder.engines._parquet_file import read_parquet
+from xorder.engines._tally_numpy import Batch, LocalRows
+from xorder.engines._tally_spark import SparkRows
+from xorder.exceptions import InputError
+from xorder.transfer._sql import quoted_name
+
+_STEP = 1 << 17
+_GUESSED_ROWS = 100_000
+_ACCEPTED = (
+    "a frame of pandas, polars (eager or lazy), pyarrow or PySpark, a relation of DuckDB, or the path or glob of "
+    "parquet or csv files"
+)
+
+
+class FileReading:
+    """The rows of a csv or parquet file, some at a time, each checked; complaints name the line or row.
+
+    Groups and labels come as numbers of their texts.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        names: ColumnNames,
+        *,
+        encoding: str = "utf-8",
+        progress: Progress | None = None,
+    ) -> None:
+        self.path, self.names, self.encoding = existing_file(path), names, encoding
+        self.kind = file_kind(str(self.path))
+        self.groups, self.labels = TextColumn(), TextColumn()
+        self._watch: Callable[[float], None] = lambda share: (
+            None if progress is None else progress("reading rows", share)
+        )
+
+    def batches(self) -> Iterator[tuple[FloatArray, CodeArray, CodeArray, FloatArray]]:
+        """Yield scores, numbers of groups, numbers of labels and weights; empty arrays for what is not asked for."""
+        names, rows = self.names, 0
+        with blaming_gzip(self.path), closing(self._read(list(names.by_role().values()))) as batches:
+            for batch in batches:
+                scores = cells.scores(batch, names.score)
+                groups = self.groups.read(batch, names.group)
+                labels, weights = np.empty(0, dtype=np.int32), np.empty(0)
+                if names.label is not None:
+                    labels = self.labels.read(batch, names.label)
+                if names.weight is not None:
+                    weights = cells.weights(batch, names.weight)
+                rows += len(scores)
+                yield scores, groups, labels, weights
+        if not rows:
+            raise no_rows(str(self.path))
+
+    def _read(self, wanted: list[str]) -> Generator[FileBatch, None, None]:
+        if self.kind == "parquet":
+            yield from read_parquet(self.path, wanted, self._watch)
+        else:
+            yield from read_csv(self.path, wanted, self.encoding, self._watch)
+
+    def coding(self, positive: Any, missing_group: str) -> Coding:
+        """Check groups and labels, once all rows have been read, and number them."""
+        # A label that nobody has asked for is a valid one.
+        labels = self.labels.distinct if self.names.label is not None else Distinct(["0"])
+        return coding(
+            self.groups.distinct,
+            labels,
+            source=str(self.path),
+            group=self.names.group,
+            label=self.names.label or "",
+            positive=positive,
+            missing_group=missing_group,
+            blanks=True,
+        )
+
+
+def check_file(
+    path: str | os.PathLike[str],
+    names: ColumnNames,
+    *,
+    positive: Any = None,
+    missing_group: str = "error",
+    encoding: str = "utf-8",
+    progress: Progress | None = None,
+) -> None:
+    """Complain of a file row by row, holding no more than some rows at a time."""
+    reading = FileReading(path, names, encoding=encoding, progress=progress)
+    for _ in reading.batches():
+        pass
+    reading.coding(positive, missing_group)
+
+
+def open_small_file(
+    path: str | os.PathLike[str],
+    names: ColumnNames,
+    *,
+    positive: Any = None,
+    missing_group: str = "error",
+    squares: bool = False,
+    encoding: str = "utf-8",
+    progress: Progress | None = None,
+) -> tuple[Tally, str]:
+    """Return the rows of a file, read into memory, ready to be tallied, and what to call them in a message."""
+    reading = FileReading(path, names, encoding=encoding, progress=progress)
+    score, groups, labels, weight = (np.concatenate(parts) for parts in zip(*reading.batches(), strict=True))
+    found = reading.coding(positive, missing_group)
+    code = found.of_texts(reading.groups.codes, groups, reading.labels.codes, labels)
+
+    def batches(*_: Any) -> Generator[Batch, None, None]:
+        for start in range(0, score.size, _STEP):
+            part = slice(start, start + _STEP)
+            yield Batch(score[part], code[part], weight[part] if weight.size else None)
+
+    weighted = names.weight is not None
+    return LocalRows(batches, guess=found, weighted=weighted, squares=squares, total=score.size), str(path)
+
+
+@contextmanager
+def open_rows(
+    frame: Any,
+    names: ColumnNames,
+    *,
+    positive: Any = None,
+    missing_group: str = "error",
+    squares: bool = False,
+    progress: Progress | None = None,
+    memory: str = "2GB",
+) -> Iterator[tuple[Tally, str]]:
+    """Yield the rows of a frame or of large files, ready to be tallied in their own engine, and what to call them."""
+    nw = _narwhals()
+    with ExitStack() as stack:
+        source, is_file, is_text, total = "the frame", False, False, None
+        if isinstance(frame, str | os.PathLike):
+            files = find_files(frame)
+            source, is_file, is_text = os.fspath(frame), True, file_kind(files[0]) == "csv"
+            frame = stack.enter_context(open_files(frame, memory=memory))
+            total = rows_about(files) if is_text else frame.count("*").fetchall()[0][0]
+        check_columns(source, native_columns(frame), names.by_role().values())
+        prepared = _prepared(nw, frame, names, is_text)
+
+        def look(rows: int | None = None) -> Coding:
+            part = prepared if rows is None else prepared.head(rows)
+            try:
+                groups, labels = _distinct(nw, part)
+            except TypeError as error:
+                # pandas finds out row by row that a column holds lists.
+                raise no_labels(names.group, str(error)) from error
+            if missing_group == "error":
+                groups = _counted(nw, prepared, "group", groups, is_file)
+            return coding(
+                groups,
+                _counted(nw, prepared, "label", labels, is_file),
+                group=names.group,
+                label=names.label or "",
+                positive=positive,
+                missing_group=missing_group,
+                blanks=is_file,
+            )
+
+        if prepared.implementation.is_pyspark() or prepared.implementation.is_pyspark_connect():
+            yield SparkRows(prepared, coding=look(), squares=squares, progress=progress), source
+            return
+
+        def batches(by: Coding, known: bool) -> Generator[Batch, None, None]:
+            return _batches(nw, prepared, by.expression(nw, nw.col("group"), nw.col("label"), known=known))
+
+        def blame() -> None:
+            if is_text:
+                _refuse_text(frame, names)
+
+        # Whether a value named as positive is there, and what else is, all rows must tell.
+        guess = look(_GUESSED_ROWS if prepared.implementation.is_duckdb() and positive is None else None)
+        yield (
+            LocalRows(
+                batches,
+                guess=guess,
+                look=look,
+                blame=blame,
+                weighted=names.weight is not None,
+                squares=squares,
+                total=total,
+                progress=progress,
+            ),
+            source,
+        )
+
+
+def native_columns(frame: Any) -> list[str]:
+    """Return the names of the columns of any frame, or refuse what is none."""
+    if hasattr(frame, "collect_schema"):
+        return list(frame.collect_schema().names())
+    for attribute in ("column_names", "columns"):
+        names = getattr(frame, attribute, None)
+        if names is not None and not callable(names):
+            return [str(name) for name in names]
+    raise InputError(f"frame must be {_ACCEPTED}; got {type(frame).__name__}.")
+
+
+def _prepared(nw: Any, frame: Any, names: ColumnNames, is_text: bool) -> Any:
+    """Return the frame with the columns score, label, group and weight alone, missing values of all kinds null."""
+    numbers = {"score": names.score} | ({} if names.weight is None else {"weight": names.weight})
+    if is_text:
+        return _parsed(nw, frame, names, numbers)
+    labels = {"label": names.label or "", "group": names.group}
+    held = numbers | labels
+    if type(frame).__module__.startswith("pyspark"):
+        # Names with dots and backticks mean something else to Spark, unless they are quoted.
+        functions = import_optional("pyspark.sql.functions", extra="spark", purpose="Reading frames of Spark")
+        frame = frame.select(
+            *(functions.col(quoted_name(column, "spark")).alias(role) for role, column in held.items())
+        )
+        held = {role: role for role in held}
+    try:
+        whole = nw.from_native(_decoded(frame))
+    except TypeError as error:
+        raise InputError(f"frame must be {_ACCEPTED}; got {type(frame).__name__}.") from error
+    schema = whole.collect_schema() if hasattr(whole, "collect_schema") else whole.schema
+    chosen = {role: _number(nw, schema, held[role], column) for role, column in numbers.items()}
+    for role, column in labels.items():
+        value, kind = nw.col(held[role]), schema[held[role]]
+        if kind.is_nested():
+            raise no_labels(column, f"its type is {kind}")
+        if kind.is_float():
+            # Not is_nan: of parquet files whose statistics leave NaN out, DuckDB 2.0 takes it to be nowhere.
+            value = nw.when(value.is_finite() | (value == np.inf) | (value == -np.inf)).then(value)
+        chosen[role] = value
+    try:
+        return whole.select(**{role: value.alias(role) for role, value in chosen.items()})
+    except (TypeError, ValueError) as error:
+        raise no_numbers(names.score, str(error)) from error
+
+
+def _number(nw: Any, schema: Any, held: str, column: str) -> Any:
+    """Return the column, held under that name, as numbers."""
+    kind = schema[held]
+    if kind.is_float():
+        return nw.col(held)
+    if kind.is_numeric() or kind in (nw.Boolean, nw.Object, nw.Unknown):
+        return nw.col(held).cast(nw.Float64)
+    raise no_numbers(column, f"their type is {kind}")
+
+
+def _parsed(nw: Any, relation: Any, names: ColumnNames, numbers: dict[str, str]) -> Any:
+    """Parse the numeric columns of a relation of text; cells that are not numbers become null."""
+    duckdb = import_optional("duckdb", extra="duckdb", purpose="Reading csv files")
+    chosen = [duckdb.SQLExpression(number_in(name)).alias(role) for role, name in numbers.items()]
+    for role, name in (("label", names.label or ""), ("group", names.group)):
+        chosen.append(duckdb.ColumnExpression(name).alias(role))
+    return nw.from_native(relation.select(*chosen))
+
+
+def number_in(name: str) -> str:
+    """SQL that casts a column of text to DOUBLE, NULL where it is not a number; DuckDB takes 1_000, which we do not."""
+    return f"CASE WHEN contains({quoted_name(name)}, '_') THEN NULL ELSE TRY_CAST({quoted_name(name)} AS DOUBLE) END"
+
+
+def _refuse_text(relation: Any, names: ColumnNames) -> None:
+    """Name a text that stands where a number should; looked for only once some number is missing."""
+    for name in filter(None, (names.score, names.weight)):
+        found = (
+            relation.filter(f"{number_in(name)} IS NULL AND trim({quoted_name(name)}) <> ''")
+            .select(quoted_name(name))
+            .limit(1)
+        )
+        for (text,) in found.fetchall():
+            raise no_numbers(name, f"such as {quoted(text)}")
+
+
+def _decoded(frame: Any) -> Any:
+    """Return an Arrow table without dictionaries, which few of its functions take."""
+    if not type(frame).__module__.startswith("pyarrow"):
+        return frame
+    pa = import_optional("pyarrow", extra="parquet", purpose="Reading Arrow tables")
+    fields = [
+        field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+        for field in frame.schema
+    ]
+    return frame.cast(pa.schema(fields))
+
+
+def _distinct(nw: Any, frame: Any) -> tuple[Distinct, Distinct]:
+    """Return the distinct values of group and label, missing ones as None; of too many, enough to see that."""
+    pairs = frame.select(nw.col("group"), nw.col("label")).unique().head(MAX_GROUPS * MOST_LABELS + 1)
+    if hasattr(pairs, "collect"):
+        pairs = pairs.collect()
+    found = []
+    for name in ("group", "label"):
+        values = [value.item() if isinstance(value, np.generic) else value for value in pairs[name].to_list()]
+        # pandas has several values for missing, none of them equal to itself.
+        found.append(Distinct(list(dict.fromkeys(None if is_missing(value) else value for value in values))))
+    return found[0], found[1]
+
+
+def _counted(nw: Any, frame: Any, name: str, found: Distinct, blanks: bool) -> Distinct:
+    """Count the rows of the whole frame without a value, where there are some, for the complaint about them."""
+    lost = [value for value in found.values if is_missing(value, blanks=blanks)]
+    if not lost:
+        return found
+    texts = [value for value in lost if value is not None]
+    column = nw.col(name)
+    counted = frame.filter(column.is_null() | column.is_in(texts) if texts else column.is_null()).select(nw.len())
+    if hasattr(counted, "collect"):
+        counted = counted.collect()
+    return Distinct(found.values, rows=dict.fromkeys(lost, 0) | {lost[0]: int(counted.item())})
+
+
+def _batches(nw: Any, frame: Any, code: Any) -> Generator[Batch, None, None]:
+    """Yield rows as arrays of numpy, each engine in its own way of handing over some at a time."""
+    wanted = [nw.col("score"), code.alias("code"), *([nw.col("weight")] if "weight" in frame.columns else [])]
+    if isinstance(frame, nw.DataFrame):
+        for start in range(0, len(frame), _STEP):
+            yield _batch(frame[start : start + _STEP].select(*wanted))
+        return
+    native = frame.select(*wanted).to_native()
+    if frame.implementation.is_duckdb():
+        import_optional("pyarrow", extra="duckdb", purpose="Reading what DuckDB holds")
+        with closing(native.to_arrow_reader(_STEP)) as parts:
+            for part in parts:
+                yield _batch(part)
+    elif frame.implementation.is_polars():
+        for part in native.collect_batches(chunk_size=_STEP, maintain_order=False):
+            yield _batch(part)
+    else:
+        raise InputError(f"frame must be {_ACCEPTED}; got {type(native).__name__}.")
+
+
+def _batch(part: Any) -> Batch:
+    def array(name: str) -> Any:
+        column = part[name] if hasattr(part, "get_column") else part.column(name)
+        if hasattr(column, "buffers"):
+            return column.to_numpy(zero_copy_only=False)
+        return column.to_numpy()
+
+    names = part.columns if hasattr(part, "get_column") else part.schema.names
+    weight = np.asarray(array("weight"), dtype=np.float64) if "weight" in names else None
+    return Batch(array("score"), array("code"), weight)
+
+
+def _narwhals() -> Any:
+    import narwhals
+
+    return narwhals

@@ -1,0 +1,344 @@
+"""Tables of rows wherever they are: exact where distinct scores are few, binned where not; and an audit of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from xorder._groups import check_group_choices, look_alike
+from xorder._metric import METRICS
+from xorder._progress import Progress
+from xorder._table import BinningError, FloatArray, IntArray, ScoreTable, Tables
+from xorder._validation import WeightKind, check_weights_are, notes_on_counts, notes_on_missing
+from xorder.engines._bins import Bins, Leaves, Tally, check_same, scores_of, split_leaves
+from xorder.engines._cells import ColumnNames, written
+from xorder.engines._files import LARGE, file_kind, find_files, in_engine, is_utf_8
+from xorder.engines._sources import check_file, open_rows, open_small_file
+from xorder.engines._tally_numpy import LocalRows
+from xorder.exceptions import InputError
+from xorder.metrics._audit import Audit, audit_tables, check_confidence
+
+BINS = 3 << 19
+"""Bins by default: enough for a tolerance of 1e-6 wherever scores have a density."""
+
+# More sums by bin and code than this would not fit the memory that tables are built in.
+_MOST_SUMS = 1 << 25
+# A leaf is cut into as many parts at least, where all scores cannot be told apart.
+_FEWEST_PARTS = 16
+_MOST_SPLITS = 4
+# Rows that a file read row by row has at the most.
+_MOST_ROWS = 1 << 31
+# A split that leaves more than this of the error is the last.
+_WORTHWHILE = 0.9
+
+
+def audit_frame(
+    frame: Any,
+    *,
+    score: str,
+    label: str,
+    group: str,
+    weight: str | None = None,
+    confidence: float = 0.95,
+    weights_are: WeightKind = "counts",
+    positive: Any = None,
+    missing_group: str = "error",
+    tolerance: float = 1e-6,
+    bins: int = BINS,
+    progress: Progress | None = None,
+    memory: str = "2GB",
+) -> Audit:
+    """Audit how a score ranks the members of different groups, where the rows are.
+
+    Parameters
+    ----------
+    frame : a frame of pandas, polars (eager or lazy), pyarrow or PySpark, a relation of DuckDB, or the path or glob of
+        parquet or csv files. Nothing but sums over its rows is kept.
+    score, label, group, weight : names of the columns
+    confidence, weights_are : as in :func:`xorder.audit`
+    positive : the value of the label that counts as 1, all others being 0; by default labels are 0 and 1
+    missing_group : ``"error"`` refuses rows without a group; ``"leave"`` leaves them out; ``"group"`` takes them as
+        one, named ``"missing"``
+    tolerance : how far binning may move AUC and gaps where there are more distinct scores than ``bins``, about 1.5
+        million; what it can have moved is in ``binning_error``
+    progress : called with what is being done and, if that is known, the share that is done
+    memory : how much DuckDB may use for files
+
+    Examples
+    --------
+    >>> import polars
+    >>> from xorder.datasets import simulate_population
+    >>> people = simulate_population(2000)
+    >>> frame = polars.LazyFrame({"risk": people.y_score, "died": people.y_true, "sex": people.group})
+    >>> found = audit_frame(frame, score="risk", label="died", group="sex")
+    >>> round(found.gap("xauc").value, 3), found.binning_error
+    (0.231, None)
+    """
+    check_confidence(confidence)
+    tables = tables_of(
+        frame,
+        score=score,
+        label=label,
+        group=group,
+        weight=weight,
+        weights_are=weights_are,
+        positive=positive,
+        missing_group=missing_group,
+        tolerance=tolerance,
+        bins=bins,
+        progress=progress,
+        memory=memory,
+    )
+    return audit_tables(tables, confidence=confidence)
+
+
+def tables_of(
+    source: Any,
+    *,
+    score: str,
+    label: str,
+    group: str,
+    weight: str | None = None,
+    weights_are: WeightKind = "counts",
+    positive: Any = None,
+    missing_group: str = "error",
+    as_text: bool = False,
+    folds: int = 0,
+    tolerance: float = 1e-6,
+    bins: int = BINS,
+    encoding: str = "utf-8",
+    progress: Progress | None = None,
+    memory: str = "2GB",
+    large: int = LARGE,
+) -> Tables:
+    """Build one table per group from rows in any engine, or in files; no more than sums over them is kept.
+
+    A small csv file needs no engine, and what is wrong with it is told with the line. Other files go through DuckDB, in
+    memory that does not grow with them. A single csv file is read row by row, too, where DuckDB refuses what row by row
+    nothing is wrong with: lines that end in different ways, columns whose names differ in case alone, encodings other
+    than UTF-8.
+
+    Parameters
+    ----------
+    source : a frame of pandas, polars (eager or lazy), pyarrow or PySpark, a relation of DuckDB, or the path or glob of
+        parquet or csv files. What is lazy stays lazy. Groups of csv files are text.
+    score, label, group, weight : names of the columns. Labels are 0 and 1, false and true, or text of these.
+    weights_are : ``"sampling"`` adds up squared weights too
+    positive : the value of the label that counts as 1, all others being 0
+    missing_group : ``"error"`` refuses rows without a group; ``"leave"`` leaves them out; ``"group"`` takes them as
+        one, named ``"missing"``
+    as_text : take groups of files as they are written, whatever their type; small parquet files need no DuckDB then
+    folds : deal rows of a weighted source to so many folds, in a pass of their own, and keep the sums of each
+    tolerance : largest error of binning wanted, of AUC and of each gap
+    bins : scores are told apart exactly if there are at most that many; otherwise they are put into about that many
+        bins, of widths that suit their density. Where that moves a metric by more than the tolerance, the heaviest bins
+        are split in further passes. Files that are read row by row are exact.
+    encoding : of csv files
+    progress : called with what is being done and, if that is known, the share that is done
+    memory : how much DuckDB may use for files
+    large : bytes, unpacked, from which on a single file goes through DuckDB
+
+    The tables are the same for the same rows, whatever engine holds them.
+    """
+    names = ColumnNames(score, group, label, weight)
+    if label is None:
+        raise InputError("label must be the name of a column; got None.")
+    _check_options(tolerance, bins)
+    check_group_choices(missing_group)
+    check_weights_are(weights_are)
+    squares = weights_are == "sampling" and weight is not None
+    reading: dict[str, Any] = {"positive": positive, "missing_group": missing_group, "squares": squares}
+
+    def built(rows: AbstractContextManager[tuple[Tally, str]], limit: int | None = None) -> Tables:
+        with rows as (tally, called):
+            found = _built(tally, names, called, squares, tolerance, limit or bins, folds)
+        return _as_written(found) if as_text else found
+
+    if not isinstance(source, str | os.PathLike):
+        return built(open_rows(source, names, progress=progress, memory=memory, **reading))
+    files = find_files(source)
+    if not is_utf_8(encoding) and len(files) > 1:
+        raise InputError(f"{os.fspath(source)} names {len(files):,} files, which are read as utf-8 only; convert them.")
+
+    def row_by_row() -> Tables:
+        # As many as there can be rows: these are told apart, however many there are.
+        rows = open_small_file(files[0], names, encoding=encoding, progress=progress, **reading)
+        return built(nullcontext(rows), _MOST_ROWS)
+
+    is_csv = file_kind(files[0]) == "csv"
+    if not is_utf_8(encoding) or ((is_csv or as_text) and not in_engine(files, large)):
+        return row_by_row()
+    try:
+        return built(open_rows(source, names, progress=progress, memory=memory, **reading))
+    except InputError:
+        # Row by row the same complaint comes with its place in the file.
+        for file in files if is_csv or as_text else ():
+            check_file(file, names, positive=positive, missing_group=missing_group, encoding=encoding)
+        if len(files) > 1 or not is_csv:
+            raise
+        return row_by_row()
+
+
+def _built(
+    rows: Tally, names: ColumnNames, source: str, squares: bool, tolerance: float, bins: int, folds: int
+) -> Tables:
+    """Tally the rows, and make a table of each group."""
+    notes: list[str] = []
+    seen, found = rows.survey(bins)
+    seen.check(names, source, squares)
+    if found.shift == 0:
+        leaves = Leaves.of_sums(found.keys, found.keys, found.sums)
+    else:
+        cells = Bins.for_masses(found.keys, found.sums[0], min(bins, _MOST_SUMS // rows.coding.size))
+        leaves = cells.leaves(rows.fill(cells))
+        check_same(found.sums[0], leaves.masses)
+        leaves, notes = _refined(rows, leaves, tolerance, bins)
+    dealt = None
+    fits = folds * len(leaves) * rows.coding.size <= _MOST_SUMS
+    if folds and names.weight is not None and isinstance(rows, LocalRows) and fits:
+        dealt = rows.fold_sums(leaves, folds)
+    # The middle of a bin; of the outermost, no score beyond those there are: probabilities stay such.
+    middle = scores_of(leaves.first + (leaves.last - leaves.first) // 2)
+    score = np.clip(middle, seen.low, seen.high) + 0.0
+    groups = [group for group in rows.coding.groups if group is not None]
+    leaves = _of_groups(leaves, groups)
+    counted = seen.rows - seen.left_out
+    if names.weight is not None and not squares:
+        total = float(leaves.masses.sum())
+        notes += notes_on_counts(f"column {names.weight!r}", seen.whole_weights, total, counted)
+    notes += [*look_alike(groups), *notes_on_missing(seen.left_out)]
+    kept = [np.flatnonzero(leaves.masses[:, 2 * g : 2 * g + 2].sum(axis=1))[::-1] for g in range(len(groups))]
+    return Tables(
+        {group: _table(score, leaves, g, kept[g]) for g, group in enumerate(groups)},
+        rows=counted,
+        binning_error=None if leaves.is_exact.all() else binning_error(groups, leaves),
+        notes=tuple(notes),
+        weighted=names.weight is not None,
+        folds=None
+        if dealt is None
+        else {
+            group: np.concatenate([dealt[:, :, kept[g], 2 * g + side][:, None] for side in (1, 0)], axis=1).reshape(
+                -1, folds, kept[g].size
+            )
+            for g, group in enumerate(groups)
+        },
+    )
+
+
+def _table(score: FloatArray, leaves: Leaves, g: int, kept: Any) -> ScoreTable:
+    """Return the table of a group, highest score first, of the leaves in which it is present."""
+    sums = [leaves.masses] if leaves.squares is None else [leaves.masses, leaves.squares]
+    return ScoreTable(score[kept], *(masses[kept, 2 * g + side] for masses in sums for side in (1, 0)))
+
+
+def _as_written(found: Tables) -> Tables:
+    """Groups as text, sorted as such; values that are written alike, such as 1 and '1', are refused."""
+    names = {group: written(group) for group in sorted(found, key=written)}
+    if len(set(names.values())) < len(names):
+        raise InputError("the group column has values that are written alike but differ, such as 1 and '1'.")
+    return replace(
+        found,
+        by_group={names[group]: table for group, table in found.items()},
+        binning_error=None if found.binning_error is None else found.binning_error.renamed(names),
+        folds=None if found.folds is None else {names[group]: sums for group, sums in found.folds.items()},
+    )
+
+
+def _refined(rows: Tally, leaves: Leaves, tolerance: float, bins: int) -> tuple[Leaves, list[str]]:
+    """Split the heaviest leaves until the tolerance is met; say why where it cannot be."""
+    groups = [group for group in rows.coding.groups if group is not None]
+    reached, before = binning_error(groups, _of_groups(leaves, groups)).largest, np.inf
+    splits = 0
+    while reached > tolerance and splits < _MOST_SPLITS and reached <= _WORTHWHILE * before:
+        chosen = np.zeros(len(leaves), dtype=bool)
+        most = max(1, bins // _FEWEST_PARTS)
+        chosen[heavy_leaves(groups, _of_groups(leaves, groups), tolerance=tolerance, most=most)] = True
+        heavy = leaves[chosen]
+        parts = split_leaves(heavy, rows.split(heavy, bins))
+        check_same(heavy.masses, parts.masses)
+        leaves = leaves[~chosen] + parts
+        reached, before = binning_error(groups, _of_groups(leaves, groups)).largest, reached
+        splits += 1
+    if reached <= tolerance:
+        return leaves, []
+    why = (
+        f"binning can have moved AUC or a gap by {reached:.2g}, more than the tolerance {tolerance:g}, also after the "
+        f"heaviest bins were split {splits} {'time' if splits == 1 else 'times'}; allow more than {bins:,} with bins=."
+    )
+    return leaves, [why]
+
+
+def _of_groups(leaves: Leaves, groups: Sequence[Hashable]) -> Leaves:
+    """Return the leaves without the rows that are left out, whose codes are behind those of the groups."""
+    codes = 2 * len(groups)
+    squares = None if leaves.squares is None else leaves.squares[:, :codes]
+    return replace(leaves, masses=leaves.masses[:, :codes], squares=squares)
+
+
+def _check_options(tolerance: Any, bins: Any) -> None:
+    if not (isinstance(tolerance, int | float | np.number) and tolerance >= 0):
+        raise InputError(f"tolerance must be a number from 0 up; got {tolerance!r}.")
+    if not (isinstance(bins, int | np.integer) and bins >= 1):
+        raise InputError(f"bins must be a whole number from 1 up; got {bins!r}.")
+
+
+# Leaves are split until the rest contributes at most this share of the tolerance,
+_BELOW = 0.9
+# or this share of the error there is: the few leaves that make up most of it are split as finely as can be.
+_MOST_OF_IT = 0.05
+
+
+def binning_error(groups: Sequence[Hashable], leaves: Leaves) -> BinningError:
+    """Bound what the leaves that are not exact can have moved."""
+    return _error(tuple(groups), leaves.masses[~leaves.is_exact], leaves.masses.sum(axis=0))
+
+
+def heavy_leaves(groups: Sequence[Hashable], leaves: Leaves, *, tolerance: float, most: int) -> IntArray:
+    """Choose the fewest leaves, at most ``most``, without which the error is below the tolerance, or far less."""
+    totals = leaves.masses.sum(axis=0)
+    inexact = np.flatnonzero(~leaves.is_exact)
+    share = leaves.masses[inexact] * _inverse(totals)
+    # The sum over all pairs of samples is no less than what any metric has of a leaf.
+    weight = share.sum(axis=1) ** 2 - (share**2).sum(axis=1)
+    order = np.argsort(-weight, kind="stable")[: np.count_nonzero(weight > 0)]
+    masses = leaves.masses[inexact[order]]
+    wanted = max(_BELOW * tolerance, _MOST_OF_IT * _error(tuple(groups), masses, totals).largest)
+    low, high = 0, min(most, order.size)
+    while low < high:
+        middle = (low + high) // 2
+        left = _error(tuple(groups), masses[middle:], totals).largest
+        low, high = (low, middle) if left <= wanted else (middle + 1, high)
+    return np.sort(inexact[order[:low]])
+
+
+def _error(groups: tuple[Hashable, ...], masses: FloatArray, totals: FloatArray) -> BinningError:
+    tied = masses.T @ masses
+    n0, n1 = totals[0::2], totals[1::2]
+    between = 0.5 * tied[1::2, 0::2]
+    xauc = between * np.outer(_inverse(n1), _inverse(n0))
+    of_all_negatives, of_all_positives = _inverse(np.array([n0.sum(), n1.sum()])).tolist()
+    prf: FloatArray = between.sum(axis=1) * _inverse(n1) * of_all_negatives
+    negative_share = n0 * of_all_negatives
+    auc = float(between.sum()) * of_all_positives * of_all_negatives
+    size = len(groups)
+    rows = _inverse(n0 + n1)
+    above = 0.5 * tied.reshape(size, 2, size, 2).sum(axis=(1, 3)) * np.outer(rows, rows)
+    # Both sides of a gap are linear in the chances, with coefficients from 0 up: so is what they can be off by.
+    sides = {name: metric.side(xauc if metric.by_label else above, negative_share) for name, metric in METRICS.items()}
+    gaps = {
+        (name, (groups[a], groups[b])): float(side[a, b] + side[b, a])
+        for name, side in sides.items()
+        for a, b in combinations(range(size), 2)
+    }
+    return BinningError(groups, auc, xauc, dict(zip(groups, prf.tolist(), strict=True)), gaps)
+
+
+def _inverse(totals: FloatArray) -> FloatArray:
+    """One over each total; 0 where there is nothing at all."""
+    return np.divide(1.0, totals, out=np.zeros(totals.shape), where=totals > 0)

@@ -1,0 +1,415 @@
+"""Rows that this process reads, batch by batch, added up by key of the score and code of group and label, in NumPy."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xorder._progress import Progress
+from xorder._table import NO_TURN, FloatArray, IntArray, deal, squared
+from xorder.engines._bins import (
+    CELL_BITS,
+    CELLS,
+    FIRST_CELL,
+    SPLIT_SHIFTS,
+    Bins,
+    Counted,
+    Leaves,
+    Seen,
+    bin_of,
+    keys_of,
+    spread_of,
+)
+from xorder.engines._cells import Coding
+
+# With more codes than this, sums for each cell there may be take too much memory.
+_DENSE_CODES = 32
+
+
+class Batch(NamedTuple):
+    """Some rows: scores (nan where missing), codes, below 0 if unseen, and weights."""
+
+    score: NDArray[Any]
+    code: NDArray[np.int16]
+    weight: FloatArray | None
+
+
+class _Cells(NamedTuple):
+    """What one thread has seen, and its sums by cell and code."""
+
+    seen: Seen
+    sums: FloatArray
+
+
+class _UnseenError(Exception):
+    """A row has a group or label that the coding does not know."""
+
+
+Batches = Callable[[Coding, bool], Generator[Batch, None, None]]
+"""Gives all rows under a coding, which may be known to be that of all rows."""
+
+
+class LocalRows:
+    """Sums over batches of rows, by numpy: :class:`~xorder.engines._bins.Tally` of all engines but Spark.
+
+    ``guess`` is the coding of some first rows; where it turns out not to be that of all, ``look`` finds it. ``blame``
+    may say more of numbers that are missing. Neither is needed where all rows were looked at before.
+    """
+
+    def __init__(
+        self,
+        batches: Batches,
+        *,
+        guess: Coding,
+        look: Callable[[], Coding] | None = None,
+        blame: Callable[[], None] | None = None,
+        weighted: bool = False,
+        squares: bool = False,
+        total: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.coding = guess
+        self._weighted = weighted
+        self._batches, self._look, self._blame = batches, look, blame
+        self._squares = squares
+        self._total, self._progress = total, progress
+
+    def survey(self, limit: int) -> tuple[Seen, Counted]:
+        """Look at all rows: sums by key if there are at most ``limit`` keys, else by cell."""
+        found = self._survey(limit)
+        if found is None and self._look is not None:
+            self.coding = self._look()
+            found = self._survey(limit)
+        if found is None:
+            raise RuntimeError("rows have groups or labels that a look at all of them did not find")
+        if self._blame is not None and (found[0].missing or found[0].bad_weights):
+            self._blame()
+        return found
+
+    def _survey(self, limit: int) -> tuple[Seen, Counted] | None:
+        """Look at all rows; None if some have a group or label that the coding does not know."""
+        counts = KeyCounts(self.coding.size, limit=limit, shifts=(0, CELL_BITS), sums=1 + self._squares)
+        # Closed whatever happens: DuckDB answers nothing else as long as it is being read from.
+        with closing(self._each("reading scores", known=False)) as batches, suppress(_UnseenError):
+            return self._survey_of(batches, counts)
+        return None
+
+    def _survey_of(self, batches: Iterator[Batch], counts: KeyCounts) -> tuple[Seen, Counted]:
+        seen, codes = Seen(), self.coding.size
+        for batch in batches:
+            usable = _usable(batch, seen, self.coding.left_out)
+            if usable.score.size:
+                counts.add(keys_of(usable.score), usable.code, self._weights(usable))
+            if counts.shift and codes <= _DENSE_CODES:
+                break
+        else:
+            return seen, Counted(counts.shift, counts.keys, counts.masses)
+        # Once all that counts is the cell, which is a small number, no key needs to be looked up.
+        parts = [_Cells(Seen(), np.zeros((counts.sums, CELLS * codes))) for _ in range(self._threads())]
+        side_by_side(batches, self._add_to_cells, parts)
+        for part in parts:
+            seen = seen + part.seen
+        for part in parts[1:]:
+            parts[0].sums[...] += part.sums
+        sums = parts[0].sums.reshape(counts.sums, CELLS, codes)
+        sums[:, counts.keys - FIRST_CELL] += counts.masses
+        used = np.flatnonzero(sums[-1].any(axis=1))
+        return seen, Counted(counts.shift, used + FIRST_CELL, sums[:, used])
+
+    def _add_to_cells(self, batch: Batch, part: _Cells) -> None:
+        usable = _usable(batch, part.seen, self.coding.left_out)
+        if usable.score.size:
+            keys = keys_of(usable.score)
+            keys >>= CELL_BITS
+            keys -= FIRST_CELL
+            _add(part.sums, keys, self.coding.size, usable.code, self._weights(usable))
+
+    def _threads(self) -> int:
+        # Sums of counts are exact in any order, those of weights are not, and are to be the same every time.
+        return 1 if self._weighted else thread_count()
+
+    def fill(self, bins: Bins) -> FloatArray:
+        """Sums by bin."""
+        parts, start = bins.lookup()
+        codes = self.coding.size
+
+        def add(batch: Batch, sums: FloatArray) -> None:
+            _add(sums, bin_of(keys_of(batch.score), parts, start), codes, batch.code, self._weights(batch))
+
+        found = [np.zeros((1 + self._squares, len(bins) * codes)) for _ in range(self._threads())]
+        side_by_side(self._each("filling bins"), add, found)
+        for more in found[1:]:
+            found[0] += more
+        return found[0].reshape(1 + self._squares, len(bins), codes)
+
+    def split(self, leaves: Leaves, limit: int) -> Counted:
+        """Sums by place within some of the leaves, packed: number of the leaf, then key less its first, spread."""
+        spread = spread_of(leaves)
+        concerned = np.zeros(CELLS, dtype=bool)
+        concerned[(leaves.first >> CELL_BITS) - FIRST_CELL] = True
+        counts = KeyCounts(self.coding.size, limit=limit, shifts=SPLIT_SHIFTS, sums=1 + self._squares)
+        for batch in self._each("splitting bins"):
+            keys = keys_of(batch.score)
+            rows = np.flatnonzero(concerned[(keys >> CELL_BITS) - FIRST_CELL])
+            leaf = np.searchsorted(leaves.first, keys[rows], side="right") - 1
+            inside = (leaf >= 0) & (keys[rows] <= leaves.last[leaf])
+            rows, leaf = rows[inside], leaf[inside]
+            if rows.size:
+                packed = (leaf << CELL_BITS) + ((keys[rows] - leaves.first[leaf]) << spread[leaf])
+                weights = [weight[rows] for weight in self._weights(batch)]
+                counts.add(packed, batch.code[rows], weights)
+        return Counted(counts.shift, counts.keys, counts.masses)
+
+    def fold_sums(self, leaves: Leaves, folds: int, random_state: int = 0) -> FloatArray:
+        """Deal whole rows to folds at random, and add each fold up: by kind of sum, fold, leaf and code.
+
+        Rows of each code are dealt like cards, in turns whose order is drawn anew for each turn, so that folds have the
+        same number of them, give or take one. A row is never cut in two, whatever its weight.
+        """
+        rng, codes = np.random.default_rng(random_state), self.coding.size
+        sums = np.zeros((1 + self._squares, folds * len(leaves) * codes))
+        turns = [NO_TURN] * codes
+        for batch in self._each("dealing rows to folds"):
+            fold = np.empty(batch.code.size, dtype=np.int64)
+            for code in range(codes):
+                rows = np.flatnonzero(batch.code == code)
+                fold[rows], turns[code] = deal(rows.size, folds, rng, turns[code])
+            leaf = np.searchsorted(leaves.first, keys_of(batch.score), side="right") - 1
+            place = fold * len(leaves) + leaf
+            _add(sums, place, codes, batch.code, self._weights(batch))
+        return sums.reshape(1 + self._squares, folds, len(leaves), codes)
+
+    def _weights(self, batch: Batch) -> list[FloatArray]:
+        if batch.weight is None:
+            return []
+        return [batch.weight, squared(batch.weight)] if self._squares else [batch.weight]
+
+    def _each(self, step: str, *, known: bool = True) -> Generator[Batch, None, None]:
+        """Yield the batches; tell how far they are."""
+        done = 0
+        with closing(self._batches(self.coding, known)) as batches:
+            for batch in batches:
+                yield batch
+                done += batch.score.size
+                if self._progress is not None:
+                    self._progress(step, min(1.0, done / self._total) if self._total else None)
+
+
+def _add(sums: FloatArray, place: IntArray, codes: int, code: NDArray[np.int16], weights: Sequence[FloatArray]) -> None:
+    """Add rows, or their weights, to sums by place and code; ``place`` is overwritten."""
+    place *= codes
+    place += code
+    for number, column in enumerate(sums):
+        np.add.at(column, place, weights[number] if weights else 1.0)
+
+
+def _usable(batch: Batch, seen: Seen, left_out: int) -> Batch:
+    """Count rows that cannot be used, for the complaint about them, and return the others."""
+    score, code, weight = batch
+    if code.size and code.min() < 0:
+        raise _UnseenError
+    seen.rows += score.size
+    seen.left_out += int(np.count_nonzero(code >= left_out))
+    if not score.size:
+        return batch
+    good = None
+    # A sum is finite only if every term is; finite terms whose sum is not are looked at one by one.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not np.isfinite(score.sum()):
+            good = np.isfinite(score)
+            missing = int(np.isnan(score).sum())
+            seen.missing += missing
+            seen.infinite += int(score.size - good.sum()) - missing
+    if weight is not None:
+        fit = (weight >= 0) & (weight < np.inf)
+        if not fit.all():
+            seen.bad_weights += int(fit.size - fit.sum())
+            good = fit if good is None else good & fit
+    if good is not None and not good.all():
+        score, code = score[good], code[good]
+        weight = None if weight is None else weight[good]
+    if score.size:
+        seen.low, seen.high = min(seen.low, float(score.min())), max(seen.high, float(score.max()))
+        if weight is not None:
+            seen.largest_weight = max(seen.largest_weight, float(weight.max()))
+            seen.whole_weights &= bool((weight == np.floor(weight)).all())
+    return Batch(score, code, weight)
+
+
+_TABLE_BITS = 22
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+# The key of slot 0, which stands for "none": the pattern of a NaN, which no score has.
+_NO_KEY = np.int64(-(1 << 63))
+
+SlotArray = NDArray[np.int32]
+
+
+class KeyCounts:
+    """Adds up masses for each key and column; with more than ``limit`` keys, drops lower bits of all of them.
+
+    ``shifts`` are the numbers of bits that may be dropped, rising; the first under which at most ``limit`` keys are
+    left is used. It depends on the keys alone, not on their order. With the last one, any number is kept.
+
+    A key's slot is found in a table by its hash. Keys whose place there is taken are few, and found by bisection.
+    """
+
+    def __init__(self, columns: int, *, limit: int, shifts: Sequence[int] = (0,), sums: int = 1) -> None:
+        self.columns, self.limit, self.sums = columns, limit, sums
+        self._shifts = list(shifts)
+        self.shift = self._shifts.pop(0)
+        self._used: int
+        self._keys: IntArray
+        self._masses: FloatArray
+        self._table: SlotArray
+        self._others: IntArray
+        self._other_slots: SlotArray
+        self._start(np.empty(0, dtype=np.int64), np.empty((sums, 0, columns)))
+
+    @property
+    def keys(self) -> IntArray:
+        """The keys so far, less the bits dropped, in no order."""
+        return self._keys[1 : self._used]
+
+    @property
+    def masses(self) -> FloatArray:
+        """Sums so far: of each kind, by key and column."""
+        return self._masses[:, 1 : self._used]
+
+    def add(self, keys: IntArray, column: NDArray[np.integer], weights: Sequence[FloatArray] = ()) -> None:
+        """Add rows: one to each sum, or their weights, one array for each sum."""
+        slots = self._slots(keys >> self.shift if self.shift else keys)
+        while slots is None:
+            self._drop_bits()
+            slots = self._slots(keys >> self.shift)
+        place = slots * self.columns + column
+        for number in range(self.sums):
+            np.add.at(self._masses[number].reshape(-1), place, weights[number] if weights else 1.0)
+
+    def _slots(self, keys: IntArray) -> SlotArray | None:
+        """Find or make the slot of each key; None if that makes too many."""
+        place = _hash(keys)
+        slots = self._table[place]
+        missed = np.flatnonzero(self._keys[slots] != keys)
+        if missed.size:
+            slots[missed] = found = self._other_slots_of(keys[missed])
+            new = missed[found == 0]
+            if new.size:
+                self._insert(keys[new], place[new])
+                slots[new] = self._table[place[new]]
+                new = new[self._keys[slots[new]] != keys[new]]
+                slots[new] = self._other_slots_of(keys[new])
+        return None if self._shifts and self._used - 1 > self.limit else slots
+
+    def _other_slots_of(self, keys: IntArray) -> SlotArray:
+        """Return the slots of keys that have no place in the table, 0 where there is none."""
+        if not self._others.size:
+            return np.zeros(keys.size, dtype=np.int32)
+        place = np.minimum(np.searchsorted(self._others, keys), self._others.size - 1)
+        return np.where(self._others[place] == keys, self._other_slots[place], np.int32(0))
+
+    def _insert(self, keys: IntArray, place: NDArray[np.uint64]) -> None:
+        """Make slots for keys that have none; a key may come more than once."""
+        free = np.flatnonzero(self._table[place] == 0)
+        # Of all keys that want a place, the last to be written there has it.
+        mark = np.arange(-free.size, 0, dtype=np.int32)
+        self._table[place[free]] = mark
+        won = free[self._table[place[free]] == mark]
+        self._table[place[won]] = self._new_slots(keys[won])
+        left = np.unique(keys[self._keys[self._table[place]] != keys])
+        if left.size:
+            others = np.concatenate([self._others, left])
+            order = np.argsort(others, kind="stable")
+            self._others = others[order]
+            self._other_slots = np.concatenate([self._other_slots, self._new_slots(left)])[order]
+
+    def _new_slots(self, keys: IntArray) -> SlotArray:
+        slots = np.arange(self._used, self._used + keys.size, dtype=np.int32)
+        self._used += keys.size
+        if self._used > self._keys.size:
+            room = max(2 * self._keys.size, self._used)
+            self._keys = np.concatenate([self._keys, np.empty(room - self._keys.size, dtype=np.int64)])
+            more = np.zeros((self.sums, room - self._masses.shape[1], self.columns))
+            self._masses = np.concatenate([self._masses, more], axis=1)
+        self._keys[slots] = keys
+        return slots
+
+    def _drop_bits(self) -> None:
+        """Drop as many bits more as leave few enough keys."""
+        keys, masses, before = self.keys, self.masses, self.shift
+        while True:
+            self.shift = self._shifts.pop(0)
+            distinct, place = np.unique(keys >> (self.shift - before), return_inverse=True)
+            if distinct.size <= self.limit or not self._shifts:
+                break
+        merged = np.zeros((self.sums, distinct.size, self.columns))
+        for number in range(self.sums):
+            np.add.at(merged[number], place, masses[number])
+        self._start(distinct, merged)
+
+    def _start(self, keys: IntArray, masses: FloatArray) -> None:
+        room = max(1024, 2 * keys.size)
+        self._keys = np.full(room, _NO_KEY)
+        self._masses = np.zeros((self.sums, room, self.columns))
+        self._table = np.zeros(1 << _TABLE_BITS, dtype=np.int32)
+        self._others = np.empty(0, dtype=np.int64)
+        self._other_slots = np.empty(0, dtype=np.int32)
+        self._used = 1
+        slots = self._slots(keys)
+        self._masses[:, slots] = masses
+
+
+def _hash(keys: IntArray) -> NDArray[np.uint64]:
+    return (keys.view(np.uint64) * _GOLDEN) >> np.uint64(64 - _TABLE_BITS)
+
+
+Part = TypeVar("Part")
+State = TypeVar("State")
+
+# More would wait for the one reader, and each has sums that take memory.
+_MOST_THREADS = 4
+
+
+def thread_count() -> int:
+    """How many threads there are to be."""
+    return min(_MOST_THREADS, os.cpu_count() or 1)
+
+
+def side_by_side(batches: Iterator[Part], work: Callable[[Part, State], None], states: Sequence[State]) -> None:
+    """Call ``work(batch, state)`` for each batch, in one thread for each state; a batch goes to whoever is free.
+
+    An error ends all of them, and is raised.
+    """
+    if len(states) == 1:
+        for batch in batches:
+            work(batch, states[0])
+        return
+    reading, over = threading.Lock(), threading.Event()
+
+    def run(state: State) -> None:
+        try:
+            while not over.is_set():
+                with reading:
+                    batch = next(batches, None)
+                if batch is None:
+                    return
+                work(batch, state)
+        except BaseException:
+            over.set()
+            raise
+
+    with ThreadPoolExecutor(len(states)) as threads:
+        try:
+            for done in [threads.submit(run, state) for state in states]:
+                done.result()
+        except BaseException:
+            # Also if this thread is interrupted: the others would go on to the last batch.
+            over.set()
+            raise

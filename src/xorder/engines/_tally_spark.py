@@ -1,0 +1,176 @@
+"""Rows on a Spark cluster: every sum is taken there, by native expressions, and only sums come to the driver."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from xorder._optional import import_optional
+from xorder._progress import Progress
+from xorder._table import FloatArray, IntArray
+from xorder.engines._bins import CELL_BITS, PLACE_BITS, SPLIT_SHIFTS, Bins, Counted, Leaves, Seen, spread_of
+from xorder.engines._cells import Coding
+
+# Spark counts distinct values to within a few hundredths; with as many more than the limit, there are too many.
+_SURELY = 1.25
+
+_FRACTION_BITS = 52
+_SMALLEST_NORMAL = 2.0**-1022
+
+
+class SparkRows:
+    """Sums over a DataFrame of PySpark: :class:`~xorder.engines._bins.Tally` on a cluster.
+
+    ``frame`` is one of narwhals, with the columns score, label, group and, if there is one, weight.
+    """
+
+    def __init__(self, frame: Any, *, coding: Coding, squares: bool = False, progress: Progress | None = None) -> None:
+        import narwhals as nw
+
+        self.coding = coding
+        self._f = f = _functions()
+        self._squares, self._progress = squares, progress
+        code = coding.expression(nw, nw.col("group"), nw.col("label"), known=True)
+        self._weighted = "weight" in frame.columns
+        columns = [nw.col("score"), code.alias("code"), *([nw.col("weight")] if self._weighted else [])]
+        rows = frame.select(*columns).to_native()
+        score = f.col("score").cast("double")
+        # Adding 0 makes 0 of -0.
+        self._rows = rows.withColumn("score", score + f.lit(0.0))
+
+    def survey(self, limit: int) -> tuple[Seen, Counted]:
+        """Look at all rows: sums by key if there are at most ``limit`` keys, else by cell."""
+        f = self._f
+        self._say("reading scores")
+        score = f.col("score")
+        missing = score.isNull() | f.isnan(score)
+        usable = ~missing & (f.abs(score) < f.lit(np.inf))
+        weight = f.col("weight").cast("double") if self._weighted else f.lit(1.0)
+        fit = f.coalesce(~f.isnan(weight) & (weight >= 0) & (weight < f.lit(np.inf)), f.lit(False))
+        good = usable & fit
+        found = self._rows.agg(
+            f.count(f.lit(1)),
+            f.count_if(missing),
+            f.count_if(~missing & ~usable),
+            f.count_if(~fit),
+            f.min(f.when(good, score)),
+            f.max(f.when(good, score)),
+            f.max(f.when(good, weight)),
+            f.count_if(good & (weight != f.floor(weight))),
+            f.approx_count_distinct(f.when(good, score)),
+            f.count_if(f.col("code") >= self.coding.left_out),
+        ).collect()[0]
+        counts = [int(value) for value in found[:4]]
+        seen = Seen(rows=counts[0], missing=counts[1], infinite=counts[2], bad_weights=counts[3])
+        seen.left_out = int(found[9])
+        seen.whole_weights = not found[7]
+        if seen.rows == 0 or found[4] is None or seen.missing or seen.infinite or seen.bad_weights:
+            return seen, self._nothing()
+        seen.low, seen.high, seen.largest_weight = (float(value) for value in found[4:7])
+        keyed = self._rows.withColumn("key", self._key())
+        if found[8] <= _SURELY * limit:
+            counted = self._sums(keyed, 0)
+            if counted.keys.size <= limit:
+                return seen, counted
+        return seen, self._sums(keyed.withColumn("key", f.shiftright("key", CELL_BITS)), CELL_BITS)
+
+    def fill(self, bins: Bins) -> FloatArray:
+        """Sums by bin."""
+        f = self._f
+        self._say("filling bins")
+        cells = self._local({"cell": bins.cell, "parts": bins.parts, "start": bins.starts})
+        key = f.col("key")
+        place = f.shiftright(key, CELL_BITS - PLACE_BITS).bitwiseAND(f.lit((1 << PLACE_BITS) - 1))
+        rows = (
+            self._rows.withColumn("key", self._key())
+            .withColumn("cell", f.shiftright("key", CELL_BITS))
+            .join(f.broadcast(cells), "cell", "left")
+            .withColumn("key", f.shiftright(place * f.col("parts"), PLACE_BITS) + f.col("start"))
+        )
+        found = self._sums(rows, 0)
+        sums = np.zeros((1 + self._squares, len(bins), self.coding.size))
+        sums[:, found.keys] = found.sums
+        return sums
+
+    def split(self, leaves: Leaves, limit: int) -> Counted:
+        """Sums by place within some of the leaves, packed: number of the leaf, then key less its first, spread."""
+        f = self._f
+        self._say("splitting bins")
+        ranges = self._local(
+            {
+                "cell": leaves.first >> CELL_BITS,
+                "leaf": np.arange(len(leaves), dtype=np.int64),
+                "first": leaves.first,
+                "last": leaves.last,
+                # A factor, as Spark shifts by the same number of bits in each row only.
+                "spread": 1 << spread_of(leaves),
+            }
+        )
+        rows = (
+            self._rows.withColumn("key", self._key())
+            .withColumn("cell", f.shiftright("key", CELL_BITS))
+            .join(f.broadcast(ranges), "cell")
+            .where((f.col("key") >= f.col("first")) & (f.col("key") <= f.col("last")))
+            .withColumn("key", f.shiftleft("leaf", CELL_BITS) + (f.col("key") - f.col("first")) * f.col("spread"))
+        )
+        distinct = rows.agg(*(f.approx_count_distinct(f.shiftright("key", shift)) for shift in SPLIT_SHIFTS)).collect()
+        for shift, about in zip(SPLIT_SHIFTS, distinct[0], strict=True):
+            if about <= _SURELY * limit or shift == SPLIT_SHIFTS[-1]:
+                found = self._sums(rows.withColumn("key", f.shiftright("key", shift)), shift)
+                if found.keys.size <= limit or shift == SPLIT_SHIFTS[-1]:
+                    return found
+        raise RuntimeError("leaves cannot be split")
+
+    def _sums(self, rows: Any, shift: int) -> Counted:
+        """Add up by key and code on the cluster, and bring the sums here."""
+        f = self._f
+        weight = f.col("weight").cast("double") if self._weighted else None
+        sums = [f.count(f.lit(1)).cast("double") if weight is None else f.sum(weight)]
+        if self._squares and weight is not None:
+            least = f.lit(float(np.finfo(np.float64).tiny))
+            sums.append(f.sum(f.when(weight > 0, f.greatest(weight * weight, least)).otherwise(0.0)))
+        names = [f"sum{number}" for number in range(len(sums))]
+        table = (
+            rows.groupBy("key", "code")
+            .agg(*(total.alias(name) for total, name in zip(sums, names, strict=True)))
+            .toArrow()
+        )
+        keys, place = np.unique(table["key"].to_numpy(), return_inverse=True)
+        masses = np.zeros((len(sums), keys.size, self.coding.size))
+        for number, name in enumerate(names):
+            masses[number, place, table["code"].to_numpy()] = table[name].to_numpy()
+        return Counted(shift, keys, masses)
+
+    def _key(self) -> Any:
+        """Return the key of the score as an expression; see :mod:`xorder.engines.bins`.
+
+        Spark cannot look at the bits of a number, so exponent and fraction are worked out, exactly: powers of two are,
+        and so are products with them. The logarithm may be off by one, which shows in the fraction.
+        """
+        f = self._f
+        size = f.abs("score")
+        guess = f.floor(f.log2(size))
+        scaled = size * f.pow(f.lit(2.0), -guess)
+        exponent = guess + f.when(scaled >= 2, 1).when(scaled < 1, -1).otherwise(0)
+        fraction = f.when(scaled >= 2, scaled / 2).when(scaled < 1, scaled * 2).otherwise(scaled) - 1
+        normal = (exponent + 1023) * f.lit(1 << _FRACTION_BITS) + (fraction * 2.0**_FRACTION_BITS).cast("bigint")
+        tiny = (size * 2.0**1000 * 2.0**74).cast("bigint")
+        bits = f.when(size < _SMALLEST_NORMAL, tiny).otherwise(normal)
+        return f.when(f.col("score") < 0, -bits - 1).otherwise(bits)
+
+    def _local(self, columns: dict[str, IntArray]) -> Any:
+        """Return a small table of the driver as a DataFrame."""
+        pa = import_optional("pyarrow", extra="spark", purpose="Reading Spark DataFrames")
+        return self._rows.sparkSession.createDataFrame(pa.table(columns))
+
+    def _nothing(self) -> Counted:
+        return Counted(0, np.empty(0, dtype=np.int64), np.empty((1 + self._squares, 0, self.coding.size)))
+
+    def _say(self, step: str) -> None:
+        if self._progress is not None:
+            self._progress(step, None)
+
+
+def _functions() -> Any:
+    return import_optional("pyspark.sql.functions", extra="spark", purpose="Reading Spark DataFrames")

@@ -1,0 +1,295 @@
+"""What to expect on new people: a repair tried on rows that it was not learnt from; here from tables alone."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from xorder._table import FloatArray, IntArray, ScoreTable, Tables, as_tables
+from xorder.estimators._learn import learn_repair
+from xorder.estimators._settings import NOBODY, RepairSettings, SetAside, plan_groups
+from xorder.exceptions import InputError, XorderWarning
+from xorder.metrics._audit import Audit, audit_tables
+from xorder.metrics._gaps import Gap, json_label
+from xorder.transfer import ScoreMap
+
+NOTABLE_GAP = 0.05
+"""A gap that a user wants to be able to exclude, where no target above 0 says which."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExpectedGap:
+    """How a repair does on people it was not learnt from; made by :func:`xorder.expected_gap`.
+
+    ``before`` audits the scores as they are, ``after`` those of each fold adjusted by a repair learnt from the other
+    folds. ``metric`` is the gap the repair is about, ``target`` the gap it aims at or, where that is 0, one worth
+    excluding; ``folds`` counts the folds. ``aside`` names the groups that the repair of all rows leaves alone, and
+    those it counts with the reference: the audits hold them, but what is said of the repair is about the others.
+    """
+
+    metric: str
+    before: Audit
+    after: Audit
+    folds: int
+    target: float
+    aside: SetAside = NOBODY
+
+    def gap(self, pair: tuple[Hashable, Hashable] | None = None) -> Gap:
+        """Return the gap after repair for a pair of groups, with its interval; without a pair, the widest repaired."""
+        if pair is not None:
+            return self.after.gap(self.metric, pair)
+        return max(self._repaired(), key=lambda gap: abs(gap.value) if math.isfinite(gap.value) else -1.0)
+
+    @property
+    def likely_gap(self) -> float:
+        r"""Mean size of the widest pair's gap among all people, given what the rows tell of it.
+
+        With the gap normal around its value v with standard error s, it is the mean of \|gap\|. It is never 0: a
+        repair that closes the gap of a sample leaves that of the population open by about one standard error.
+        """
+        gap = self.gap()
+        return _folded_mean(gap.value, gap.stderr)
+
+    @property
+    def smallest_visible(self) -> float:
+        """Size from which on a gap could be told from 0 with these rows, in the pair for which that is largest.
+
+        ``nan`` if the rows cannot tell for some pair, such as one with a single positive.
+        """
+        return _z(self.after.confidence) * self._most_uncertain().stderr
+
+    @property
+    def caution(self) -> str | None:
+        """One sentence if the rows are too few to tell the target from 0 in some pair of groups; else None."""
+        if self.smallest_visible <= self.target:
+            return None
+        return caution_text(self._most_uncertain(), self.after, self.smallest_visible, self.target)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain lists and numbers, ready for JSON; ``nan`` becomes ``None``."""
+        numbers = {"likely_gap": self.likely_gap, "smallest_visible": self.smallest_visible, "target": self.target}
+        return {
+            "metric": self.metric,
+            "folds": self.folds,
+            **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
+            "caution": self.caution,
+            "left": [json_label(group) for group in self.aside.left],
+            "merged": [json_label(group) for group in self.aside.merged],
+            "before": self.before.to_dict(),
+            "after": self.after.to_dict(),
+        }
+
+    def __str__(self) -> str:
+        return expected_text(self)
+
+    def __repr__(self) -> str:
+        return f"<ExpectedGap in {self.metric}: {self.gap().value:+.4f} after repair, AUC {self.after.auc:.4f}>"
+
+    def _most_uncertain(self) -> Gap:
+        return max(self._repaired(), key=lambda gap: gap.stderr if math.isfinite(gap.stderr) else math.inf)
+
+    def _repaired(self) -> list[Gap]:
+        aside = {*self.aside.left, *self.aside.merged}
+        return [gap for gap in self.after.gaps if gap.metric == self.metric and aside.isdisjoint(gap.pair)]
+
+
+# NumPy draws without replacement from fewer rows than this.
+_MOST_DRAWN = 10**9
+
+# Pairs of groups to list at most, the widest first.
+_MOST_PAIRS = 10
+
+
+def expected_gap_tables(
+    repair: Any,
+    tables: Tables | Mapping[Hashable, ScoreTable],
+    *,
+    cv: int = 5,
+    random_state: Any = 0,
+    confidence: float = 0.95,
+) -> ExpectedGap:
+    """Estimate AUC and gaps that a repair will have on new people, where only tables are at hand.
+
+    As :func:`xorder.expected_gap`. Tables that hold the sums of so many folds are taken by these. Of others the
+    rows at each score are dealt to the folds at random; where masses are sums of weights, in as many parts as the mass
+    at a score has effective rows. ``repair`` is an :class:`xorder.XOrder`, or its settings; it is not changed.
+    """
+    if not (isinstance(cv, int | np.integer) and cv >= 2):
+        raise InputError(f"cv must be a whole number of folds from 2 up; got {cv!r}.")
+    settings = repair if isinstance(repair, RepairSettings) else RepairSettings(**repair.get_params(deep=False))
+    settings.checked()
+    tables = as_tables(tables)
+    before = audit_tables(tables, confidence=confidence)
+    rng = np.random.default_rng(random_state)
+    dealt = {group: _dealt(tables, group, int(cv), rng) for group in tables}
+    aside = plan_groups(tables, settings).aside
+    alone = dict.fromkeys((*aside.left, *aside.merged), ScoreMap.identity())
+    maps = [alone | _learn_without(settings, tables, dealt, fold, alone) for fold in range(cv)]
+    with warnings.catch_warnings():
+        # Of groups without a class, or with a single row of one, the audit before has told already.
+        warnings.simplefilter("ignore", XorderWarning)
+        adjusted = {
+            group: ScoreTable.from_masses(
+                np.concatenate([learnt[group].apply(table.score) for learnt in maps]),
+                *(masses.ravel() for masses in dealt[group]),
+            )
+            for group, table in tables.items()
+        }
+        after = audit_tables(adjusted, confidence=confidence)
+    return ExpectedGap(settings.metric, before, after, int(cv), target_of(settings), aside)
+
+
+def _dealt(tables: Tables, group: Hashable, folds: int, rng: np.random.Generator) -> FloatArray:
+    """Masses of one table, and sums of squared weights if it has them, in each fold and at each score."""
+    if tables.folds is not None and tables.folds[group].shape[1] == folds:
+        return np.asarray(tables.folds[group])
+    table = tables[group]
+    shares = []
+    for mass, spread in zip((table.positive, table.negative), table.spreads, strict=True):
+        parts = np.divide(mass**2, spread, out=np.zeros_like(mass), where=mass > 0)
+        # What is there at all is at least one part.
+        units = np.where(mass > 0, np.maximum(np.rint(parts), 1), 0).astype(np.int64)
+        shares.append(_shares(units, folds, rng).T)
+    return np.stack([shares[number % 2] * mass for number, mass in enumerate(table.sums)])
+
+
+def _shares(units: IntArray, folds: int, rng: np.random.Generator) -> FloatArray:
+    """Deal the units at random into folds of equal size."""
+    left, total = units.copy(), int(units.sum())
+    dealt = np.zeros((units.size, folds))
+    for fold in range(folds):
+        wanted = total * (fold + 1) // folds - total * fold // folds
+        if fold == folds - 1:
+            drawn = left
+        elif left.sum() < _MOST_DRAWN:
+            drawn = rng.multivariate_hypergeometric(left, wanted, method="marginals")
+        else:
+            # So many rows that folds of nearly equal size will do.
+            drawn = rng.binomial(left, 1 / (folds - fold))
+        dealt[:, fold] = drawn
+        left = left - drawn
+    return np.asarray(dealt / np.maximum(units, 1)[:, np.newaxis])
+
+
+def _learn_without(
+    settings: RepairSettings,
+    tables: Tables,
+    dealt: Mapping[Hashable, FloatArray],
+    fold: int,
+    aside: Collection[Hashable],
+) -> dict[Hashable, ScoreMap]:
+    """Return the maps learnt from all folds but one; groups set aside need not be in these."""
+    rest = {
+        group: ScoreTable.from_masses(table.score, *_others(dealt[group], fold, table))
+        for group, table in tables.items()
+    }
+    known = {group: table for group, table in rest.items() if len(table) or group not in aside}
+    try:
+        return learn_repair(known, settings).maps
+    except InputError as error:
+        folds = next(iter(dealt.values())).shape[1]
+        raise InputError(
+            f"the repair cannot be learnt without fold {fold} of {folds}: {error} "
+            "Each group needs at least two rows of each class, in different folds."
+        ) from error
+
+
+def _others(dealt: FloatArray, fold: int, table: ScoreTable) -> list[FloatArray]:
+    """Sums over all folds but one; what is dealt to the others alone is there in full, to the last digit."""
+    rest = np.delete(dealt, fold, axis=1).sum(axis=1)
+    return [np.where(part[fold] == 0, whole, sums) for part, whole, sums in zip(dealt, table.sums, rest, strict=True)]
+
+
+def expected_text(expected: ExpectedGap) -> str:
+    """Lay out AUC and gaps before and after, with the interval after, and say how large a gap remains.
+
+    Pairs with groups that the repair sets aside come last, marked.
+    """
+    before, after = expected.before, expected.after
+    percent = f"{100 * after.confidence:.4g} %"
+    pairs = sorted(
+        ((_mark(expected, gap), gap) for gap in after.gaps if gap.metric == expected.metric),
+        key=lambda pair: (pair[0] != "", -abs(_or_zero(pair[1].value))),
+    )
+    rows = [("AUC", "", before.auc, after.auc, after.auc_interval, "", "")]
+    for mark, gap in pairs[:_MOST_PAIRS]:
+        was = before.gap(expected.metric, gap.pair)
+        names = f"{gap.pair[0]} - {gap.pair[1]}"
+        rows.append((f"{gap.metric} gap", names, was.value, gap.value, gap.interval, "+", mark))
+    first, second = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
+    lines = [
+        f"On new people ({expected.folds} folds, each adjusted by what was learnt from the others):",
+        "",
+        f"{'':<{first}}  {'':<{second}}  {'before':>8}  {'after':>8}  {percent} interval after",
+    ]
+    for name, pair, old, new, (low, high), sign, mark in rows:
+        ends = f"[{low:{sign}.4f}, {high:{sign}.4f}]" if math.isfinite(low) else "not known"
+        lines.append(f"{name:<{first}}  {pair:<{second}}  {old:>{sign}8.4f}  {new:>{sign}8.4f}  {ends}{mark}")
+    if len(pairs) > _MOST_PAIRS:
+        aside = [f"{group} ({expected.aside.words(group)})" for groups in expected.aside for group in groups]
+        which = f"more pairs; not repaired: {', '.join(aside)}" if aside else "pairs of groups with narrower gaps"
+        lines.append(f"... and {len(pairs) - _MOST_PAIRS} {which}")
+    if math.isfinite(expected.likely_gap):
+        whom = " between repaired groups" if any(expected.aside) else ""
+        lines += ["", f"Among all such people a gap of about {expected.likely_gap:.2g}{whom} is to be expected."]
+    return "\n".join([*lines, expected.caution] if expected.caution else lines)
+
+
+def caution_text(gap: Gap, audit: Audit, visible: float, target: float) -> str:
+    """Say which class of which group is too small for the target, and what gap, if any, the rows could show."""
+    cells = [
+        (masses[group], word, group)
+        for group in gap.pair
+        for word, masses in (("positives", audit.positives), ("negatives", audit.negatives))
+    ]
+    count, word, group = min(cells, key=lambda cell: cell[0])
+    if not math.isfinite(visible):
+        first, second = gap.pair
+        return (
+            f"With {count:,.10g} {word} in group {group!r} the rows cannot tell how uncertain the gap in {gap.metric} "
+            f"between {first!r} and {second!r} is. Whether it is below {target:g} cannot be known from them."
+        )
+    return (
+        f"With {count:,.10g} {word} in group {group!r} a gap in {gap.metric} below {visible:.2g} cannot be told from "
+        f"0. Whether it is below {target:g} cannot be known from these rows; it takes about "
+        f"{_rounded((visible / target) ** 2)} times as many."
+    )
+
+
+def _mark(expected: ExpectedGap, gap: Gap) -> str:
+    """Say of which of the pair's groups the scores are not repaired."""
+    said = [f"{group} {words}" for group in gap.pair if (words := expected.aside.words(group))]
+    return f"  ({', '.join(said)})" if said else ""
+
+
+def _rounded(number: float) -> str:
+    """Two digits of a number, written out."""
+    return f"{number:.2g}" if number < 10 else f"{float(f'{number:.2g}'):,.0f}"
+
+
+def _or_zero(value: float) -> float:
+    return value if math.isfinite(value) else 0.0
+
+
+def target_of(adjuster: Any) -> float:
+    """Return the gap that a repair aims at or, where that is 0, one worth excluding."""
+    wanted = getattr(adjuster, "max_gap", None)
+    return float(wanted) if wanted else NOTABLE_GAP
+
+
+def _z(confidence: float) -> float:
+    return NormalDist().inv_cdf(0.5 + confidence / 2)
+
+
+def _folded_mean(value: float, stderr: float) -> float:
+    """Mean of the absolute value of a normal variable."""
+    if not stderr > 0:
+        return abs(value) if stderr == 0 else math.nan
+    ratio = value / stderr
+    return stderr * math.sqrt(2 / math.pi) * math.exp(-(ratio**2) / 2) + value * math.erf(ratio / math.sqrt(2))

@@ -1,0 +1,405 @@
+"""FairRanker: a classifier and the repair of its scores in one, learnt so that it holds on new people."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logit
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import _safe_indexing, check_consistent_length, column_or_1d, get_tags, indexable
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter, validate_data
+
+from xorder._adjuster import check_adjuster
+from xorder._group_columns import columns_named, groups_given, groups_in, listed, text_columns, without
+from xorder._response import gives_probabilities, response
+from xorder._table import FloatArray
+from xorder._validation import WeightKind, check_weights, check_weights_are
+from xorder.estimators._expected import ExpectedGap
+from xorder.estimators._expected_rows import expected_gap
+from xorder.estimators._folds import Fold, check_both_classes_to_learn_from, make_folds
+from xorder.estimators._xorder import XOrder
+from xorder.exceptions import InputError, XorderWarning, warn_caller
+
+FINAL_MODELS = ("refit", "folds")
+
+# Log-odds of probabilities of exactly 0 and 1: just beyond those of their nearest neighbours among the floats.
+_LOWEST, _HIGHEST = -746.0, 38.0
+
+
+def default_adjuster() -> Any:
+    """Return the repair that a :class:`FairRanker` learns if none is named; why this one: docs/generalisation.md."""
+    return XOrder(transfer="logistic", do_no_harm=True)
+
+
+def _has_probabilities(ranker: FairRanker) -> bool:
+    return gives_probabilities(ranker.estimators_[0] if hasattr(ranker, "estimators_") else ranker.estimator)
+
+
+class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """Fit a classifier and, on scores of rows it has not seen, the repair that makes it rank groups on equal terms.
+
+    A repair learnt on a model's own training scores fails as soon as the model knows its training rows by heart. Here
+    the rows are cut into folds, each is scored by a model fitted to the others, and the repair is learnt on these
+    out-of-fold scores. The classes may be any two labels; the second in sorted order, ``classes_[1]``, is the positive.
+
+    Parameters
+    ----------
+    estimator : classifier with ``predict_proba`` or, failing that, ``decision_function``
+        A ``sklearn.frozen.FrozenEstimator`` is a model that is fitted already: it is left as it is, and the rows given
+        to :meth:`fit`, which it should not have been trained on, serve the repair alone.
+    adjuster : XOrder, PostLogit or alike, optional
+        The repair, with ``fit(y_score, y_true, *, sensitive_features, sample_weight)`` and ``transform(y_score, *,
+        sensitive_features)``. By default that of :func:`default_adjuster`.
+    cv : int, splitter, or iterable of (train, test) row numbers
+        An int is a number of folds, dealt out by class and group. For people with several rows each, give splits that
+        keep them together, e.g. ``list(GroupKFold().split(X, y, person))``; with metadata routing, the splitter itself
+        and ``fit(..., groups=person)``.
+    sensitive_features : column or list of columns of X, optional
+        Where the group is found if fit is told nothing else: names in a DataFrame (pandas or polars), places in an
+        array. Several columns give the groups of their combinations, e.g. ``"female & over 65"``. With it the ranker
+        works wherever scikit-learn passes nothing but X, such as its scorers.
+    drop_sensitive_features : bool
+        Whether these columns are kept from the estimator.
+    final_model : {"refit", "folds"}
+        What scores new people: one more model, fitted to all rows, or the models of the folds, as the mean of their
+        adjusted scores. The mean ranks better where models are unstable, as boosted trees are, and alike where they
+        are linear (``docs/design/cross-fitting.md``); it takes as many times longer to predict as there are folds.
+    random_state : int, RandomState or None
+        How rows are dealt to folds, if ``cv`` is an int.
+    n_jobs : int, optional
+        Models fitted at a time.
+
+    Attributes
+    ----------
+    classes_ : the two labels
+    estimators_ : the fitted classifiers: one, or one a fold
+    adjuster_ : the fitted repair
+    expected_ : ExpectedGap, AUC and gaps to expect on new people; None, with a warning, where the rows do not
+        suffice to try the repair on others than it was learnt from
+    out_of_fold_ : score of each training row by a model that has not seen it, before the repair
+    group_columns_ : where the group is found in X unless it is passed along: as named in fit, or at construction
+    n_features_in_, feature_names_in_ : of X as given to fit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from xorder.datasets import simulate_population
+    >>> people = simulate_population(2000)
+    >>> X = np.column_stack([people.y_score, people.group == "B"])
+    >>> ranker = FairRanker(LogisticRegression()).fit(X, people.y_true, sensitive_features=people.group)
+    >>> before, after = ranker.expected_.before, ranker.expected_.after
+    >>> abs(before.gap("xauc").value) > 0.15, abs(after.gap("xauc").value) < 0.02
+    (True, True)
+    >>> ranker.predict_proba(X[:2], sensitive_features=people.group[:2]).shape
+    (2, 2)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        adjuster: Any = None,
+        cv: Any = 5,
+        sensitive_features: Any = None,
+        drop_sensitive_features: bool = False,
+        final_model: Literal["refit", "folds"] = "folds",
+        random_state: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.adjuster = adjuster
+        self.cv = cv
+        self.sensitive_features = sensitive_features
+        self.drop_sensitive_features = drop_sensitive_features
+        self.final_model = final_model
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        weights_are: WeightKind = "counts",
+        **fit_params: Any,
+    ) -> FairRanker:
+        """Fit the classifier and its repair.
+
+        ``sensitive_features`` is the group of each row, or a table of several attributes; it comes before the column
+        named at construction. A text, or a place in an array, names a column of X instead, and so does each text in a
+        list, unless there are just as many as rows: these are labels. The columns are then known to all methods.
+
+        ``sample_weight`` goes to the repair and, if its ``fit`` takes it, to the estimator; ``weights_are``, as in
+        :func:`xorder.audit`, to the repair, if it takes that; ``fit_params`` go to the estimator. With
+        metadata routing enabled, the estimator gets what it requests.
+        """
+        if self.final_model not in FINAL_MODELS:
+            raise InputError(f"final_model must be one of {', '.join(FINAL_MODELS)}; got {self.final_model!r}.")
+        frozen = isinstance(self.estimator, FrozenEstimator)
+        check_table(X)
+        validate_data(self, X, skip_check_array=True)
+        y, self.classes_ = check_labels(y, self.estimator if frozen else None)
+        (X,) = indexable(X)
+        passed = columns_named(X, sensitive_features)
+        self.group_columns_ = self.sensitive_features if passed is None else passed
+        groups, inputs = self._groups_and_inputs(X, sensitive_features)
+        check_consistent_length(inputs, y, groups)
+        weight = None if sample_weight is None else check_weights(sample_weight, len(y))
+        for_fit, for_split = routed_params(self, sensitive_features, weight, fit_params)
+        positive = y == self.classes_[1]
+        if weight is not None and not (weight[positive].any() and weight[~positive].any()):
+            raise InputError("y must hold two classes with weights above 0; all rows of one class have weight 0.")
+        folds = make_folds(self.cv, inputs, y, groups, random_state=self.random_state, split_params=for_split)
+        if not frozen:
+            check_both_classes_to_learn_from(folds, positive)
+        with hints_at_columns(self.estimator, inputs, self._columns(), dropped=self.drop_sensitive_features):
+            if frozen:
+                score, models = response(self.estimator, inputs), [self.estimator]
+            else:
+                score, models = out_of_fold_scores(
+                    self.estimator, inputs, y, folds, fit_params=for_fit, n_jobs=self.n_jobs
+                )
+            if not frozen and self.final_model == "refit":
+                models = [clone(self.estimator).fit(inputs, y, **for_fit)]
+        adjuster = check_adjuster(default_adjuster() if self.adjuster is None else self.adjuster)
+        check_weights_are(weights_are)
+        meaning = {"weights_are": weights_are} if isinstance(adjuster, XOrder) else {}
+        self.adjuster_ = clone(adjuster).fit(
+            score, positive, sensitive_features=groups, sample_weight=weight, **meaning
+        )
+        rows = {"sensitive_features": groups, "sample_weight": weight, "weights_are": weights_are}
+        self.expected_ = self._expect(adjuster, score, positive, folds, rows)
+        self.out_of_fold_ = score
+        self.estimators_ = models
+        return self
+
+    def set_params(self, **params: Any) -> FairRanker:
+        """Set parameters; ``repair__max_gap`` and the like also where the repair is the default one."""
+        if self.adjuster is None and any(name.startswith("adjuster__") for name in params):
+            self.adjuster = default_adjuster()
+        super().set_params(**params)
+        return self
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> FloatArray:
+        """Adjusted probabilities of the two classes; there only if the estimator has any.
+
+        They rank people of all groups on one scale, that of the group whose scores stay; they are not recalibrated.
+        """
+        positive = np.clip(self._adjusted(X, sensitive_features), 0.0, 1.0)
+        return np.column_stack([1.0 - positive, positive])
+
+    def decision_function(self, X: Any, *, sensitive_features: Any = None) -> FloatArray:
+        """Adjusted scores, above 0 for the positive class; their order is the ranking.
+
+        Of probabilities these are the log-odds, finite even for 0 and 1; else the adjusted decision function.
+        """
+        adjusted = self._adjusted(X, sensitive_features)
+        if not _has_probabilities(self):
+            return adjusted
+        return np.asarray(np.clip(logit(np.clip(adjusted, 0.0, 1.0)), _LOWEST, _HIGHEST))
+
+    def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
+        """Return the positive class where the decision function is above 0: one threshold for all groups."""
+        above = self.decision_function(X, sensitive_features=sensitive_features) > 0
+        return np.asarray(self.classes_[above.astype(int)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None) -> float:
+        """Return the accuracy of :meth:`predict`; to judge a ranking, use the scorers of :mod:`xorder.metrics`."""
+        right = self.predict(X, sensitive_features=sensitive_features) == column_or_1d(y)
+        return float(np.average(right, weights=sample_weight))
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Say who gets what in ``fit``: the estimator what it requests, a splitter what it requests."""
+        to_fit = MethodMapping().add(caller="fit", callee="fit")
+        router = MetadataRouter(owner=self).add_self_request(self).add(estimator=self.estimator, method_mapping=to_fit)
+        if hasattr(self.cv, "get_metadata_routing"):
+            router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
+        return router
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        try:
+            of_estimator = get_tags(self.estimator)
+        except (AttributeError, TypeError):
+            return tags
+        tags.input_tags = of_estimator.input_tags
+        return tags
+
+    def _groups_and_inputs(self, X: Any, sensitive_features: Any) -> tuple[NDArray[Any], Any]:
+        """Return the group of each row, and what the estimator sees of X."""
+        if sensitive_features is None and self.group_columns_ is None:
+            raise InputError(
+                "sensitive_features must name the group of each row: pass it along with X, or name the column of X "
+                "that holds it when making the FairRanker."
+            )
+        passed = sensitive_features is not None
+        groups = groups_given(X, sensitive_features) if passed else groups_in(X, self.group_columns_)
+        columns = self._columns() if self.drop_sensitive_features else []
+        return np.asanyarray(groups), without(X, columns) if columns else X
+
+    def _columns(self) -> list[Any]:
+        """List the columns of X that hold a group, whoever named them."""
+        named = (self.sensitive_features, self.group_columns_)
+        return list(dict.fromkeys(column for each in named if each is not None for column in listed(each)))
+
+    def _expect(
+        self, adjuster: Any, score: FloatArray, positive: Any, folds: Any, rows: dict[str, Any]
+    ) -> ExpectedGap | None:
+        try:
+            with warnings.catch_warnings():
+                # The fit of the repair has said what there is to say of the rows.
+                warnings.simplefilter("ignore", XorderWarning)
+                expected = expected_gap(adjuster, score, positive, cv=folds, **rows)
+        except InputError as error:
+            warn_caller(f"what to expect on new people is not known: {error}")
+            return None
+        if expected.caution:
+            warn_caller(expected.caution)
+        return expected
+
+    def _adjusted(self, X: Any, sensitive_features: Any) -> FloatArray:
+        check_is_fitted(self, "estimators_")
+        check_table(X)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        groups, inputs = self._groups_and_inputs(X, sensitive_features)
+        # Each model's score is adjusted before the mean is taken: the repair was learnt on scores of single models, and
+        # a mean of several is spread less widely.
+        adjusted = [
+            self.adjuster_.transform(response(model, inputs), sensitive_features=groups) for model in self.estimators_
+        ]
+        return np.asarray(np.mean(adjusted, axis=0))
+
+
+def check_table(X: Any) -> None:
+    """Raise for a row of numbers where a table is needed; a column of text may be for a pipeline to make one of."""
+    if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "biuf":
+        raise InputError(
+            f"X must have rows and columns; got shape {X.shape}. Reshape your data: one person is one row."
+        )
+
+
+@contextmanager
+def hints_at_columns(estimator: Any, X: Any, group_columns: Sequence[Hashable], *, dropped: bool) -> Iterator[None]:
+    """Point out columns that an estimator may be unable to take, if it fails: those of the group, and those of text."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (TypeError, ValueError) as error:
+        name = type(estimator).__name__
+        if group_columns and not dropped:
+            given = group_columns[0] if len(group_columns) == 1 else list(group_columns)
+            error.add_note(
+                f"{name} was given the column {given!r} too. "
+                "If that is what it cannot take: drop_sensitive_features=True keeps the column from it."
+            )
+        text = [column for column in text_columns(X) if column not in group_columns]
+        if text:
+            hint = "encode them in a pipeline, or leave them out"
+            if not group_columns:
+                hint += (
+                    "; if the group is one of them, name it: "
+                    f"FairRanker(..., sensitive_features={text[0]!r}, drop_sensitive_features=True)"
+                )
+            columns = ", ".join(map(repr, text))
+            error.add_note(f"X has columns that are no numbers: {columns}. If {name} cannot take that: {hint}.")
+        raise
+
+
+def check_labels(y: Any, fitted: Any = None) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return labels of two classes, and the two: those found, or those that an estimator fitted already knows."""
+    if y is None:
+        raise InputError("fit requires y to be passed, but the target y is None.")
+    labels: NDArray[Any] = np.asarray(column_or_1d(y, warn=True))
+    check_classification_targets(labels)
+    classes = np.unique(labels)
+    if fitted is not None:
+        check_is_fitted(fitted)
+        classes, unknown = np.asarray(fitted.classes_), np.setdiff1d(labels, fitted.classes_)
+        if unknown.size:
+            raise InputError(f"y must hold classes the fitted estimator knows, {classes}; got also {unknown}.")
+    if classes.size != 2:
+        kind = type_of_target(labels, input_name="y") if classes.size > 2 else "one class"
+        raise InputError(
+            f"Only binary classification is supported. The type of the target is {kind}; y must hold two classes, got "
+            f"{classes.size}."
+        )
+    return labels, classes
+
+
+def out_of_fold_scores(
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any],
+    folds: Sequence[Fold],
+    *,
+    fit_params: Mapping[str, Any] | None = None,
+    n_jobs: int | None = None,
+) -> tuple[FloatArray, list[Any]]:
+    """Fit a clone of the estimator for each fold; return the scores of all rows, held out, and the fitted clones.
+
+    Entries of ``fit_params`` with one value a row are cut to the rows of the fold.
+    """
+    found = Parallel(n_jobs=n_jobs)(
+        delayed(_fit_and_score)(clone(estimator), X, y, fold, dict(fit_params or {})) for fold in folds
+    )
+    score = np.empty(len(y), dtype=np.float64)
+    for fold, (_, held_out) in zip(folds, found, strict=True):
+        score[fold.test] = held_out
+    return score, [model for model, _ in found]
+
+
+def _fit_and_score(
+    model: Any, X: Any, y: NDArray[Any], fold: Fold, fit_params: dict[str, Any]
+) -> tuple[Any, FloatArray]:
+    params = _check_method_params(X, params=fit_params, indices=fold.train)
+    model.fit(_safe_indexing(X, fold.train), y[fold.train], **params)
+    held_out = response(model, _safe_indexing(X, fold.test))
+    if held_out.shape != fold.test.shape:
+        raise InputError(
+            f"the estimator must give one score a row; {type(model).__name__} gave shape {held_out.shape} for "
+            f"{fold.test.size:,} rows."
+        )
+    return model, held_out
+
+
+def routed_params(
+    ranker: Any, sensitive_features: Any, sample_weight: Any, fit_params: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what goes to the estimator's ``fit`` and to the splitter; say so if weights do not reach the former.
+
+    With metadata routing enabled each gets what it requests. Without it the estimator gets ``fit_params`` and, if its
+    ``fit`` takes them, the weights.
+    """
+    name = type(ranker.estimator).__name__
+    if get_config()["enable_metadata_routing"]:
+        given = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, **fit_params}
+        routed = process_routing(ranker, "fit", **{key: value for key, value in given.items() if value is not None})
+        for_fit = dict(routed["estimator"]["fit"])
+        for_split = dict(routed["splitter"]["split"]) if hasattr(ranker.cv, "get_metadata_routing") else {}
+        why = f"{name} requests no sample_weight"
+    else:
+        for_fit, for_split = dict(fit_params), {}
+        if sample_weight is not None and has_fit_parameter(ranker.estimator, "sample_weight"):
+            for_fit["sample_weight"] = sample_weight
+        why = f"fit of {name} takes no sample_weight"
+    unheard = not any(key.endswith("sample_weight") for key in for_fit)
+    if sample_weight is not None and unheard and not isinstance(ranker.estimator, FrozenEstimator):
+        warnings.warn(f"{why}: the weights serve the repair alone.", XorderWarning, stacklevel=3)
+    return for_fit, for_split

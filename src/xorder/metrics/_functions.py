@@ -1,0 +1,96 @@
+"""The metrics as plain functions of rows, for any number of groups.
+
+All take ``y_true, y_score, *, sensitive_features, sample_weight=None``. Groups are listed in sorted order. A
+group without positives or without negatives gives ``nan`` where its own rows are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from xorder._metric import METRICS, prf_of
+from xorder._validation import check_tables
+from xorder.exceptions import InputError
+from xorder.metrics._audit import GroupMatrix
+from xorder.metrics._placements import moments
+
+Pair = tuple[Hashable, Hashable]
+
+
+def xauc_matrix(y_true: Any, y_score: Any, *, sensitive_features: Any, sample_weight: Any = None) -> GroupMatrix:
+    r"""Chance that a positive of one group (row) outranks a negative of another (column).
+
+    .. math:: A[g, h] = P(S_g^+ > S_h^-) + \tfrac12 P(S_g^+ = S_h^-)
+
+    >>> groups = ["x", "x", "x", "y", "y", "y"]
+    >>> print(xauc_matrix([1, 0, 0, 1, 1, 0], [0.9, 0.5, 0.1, 0.6, 0.3, 0.2], sensitive_features=groups))
+                 x       y
+    x       1.0000  1.0000
+    y       0.7500  1.0000
+    """
+    tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
+    return GroupMatrix(tuple(tables), moments(list(tables.values())).xauc)
+
+
+def prf_by_group(
+    y_true: Any, y_score: Any, *, sensitive_features: Any, sample_weight: Any = None
+) -> dict[Hashable, float]:
+    """Chance that a positive of each group outranks a negative of any group (pairwise ranking fairness).
+
+    >>> groups = ["x", "x", "x", "y", "y", "y"]
+    >>> prf = prf_by_group([1, 0, 0, 1, 1, 0], [0.9, 0.5, 0.1, 0.6, 0.3, 0.2], sensitive_features=groups)
+    >>> {group: round(value, 4) for group, value in prf.items()}
+    {'x': 1.0, 'y': 0.8333}
+    """
+    tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
+    values = prf_of(moments(list(tables.values())))
+    return dict(zip(tables, values.tolist(), strict=True))
+
+
+def xauc_difference(
+    y_true: Any, y_score: Any, *, sensitive_features: Any, sample_weight: Any = None, pair: Pair | None = None
+) -> float:
+    """Signed gap xAUC(a, b) - xAUC(b, a) of a pair of groups.
+
+    Without ``pair`` it is the pair, taken in sorted order, whose gap is widest: with two groups, the first
+    minus the second. ``nan`` if the gap of any pair considered is.
+
+    >>> groups = ["x", "x", "x", "y", "y", "y"]
+    >>> xauc_difference([1, 0, 0, 1, 1, 0], [0.9, 0.5, 0.1, 0.6, 0.3, 0.2], sensitive_features=groups)
+    0.25
+    """
+    return _difference("xauc", y_true, y_score, sensitive_features, sample_weight, pair)
+
+
+def prf_difference(
+    y_true: Any, y_score: Any, *, sensitive_features: Any, sample_weight: Any = None, pair: Pair | None = None
+) -> float:
+    """Signed gap PRF(a) - PRF(b) of a pair of groups; see :func:`xauc_difference` for ``pair``."""
+    return _difference("prf", y_true, y_score, sensitive_features, sample_weight, pair)
+
+
+def parity_difference(
+    y_true: Any, y_score: Any, *, sensitive_features: Any, sample_weight: Any = None, pair: Pair | None = None
+) -> float:
+    """Signed label-free gap Pr(S_a > S_b) - Pr(S_b > S_a); see :func:`xauc_difference` for ``pair``."""
+    return _difference("parity", y_true, y_score, sensitive_features, sample_weight, pair)
+
+
+def _difference(
+    metric: str, y_true: Any, y_score: Any, sensitive_features: Any, sample_weight: Any, pair: Pair | None
+) -> float:
+    tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
+    groups = list(tables)
+    if pair is not None and not (len(pair) == 2 and set(pair) <= set(groups)):
+        raise InputError(f"pair must name two of the groups {groups}; got {pair!r}.")
+    if len(groups) < 2:
+        raise InputError(f"a gap needs two groups; sensitive_features holds {groups[0]!r} only.")
+    m = moments(list(tables.values()))
+    pairs = combinations(groups, 2) if pair is None else [pair]
+    gaps = np.array([METRICS[metric].estimate(m, groups.index(a), groups.index(b))[0] for a, b in pairs])
+    # argmax of an array with nan is the first nan
+    return float(gaps[np.abs(gaps).argmax()])

@@ -1,0 +1,212 @@
+"""Linear scorers: one fitted row by row (cross-entropy), one pair by pair (AUC)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from xorder._table import BoolArray, FloatArray
+from xorder.exceptions import XorderWarning
+from xorder.models._base import BinaryScorer, all_or_nothing
+from xorder.models._parameters import check_not_negative, check_positive, check_whole
+
+
+class LinearModel(BinaryScorer):
+    """A linear decision function, ``X @ coef_ + intercept_``."""
+
+    coef_: FloatArray
+    intercept_: float
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Score rows; the higher, the higher the rank."""
+        return np.asarray(self._check_inputs(X) @ self.coef_ + self.intercept_)
+
+
+class LinearScorer(LinearModel):
+    """Logistic scorer by full-batch gradient descent on cross-entropy, on the paper's schedule.
+
+    Scale the inputs first: the step is the same for all of them. The coefficients of the lowest training loss are kept;
+    where no step beats the start, all zeros, a warning says so.
+
+    Parameters
+    ----------
+    learning_rate : size of a step along the mean gradient.
+    max_epochs : how often the training loss is measured at most, the first time before any step; so there are at most
+        ``max_epochs - 1`` steps.
+    patience : losses in a row without progress after which to stop.
+    accumulate_gradients : add each gradient to all before it, instead of stepping along it alone. This is the slip of
+        the original code, whose published "linear" figures come from
+        ``LinearScorer(learning_rate=0.1, max_epochs=99, accumulate_gradients=True)``.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the linear decision function
+    loss_curve_ : training loss at the start and after each step
+    n_iter_ : steps taken, one less than there are losses
+    """
+
+    def __init__(
+        self,
+        *,
+        learning_rate: float = 1.0,
+        max_epochs: int = 100,
+        patience: int = 5,
+        accumulate_gradients: bool = False,
+    ) -> None:
+        self.learning_rate = learning_rate
+        self.max_epochs = max_epochs
+        self.patience = patience
+        self.accumulate_gradients = accumulate_gradients
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearScorer:
+        """Fit to rows and labels; weights multiply the loss of their rows."""
+        check_positive("learning_rate", self.learning_rate)
+        check_whole("max_epochs", self.max_epochs, at_least=2)
+        check_whole("patience", self.patience)
+        X, positive, weight = self._check_rows(X, y, sample_weight)
+        # Steps far too long overflow; their loss is then no progress.
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.loss_curve_, path = self._descend(np.column_stack([X, np.ones(len(X))]), positive, weight)
+        best = int(np.nanargmin(self.loss_curve_))
+        if best == 0 and path[1].any():
+            warnings.warn(
+                f"no step of gradient descent beat a model that scores everybody 0 (loss {self.loss_curve_[0]:.4f}), "
+                "which is what is kept. Scale the inputs, for example with StandardScaler, or lower learning_rate.",
+                XorderWarning,
+                # Past the wrapper of fit.
+                stacklevel=3,
+            )
+        self.n_iter_ = len(self.loss_curve_) - 1
+        self.coef_, self.intercept_ = path[best][:-1], float(path[best][-1])
+        return self
+
+    def _descend(
+        self, inputs: FloatArray, positive: BoolArray, weight: FloatArray
+    ) -> tuple[list[float], list[FloatArray]]:
+        """Losses, and the coefficients that have them, from the start to where it stops."""
+        share = weight / weight.sum()
+        path, gradient = [np.zeros(inputs.shape[1])], np.zeros(inputs.shape[1])
+        losses: list[float] = []
+        while True:
+            score = inputs @ path[-1]
+            losses.append(float(share @ np.logaddexp(0.0, np.where(positive, -score, score))))
+            waited = len(losses) - 1 - int(np.nanargmin(losses))
+            if waited >= self.patience or len(losses) == self.max_epochs:
+                return losses, path
+            step = inputs.T @ (share * (expit(score) - positive))
+            gradient = gradient + step if self.accumulate_gradients else step
+            path.append(path[-1] - self.learning_rate * gradient)
+
+
+class PairwiseLinearScorer(LinearModel):
+    r"""Linear scorer that maximises AUC through a smooth bound on it.
+
+    It minimises the mean, over all pairs of a positive i and a negative j, of
+    :math:`\max(0, 1 - (s_i - s_j))^2`, which is at least 1 for each pair in the wrong order. The sum over all pairs is
+    exact: with the scores sorted, each row's part of it is a polynomial in prefix sums. L-BFGS, which compares losses,
+    gets as near to the minimum as losses can be told apart; Newton's steps, which look at the gradient alone, go the
+    rest of the way, so that the result does not depend on the order in which a processor adds.
+
+    Parameters
+    ----------
+    alpha : weight of the squared norm of the coefficients.
+    max_iter : iterations of L-BFGS at most.
+
+    Attributes
+    ----------
+    coef_ : the direction of the ranking; ``intercept_`` puts 0 half-way between the classes' mean scores
+    loss_ : mean pairwise loss reached, without the penalty
+    """
+
+    def __init__(self, *, alpha: float = 1e-4, max_iter: int = 1000) -> None:
+        self.alpha = alpha
+        self.max_iter = max_iter
+
+    @all_or_nothing
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PairwiseLinearScorer:
+        """Fit to rows and labels; a pair weighs the product of its rows' weights."""
+        check_not_negative("alpha", self.alpha)
+        check_whole("max_iter", self.max_iter)
+        # Loading it takes longer than all of xorder.
+        from scipy.optimize import minimize
+
+        X, positive, weight = self._check_rows(X, y, sample_weight)
+        share = np.where(positive, weight / weight[positive].sum(), weight / weight[~positive].sum())
+
+        def objective(coefficients: FloatArray) -> tuple[float, FloatArray]:
+            loss, slope = pairwise_squared_hinge(X @ coefficients, positive, share)
+            penalty = 0.5 * self.alpha * float(coefficients @ coefficients)
+            return loss + penalty, np.asarray(X.T @ slope + self.alpha * coefficients)
+
+        settings = {"maxiter": self.max_iter, "ftol": 0.0, "gtol": 1e-10}
+        found = minimize(objective, np.zeros(X.shape[1]), jac=True, method="L-BFGS-B", options=settings)
+
+        def newton_step(coefficients: FloatArray, gradient: FloatArray) -> FloatArray:
+            curvature = pairwise_squared_hinge_curvature(X, X @ coefficients, positive, share)
+            curvature[np.diag_indices_from(curvature)] += self.alpha
+            return np.asarray(np.linalg.lstsq(curvature, gradient, rcond=None)[0])
+
+        stopped_early = found.nit >= self.max_iter
+        self.coef_ = found.x if stopped_early else _polished(found.x, lambda at: objective(at)[1], newton_step)
+        score = X @ self.coef_
+        self.intercept_ = -0.5 * float(score[positive] @ share[positive] + score[~positive] @ share[~positive])
+        self.loss_ = pairwise_squared_hinge(score, positive, share)[0]
+        self.n_iter_ = int(found.nit)
+        return self
+
+
+def _polished(
+    start: FloatArray,
+    gradient_at: Callable[[FloatArray], FloatArray],
+    step: Callable[[FloatArray, FloatArray], FloatArray],
+) -> FloatArray:
+    """Take Newton's steps for as long as each halves the gradient."""
+    best, slope = start, gradient_at(start)
+    while slope.any():
+        following = best - step(best, slope)
+        gradient = gradient_at(following)
+        if not np.abs(gradient).max() < 0.5 * np.abs(slope).max():
+            break
+        best, slope = following, gradient
+    return best
+
+
+def pairwise_squared_hinge(score: FloatArray, positive: BoolArray, share: FloatArray) -> tuple[float, FloatArray]:
+    """Sum over pairs of ``share_i share_j max(0, 1 - (s_i - s_j))^2``, and its slope in each score.
+
+    Positive i and negative j add to it where ``s_j > s_i - 1``: with all rows sorted by that key, what each meets are
+    sums over those before or after it.
+    """
+    key = np.where(positive, score - 1.0, score)
+    order = np.argsort(key, kind="stable")
+    k, is_positive, w = key[order], positive[order], share[order]
+    # Each pair in question has (k_j - k_i)^2, i a positive before j, a negative.
+    of_i, of_j = np.where(is_positive, w, 0.0), np.where(is_positive, 0.0, w)
+    before = [np.cumsum(of_i * k**power) for power in range(3)]
+    after = [np.cumsum((of_j * k**power)[::-1])[::-1] for power in range(2)]
+    loss = float(of_j @ (k**2 * before[0] - 2 * k * before[1] + before[2]))
+    slope = np.empty_like(score)
+    slope[order] = 2 * (of_j * (k * before[0] - before[1]) - of_i * (after[1] - k * after[0]))
+    return max(loss, 0.0), slope
+
+
+def pairwise_squared_hinge_curvature(
+    X: FloatArray, score: FloatArray, positive: BoolArray, share: FloatArray
+) -> FloatArray:
+    """Second derivative of :func:`pairwise_squared_hinge` of ``X @ coefficients`` in the coefficients.
+
+    Guarantee: exact between the points where a pair enters or leaves the sum; rows times inputs squared in time.
+    """
+    order = np.argsort(np.where(positive, score - 1.0, score), kind="stable")
+    rows, is_positive, w = X[order], positive[order], share[order]
+    of_i, of_j = np.where(is_positive, w, 0.0), np.where(is_positive, 0.0, w)
+    met = np.where(is_positive, np.cumsum(of_j[::-1])[::-1], np.cumsum(of_i)) * w
+    # Each pair in question has twice the square of x_i - x_j.
+    squares = rows.T @ (met[:, None] * rows)
+    products = np.cumsum(of_i[:, None] * rows, axis=0).T @ (of_j[:, None] * rows)
+    return np.asarray(2.0 * (squares - products - products.T))

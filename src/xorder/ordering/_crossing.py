@@ -1,0 +1,233 @@
+"""Between two corners of the hull, where the gap changes sign: orderings inside the rectangle of blocks that tie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from xorder._table import BoolArray, FloatArray, IntArray, ScoreTable
+from xorder.ordering._hull import Crossing, Hull, expand
+from xorder.ordering._ordering import remaining
+
+# Cuts of the first block that are tried on either side of the target.
+_CUTS = 96
+
+Value = Callable[[FloatArray, FloatArray], FloatArray]
+"""What an AUC and a gap are worth; higher is better."""
+
+
+def split_pair(a: ScoreTable, b: ScoreTable, hull: Hull, crossing: Crossing, target: float, value: Value) -> IntArray:
+    """Return the best interleaving found among the two corners and the splits of the pair between them."""
+    rows = slice(*hull.a.start[[crossing.a_block, crossing.a_block + 1]])
+    columns = slice(*hull.b.start[[crossing.b_block, crossing.b_block + 1]])
+    in_a, in_b = _prefixes(a, rows), _prefixes(b, columns)
+    utility, gains = hull.utility.matrix, hull.gains.matrix
+    upper, lower = crossing.upper, crossing.lower
+    paths = [expand(hull.a, hull.b, corner.b_above) for corner in (upper, lower)]
+    values = [float(value(np.array(corner.auc), np.array(corner.gap))) for corner in (upper, lower)]
+    base = expand(hull.a, hull.b, lower.b_above)
+
+    # From B above A, raise A1 above all of B and A2 above B2.
+    best, (i1, i2, j) = _three_by_two(in_a, in_b, (lower.auc, lower.gap), (utility, gains), target, value)
+    path = base.copy()
+    path[rows] = columns.start + np.repeat([0, j, columns.stop - columns.start], np.diff([0, i1, i2, len(in_a) - 1]))
+    paths.append(path)
+    values.append(best)
+
+    # From A above B, raise B1 above all of A and B2 above A2.
+    flipped = -utility.T, -gains.T
+    best, (j1, j2, i) = _three_by_two(in_b, in_a, (upper.auc, upper.gap), flipped, target, value)
+    path = base.copy()
+    path[rows] = columns.start + np.repeat([j1, j2], [i, len(in_a) - 1 - i])
+    paths.append(path)
+    values.append(best)
+    return paths[int(np.argmax(values))]
+
+
+def _three_by_two(
+    first: FloatArray,
+    second: FloatArray,
+    base: tuple[float, float],
+    worth: tuple[FloatArray, FloatArray],
+    target: float,
+    value: Value,
+) -> tuple[float, tuple[int, int, int]]:
+    """Cut ``first`` at i1 <= i2 and ``second`` at j; the first part stands above all, the next above what follows j.
+
+    ``first`` and ``second`` are cumulated masses, ``base`` the AUC and gap with all of ``second`` above, and
+    ``worth`` what a pair with the member of ``first`` above adds to each.
+    """
+    utility, gains = worth
+    whole = second[-1]
+    gap = base[1] + first @ gains @ whole
+    auc = base[0] + first @ utility @ whole
+    # AUC lost by each cut against the straight line between the two corners.
+    slope = (auc[-1] - auc[0]) / (gap[-1] - gap[0])
+    loss = auc[0] + slope * (gap - gap[0]) - auc
+    rising = gap[-1] > gap[0]
+    below = (gap <= target) == rising
+    below[0], below[-1] = True, False
+    low, high = (_smallest(loss, side) for side in (below, ~below))
+    i1, i2 = (grid.ravel() for grid in np.meshgrid(low, high, indexing="ij"))
+    added = first[i2] - first[i1]
+    # Of the second block, the part that must stand above the middle part of the first for the target to be met.
+    needed = (added @ gains * whole).sum(axis=1) - (target - gap[i1])
+    j = _cut(second, added @ gains, needed)
+    i1, i2 = np.tile(i1, 2), np.tile(i2, 2)
+    added = np.tile(added, (2, 1))
+    j = np.append(j, np.minimum(j + 1, len(second) - 1))
+    rest = whole - second[j]
+    found_auc = auc[i1] + np.einsum("ki,ij,kj->k", added, utility, rest)
+    found_gap = gap[i1] + np.einsum("ki,ij,kj->k", added, gains, rest)
+    values = value(found_auc, found_gap)
+    best = int(np.argmax(values))
+    return float(values[best]), (int(i1[best]), int(i2[best]), int(j[best]))
+
+
+def _cut(second: FloatArray, factor: FloatArray, needed: FloatArray) -> IntArray:
+    """For each row of ``factor``, the last j with ``factor @ second[j]`` not past what is needed; by bisection."""
+    sign = np.where(factor.sum(axis=1) >= 0, 1.0, -1.0)
+    low, high = np.zeros(len(factor), dtype=np.int64), np.full(len(factor), len(second) - 1)
+    for _ in range(len(second).bit_length()):
+        middle = (low + high + 1) // 2
+        fits = sign * np.einsum("ki,ki->k", factor, second[middle]) <= sign * needed
+        low, high = np.where(fits, middle, low), np.where(fits, high, middle - 1)
+        high = np.maximum(low, high)
+    return low
+
+
+def _smallest(loss: FloatArray, allowed: FloatArray) -> IntArray:
+    places = np.flatnonzero(allowed)
+    if places.size > _CUTS:
+        places = places[np.argpartition(loss[places], _CUTS)[:_CUTS]]
+    return places
+
+
+def _prefixes(table: ScoreTable, part: slice) -> FloatArray:
+    """Cumulated masses of positives and negatives of a block, from none to all of its scores."""
+    masses = np.stack([table.positive[part], table.negative[part]], axis=1)
+    return np.concatenate([np.zeros((1, 2)), np.cumsum(masses, axis=0)])
+
+
+# The budget: lattice cells to look at, cells in the corridor, labels in all of them together.
+_LATTICE = 1_000_000
+_CELLS = 3_000
+_LABELS = 1_000_000
+
+
+def search_corridor(
+    a: ScoreTable, b: ScoreTable, hull: Hull, crossing: Crossing, gap: float, value: Value
+) -> IntArray | None:
+    """Return the best interleaving in the corridor, or nothing where the corridor is over the budget.
+
+    ``gap`` is what a path may lose; ``value`` tells what an AUC and a gap are worth.
+    """
+    if len(a) * len(b) > _LATTICE:
+        return None
+    utility, gains = _steps(a, b, hull.utility.matrix), _steps(a, b, hull.gains.matrix)
+    gain = utility - crossing.price * gains
+    before, after = _best_before(gain), _best_after(gain)
+    # Score i of a goes below j scores of b: the best path that does so, against the best of all.
+    through = before + gain + after
+    corridor = through >= through.max() - gap - 1e-12
+    cells = int(corridor.sum())
+    if cells > _CELLS:
+        return None
+    least = float(through.max()) - gap - 1e-12
+    labels = _walk(utility, gains, corridor, after, crossing.price, least, _LABELS // cells)
+    ends = labels[-1]
+    if not ends.size:
+        return None
+    auc, gaps = hull.utility.offset + ends.utility, hull.gains.offset + ends.gap
+    return _trace(labels, int(np.argmax(value(auc, gaps))))
+
+
+@dataclass(slots=True)
+class _Labels:
+    """Paths that have placed the first scores of a: their sums, the column taken last, and the label each goes on from.
+
+    Columns rise along the arrays.
+    """
+
+    gap: FloatArray
+    utility: FloatArray
+    column: IntArray
+    parent: IntArray
+
+    @property
+    def size(self) -> int:
+        return int(self.column.size)
+
+
+def _steps(a: ScoreTable, b: ScoreTable, matrix: FloatArray) -> FloatArray:
+    """Worth of placing score i of a when j scores of b are above it, for all i and j."""
+    masses = np.stack([a.positive, a.negative], axis=1)
+    return np.asarray(masses @ matrix @ np.stack([remaining(b.positive), remaining(b.negative)]))
+
+
+def _best_before(gain: FloatArray) -> FloatArray:
+    """Highest sum over the scores of a before i, whose columns are at most j."""
+    best = np.zeros_like(gain)
+    for i in range(1, len(gain)):
+        np.maximum.accumulate(best[i - 1] + gain[i - 1], out=best[i])
+    return best
+
+
+def _best_after(gain: FloatArray) -> FloatArray:
+    """Highest sum over the scores of a after i, whose columns are at least j."""
+    return _best_before(gain[::-1, ::-1])[::-1, ::-1]
+
+
+def _walk(
+    utility: FloatArray,
+    gains: FloatArray,
+    corridor: BoolArray,
+    after: FloatArray,
+    price: float,
+    least: float,
+    most: int,
+) -> list[_Labels]:
+    """Extend labels score by score of a, whose columns can only grow; leave out what cannot reach ``least``.
+
+    At most about ``most`` labels go on from a cell.
+    """
+    layers = [_Labels(np.zeros(1), np.zeros(1), np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))]
+    for i in range(len(after)):
+        last = layers[-1]
+        starts = np.searchsorted(last.column, np.arange(corridor.shape[1] + 1))
+        parts, reach, seen = [], np.empty(0, dtype=np.int64), 0
+        for j in np.flatnonzero(corridor[i]):
+            # Labels of columns up to j may go on at j; a smaller column leaves no less room for what follows.
+            reach = _thinned(last, np.append(reach, np.arange(seen, starts[j + 1])), price, most)
+            seen = starts[j + 1]
+            gaps, auc = last.gap[reach] + gains[i, j], last.utility[reach] + utility[i, j]
+            alive = np.flatnonzero(auc - price * gaps + after[i, j] >= least)
+            parts.append(_Labels(gaps[alive], auc[alive], np.full(alive.size, j), reach[alive]))
+        layers.append(_joined(parts))
+    return layers
+
+
+def _thinned(labels: _Labels, places: IntArray, price: float, most: int) -> IntArray:
+    """Of the labels at these places, the best of each gap, or of each of many narrow ranges of it."""
+    if not places.size:
+        return places
+    gaps = labels.gap[places]
+    width = max(float(np.ptp(gaps)) / most if places.size > most else 0.0, 1e-13)
+    bucket = np.floor(gaps / width)
+    order = np.lexsort((price * gaps - labels.utility[places], bucket))
+    return np.asarray(places[order[np.append(True, np.diff(bucket[order]) != 0)]])
+
+
+def _joined(parts: list[_Labels]) -> _Labels:
+    names = ("gap", "utility", "column", "parent")
+    return _Labels(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def _trace(layers: list[_Labels], label: int) -> IntArray:
+    path = np.empty(len(layers) - 1, dtype=np.int64)
+    for i in range(len(layers) - 1, 0, -1):
+        path[i - 1] = layers[i].column[label]
+        label = int(layers[i].parent[label])
+    return path

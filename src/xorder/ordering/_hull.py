@@ -1,0 +1,212 @@
+r"""The best interleavings for every price of gap: corners of the upper hull of (gap, AUC).
+
+For a price :math:`\mu` the interleaving that maximises AUC - :math:`\mu` D is a merge of the two groups'
+blocks: block A of a goes above block B of b where :math:`x_A^\top W x_B > 0`, with
+:math:`W = M_{auc} - \mu M`. As the price rises, pairs of blocks flip one after the other and D falls. Proofs
+are in ``docs/design/frontier.md``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from xorder._metric import PairGains, auc_gains
+from xorder._table import FloatArray, IntArray, ScoreTable, in_threads
+from xorder.exceptions import InputError
+from xorder.ordering._ordering import pairs_of_ordering
+
+# Rounds of pooling all neighbours at once, which shrink a long list fast, before the exact sequential method.
+_ROUNDS = 6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocks:
+    """Masses of each block, best first; block k holds the scores ``start[k]`` up to ``start[k + 1]``."""
+
+    start: IntArray
+    positive: FloatArray
+    negative: FloatArray
+
+    def __len__(self) -> int:
+        return int(self.positive.size)
+
+    @property
+    def share(self) -> FloatArray:
+        """Positive share of each block, strictly falling."""
+        return self.positive / (self.positive + self.negative)
+
+
+def pool(table: ScoreTable) -> Blocks:
+    """Pool adjacent violators: the coarsest cut into blocks such that no block can be split with profit.
+
+    Two neighbours of which the lower has the higher share (or the same) always end up in one block, so runs
+    of such neighbours can be pooled at once. Shares are compared by cross-multiplication, exact for counts.
+    """
+    start, p, n = np.arange(len(table)), table.positive, table.negative
+    for attempt in range(len(table)):
+        falls = p[:-1] * n[1:] > p[1:] * n[:-1]
+        if falls.all():
+            break
+        if attempt == _ROUNDS:
+            # Imported here, as it takes longer to load than all of xorder.
+            from scipy.optimize import isotonic_regression
+
+            kept = isotonic_regression(p / (p + n), weights=p + n, increasing=False).blocks[:-1]
+        else:
+            kept = np.flatnonzero(np.append(True, falls))
+        start, p, n = start[kept], np.add.reduceat(p, kept), np.add.reduceat(n, kept)
+    return Blocks(np.append(start, len(table)), p, n)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Corner:
+    """A merge of whole blocks: ``b_above[A]`` blocks of b precede block A of a."""
+
+    b_above: IntArray
+    auc: float
+    gap: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Crossing:
+    """Two neighbouring corners between which the gap passes a target, and the pair that flips there.
+
+    In ``upper``, block ``a_block`` of a stands right above block ``b_block`` of b; in ``lower``, right below.
+    ``price`` is the slope of the hull between them.
+    """
+
+    upper: Corner
+    lower: Corner
+    a_block: int
+    b_block: int
+    price: float
+
+
+class Hull:
+    """Two groups pooled into blocks, ready to be merged at any price of gap."""
+
+    def __init__(self, a: ScoreTable, b: ScoreTable, gains: PairGains) -> None:
+        if not has_frontier(gains):
+            raise InputError(
+                f"solver 'frontier' does not cover the gap matrix {gains.matrix.tolist()}: no entry may be "
+                "negative, pairs of a positive and a negative must count on both sides, and pairs of one class no more "
+                "than those two together. Use solver 'dp'."
+            )
+        self.a, self.b = in_threads(len(a) + len(b), pool, (a, b))
+        self.gains = gains
+        self.utility = auc_gains(a, b)
+        # Beyond these prices no entry of W is positive (negative), and all of b (a) stands above.
+        pair = float(self.utility.matrix[0, 1])
+        self.lowest, self.highest = -pair / gains.matrix[1, 0], pair / gains.matrix[0, 1]
+
+    def corner(self, price: float, *, tied_to_a: bool = False) -> Corner:
+        """Return the best merge at a price; pairs of blocks that tie there go to b, or to a."""
+        if price >= self.highest:
+            return self._measured(np.full(len(self.a), len(self.b)))
+        if price <= self.lowest:
+            return self._measured(np.zeros(len(self.a), dtype=np.int64))
+        gain = self.utility.matrix - price * self.gains.matrix
+        over_positive = self.a.positive * gain[0, 0] + self.a.negative * gain[1, 0]
+        over_negative = self.a.positive * gain[0, 1] + self.a.negative * gain[1, 1]
+        # A stands above the blocks of b whose positive share is below this.
+        span = over_negative - over_positive
+        limit = np.divide(over_negative, span, out=np.zeros_like(span), where=span > 0)
+        b_above = np.searchsorted(-self.b.share, -limit, side="left" if tied_to_a else "right")
+        # Equal to itself but for rounding of nearly equal shares.
+        return self._measured(np.maximum.accumulate(b_above))
+
+    def crossing(self, target: float) -> Crossing | Corner:
+        """Find the neighbouring corners around a gap; or the corner that has it exactly."""
+        low, high = self.lowest, self.highest
+        upper, lower = self.corner(low), self.corner(high)
+        if upper.gap <= target:
+            return upper
+        while np.sum(lower.b_above - upper.b_above) > 1:
+            middle = low + (high - low) / 2
+            if not low < middle < high:
+                break
+            corner = self.corner(middle)
+            if corner.gap > target:
+                low, upper = middle, corner
+            else:
+                high, lower = middle, corner
+        return self._single_flip(upper, lower, target)
+
+    def _single_flip(self, upper: Corner, lower: Corner, target: float) -> Crossing | Corner:
+        """Where several pairs flip at one price, flip them one by one until the target is passed."""
+        blocks = np.flatnonzero(lower.b_above > upper.b_above)[::-1]
+        for block in blocks:
+            for count in range(upper.b_above[block], lower.b_above[block]):
+                flipped = upper.b_above.copy()
+                flipped[block] = count + 1
+                after = self._measured(flipped)
+                if after.gap <= target:
+                    if after.gap >= target - ROUNDING:
+                        return after
+                    return Crossing(upper, after, int(block), int(count), self._price(int(block), int(count)))
+                upper = after
+        return upper
+
+    def corners(self, limit: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """AUC and gap of each corner, the gap falling, and the lowest price at which it is best.
+
+        If there are more than ``limit`` pairs of blocks, only some corners, at prices spread like those at which pairs
+        flip; the price is then any at which the corner is best.
+        """
+        rows, columns = np.arange(len(self.a)), np.arange(len(self.b))
+        if len(self.a) * len(self.b) > limit:
+            side = int(np.sqrt(limit))
+            sample = (np.linspace(0, k.size - 1, min(side, k.size)).astype(int) for k in (rows, columns))
+            flips = np.unique(self._flips(*sample)[0])
+            flips = flips[np.unique(np.linspace(0, flips.size - 1, RESOLUTION - 1).astype(int))]
+            # Between two flips no pair of blocks ties, so what is best there is a corner.
+            prices = np.concatenate([[-np.inf], (flips[:-1] + flips[1:]) / 2, [np.inf]])
+            found = [self.corner(price) for price in prices]
+            auc, gap = (np.array([getattr(corner, name) for corner in found]) for name in ("auc", "gap"))
+            return auc, gap, prices
+        prices, auc_steps, gap_steps = self._flips(rows, columns)
+        # Pairs that flip at the same price, but for rounding, are one step along the hull.
+        last = np.append(np.diff(prices) > 1e-12 * (self.highest - self.lowest), True)[: prices.size]
+        start = self._measured(np.zeros(len(self.a), dtype=np.int64))
+        auc = np.append(start.auc, start.auc - np.cumsum(auc_steps)[last])
+        gap = np.append(start.gap, start.gap - np.cumsum(gap_steps)[last])
+        return auc, gap, np.append(-np.inf, prices[last])
+
+    def _flips(self, rows: IntArray, columns: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Prices at which pairs of blocks flip, rising, and how much AUC and gap each flip takes away."""
+        a = np.stack([self.a.positive[rows], self.a.negative[rows]], axis=1)
+        b = np.stack([self.b.positive[columns], self.b.negative[columns]])
+        auc, gap = ((a @ metric.matrix @ b).ravel() for metric in (self.utility, self.gains))
+        # Two blocks without negatives, or without positives, may stand either way.
+        matters = np.flatnonzero(gap > 0)
+        auc, gap = auc[matters], gap[matters]
+        order = np.argsort(auc / gap, kind="stable")
+        return (auc / gap)[order], auc[order], gap[order]
+
+    def _price(self, a_block: int, b_block: int) -> float:
+        return float(self._flips(np.array([a_block]), np.array([b_block]))[0][0])
+
+    def _measured(self, b_above: IntArray) -> Corner:
+        pairs = pairs_of_ordering(self.a, self.b, b_above)
+        return Corner(b_above, self.utility.value(pairs), self.gains.value(pairs))
+
+
+# Gaps that differ by less are equal.
+ROUNDING = 1e-13
+
+# Corners listed where there are too many pairs of blocks to list them all.
+RESOLUTION = 2048
+
+
+def expand(blocks_a: Blocks, blocks_b: Blocks, b_above: IntArray) -> IntArray:
+    """Turn a merge of blocks into one of scores: scores of b above each score of a."""
+    return np.repeat(blocks_b.start[b_above], np.diff(blocks_a.start))
+
+
+def has_frontier(gains: PairGains) -> bool:
+    """Whether the theory covers a gap: it must rise whenever a member of a is moved above one of b."""
+    matrix = gains.matrix
+    same, different = (matrix[0, 0], matrix[1, 1]), (matrix[0, 1], matrix[1, 0])
+    return bool(min(same) >= 0 and min(different) > 0 and max(same) <= sum(different) * (1 + 1e-12))

@@ -1,0 +1,162 @@
+"""order(): one call for every solver; order_within(): for a wanted gap, instead of a given tradeoff."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from xorder._metric import PairGains, check_pair_gains
+from xorder._table import FloatArray, IntArray, ScoreTable
+from xorder._validation import check_both_classes
+from xorder.exceptions import InputError
+from xorder.ordering._dynamic import Products, half_way, solve_dp
+from xorder.ordering._frontier import check_tradeoff, order_within_frontier, solve_frontier, upper_bound
+from xorder.ordering._hull import has_frontier
+from xorder.ordering._ordering import Ordering
+
+# Gaps closer than this, relative to what they are the difference of, are equal but for rounding.
+_ROUNDING = 8 * float(np.finfo(np.float64).eps)
+
+
+def solve_greedy(a: ScoreTable, b: ScoreTable, gains: PairGains, tradeoff: float) -> Ordering:
+    """From the top, place whichever next score leaves the smaller gap half-way; ties go to a.
+
+    The tradeoff only enters the objective that is reported (appendix of the paper, greedy forward search).
+
+    Guarantee: for xAUC, on rows of equal weight, ``|gap| <= max(1/n1a, 1/n1b)``. Linear time.
+    """
+    rule = half_way(a, b, gains)
+    slack = _ROUNDING * float(rule.reach[1])
+    b_above = np.full(len(a), len(b), dtype=np.int64)
+    gap, i, j = rule.start, 0, 0
+    while i < len(a) and j < len(b):
+        after_a = gap + rule.own_a[i] + _credit(rule.from_a, i, j)
+        after_b = gap + rule.own_b[j] + _credit(rule.from_b, j, i)
+        if abs(after_b) < abs(after_a) - slack:
+            gap, j = after_b, j + 1
+        else:
+            gap, b_above[i], i = after_a, j, i + 1
+    return Ordering.from_path(a, b, b_above, gains, tradeoff, "greedy")
+
+
+def solve_insertion(a: ScoreTable, b: ScoreTable, gains: PairGains, tradeoff: float) -> Ordering:
+    """Insert one whole group at one place of the other, where the gap is smallest (Proposition 1).
+
+    The tradeoff only enters the objective that is reported. Between places of equal gap the higher AUC
+    wins.
+
+    Guarantee: for xAUC and PRF, on rows of equal weight, the bounds of Proposition 1. Time ``n log n``.
+    """
+    whole_b_in_a = [_block(len(a), len(b), place) for place in _crossing(gains, a, b)]
+    whole_a_in_b = [np.full(len(a), place) for place in _crossing(gains, b, a, swapped=True)]
+    found = [Ordering.from_path(a, b, path, gains, tradeoff, "insertion") for path in whole_b_in_a + whole_a_in_b]
+    size = float(np.sum(np.abs(gains.matrix) * np.outer([a.n1, a.n0], [b.n1, b.n0]))) + abs(gains.offset)
+    smallest = min(abs(ordering.gap) for ordering in found) + _ROUNDING * size
+    return max((o for o in found if abs(o.gap) <= smallest), key=lambda ordering: ordering.auc)
+
+
+def _credit(products: Products, place: int, other: int) -> float:
+    return float(sum(mass[1, place] * left[1, other] for mass, left in products))
+
+
+def _block(rows: int, columns: int, place: int) -> IntArray:
+    """All of b between the first ``place`` scores of a and the rest."""
+    return np.where(np.arange(rows) < place, 0, columns)
+
+
+def _crossing(gains: PairGains, host: ScoreTable, guest: ScoreTable, *, swapped: bool = False) -> list[int]:
+    """Places in the host around the one at which the gap, monotone in the place, is closest to 0."""
+    gaps = _gaps_by_place(gains, host, guest, swapped=swapped)
+    best = int(np.argmin(np.abs(gaps)))
+    return [place for place in (best - 1, best, best + 1) if 0 <= place <= len(host)]
+
+
+def _gaps_by_place(gains: PairGains, host: ScoreTable, guest: ScoreTable, *, swapped: bool) -> FloatArray:
+    """Gap with the whole guest below the first ``place`` scores of the host, for each place."""
+    matrix = gains.matrix.T if swapped else gains.matrix
+    steps = np.stack([host.positive, host.negative], axis=1) @ matrix @ np.array([guest.n1, guest.n0])
+    above = np.append(0.0, np.cumsum(steps))
+    # Seen from b, "the host's first scores above all of a" are pairs that a loses.
+    return gains.offset + (float(above[-1]) - above if swapped else above)
+
+
+Solver = Callable[[ScoreTable, ScoreTable, PairGains, float], Ordering]
+
+SOLVERS: dict[str, Solver] = {
+    "frontier": solve_frontier,
+    "dp": solve_dp,
+    "greedy": solve_greedy,
+    "insertion": solve_insertion,
+}
+"""Every solver has the signature ``(a, b, gap, tradeoff) -> Ordering``."""
+
+# Tradeoffs tried from low to high until one is enough, then the steps of bisection between the last two.
+_LADDER = [0.0, *(0.01 * 2.0**step for step in range(20))]
+_BISECTIONS = 6
+
+
+def order(
+    a: ScoreTable,
+    b: ScoreTable,
+    *,
+    metric: str | PairGains = "xauc",
+    tradeoff: float = 1.0,
+    solver: str = "frontier",
+) -> Ordering:
+    """Interleave two groups so that ``AUC - tradeoff * |gap|`` is high.
+
+    Parameters
+    ----------
+    a, b : the tables of the two groups; the gap is that of a minus that of b.
+    metric : ``"xauc"``, ``"prf"``, ``"parity"``, or a :class:`PairGains`.
+    tradeoff : points of AUC worth giving for one point of gap (the paper's lambda).
+    solver : ``"frontier"``, near-linear and certified; ``"dp"``, the paper's Algorithm 1; ``"greedy"`` or
+        ``"insertion"``, which only look at the gap.
+
+    >>> from xorder import ScoreTable
+    >>> a = ScoreTable.from_arrays([1, 1, 0], [0.9, 0.7, 0.2])
+    >>> b = ScoreTable.from_arrays([1, 0, 0], [0.5, 0.4, 0.3])
+    >>> ordering = order(a, b, tradeoff=1.0)
+    >>> ordering.auc, ordering.gap, ordering.optimality_gap, ordering.b_above
+    (1.0, 0.0, 0.0, array([0, 0, 1]))
+    """
+    check_both_classes(a, "the first group")
+    check_both_classes(b, "the second group")
+    if solver not in SOLVERS:
+        raise InputError(f"solver must be one of {', '.join(SOLVERS)}; got {solver!r}.")
+    gains, tradeoff = check_pair_gains(metric, a, b), check_tradeoff(tradeoff)
+    found = SOLVERS[solver](a, b, gains, tradeoff)
+    if solver == "frontier" or not has_frontier(gains):
+        return found
+    return replace(found, bound=upper_bound(a, b, gains, tradeoff))
+
+
+def order_within(a: ScoreTable, b: ScoreTable, *, metric: str | PairGains, max_gap: float, solver: str) -> Ordering:
+    """Find an ordering of high AUC with ``|gap| <= max_gap``.
+
+    The frontier has it at once. For other solvers tradeoffs are searched: of all orderings tried that meet the target
+    the one of highest AUC is returned; if none does, the one of smallest gap.
+    """
+    if solver == "frontier":
+        return order_within_frontier(a, b, metric, max_gap)
+    tried: list[Ordering] = []
+
+    def meets(tradeoff: float) -> bool:
+        tried.append(order(a, b, metric=metric, tradeoff=tradeoff, solver=solver))
+        return abs(tried[-1].gap) <= max_gap
+
+    low = high = 0.0
+    for high in _LADDER:
+        if meets(high):
+            break
+        low = high
+    if low < high:
+        for _ in range(_BISECTIONS):
+            middle = (low + high) / 2
+            low, high = (low, middle) if meets(middle) else (middle, high)
+    good = [ordering for ordering in tried if abs(ordering.gap) <= max_gap]
+    if good:
+        return max(good, key=lambda ordering: ordering.auc)
+    return min(tried, key=lambda ordering: abs(ordering.gap))

@@ -1,0 +1,148 @@
+"""How two groups interleave: an ordering, the pairs it puts in order, and who of two groups stays."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from xorder._html import ordering_html
+from xorder._metric import PairGains, auc_gains, check_pair_gains
+from xorder._table import FloatArray, IntArray, ScoreTable, Tables
+from xorder._validation import DISADVANTAGED, check_both_classes
+from xorder.exceptions import InputError
+
+
+class Masses(Protocol):
+    """Masses of positives and negatives in ranked entries: scores, or blocks of them."""
+
+    @property
+    def positive(self) -> FloatArray: ...
+    @property
+    def negative(self) -> FloatArray: ...
+
+
+def pairs_of_ordering(a: Masses, b: Masses, b_above: IntArray) -> FloatArray:
+    """Mass of the pairs with the member of a above, where ``b_above[i]`` scores of b precede score i of a."""
+    return _pairs(a, [remaining(mass)[b_above] for mass in (b.positive, b.negative)])
+
+
+def pairs_of_scores(a: ScoreTable, b: ScoreTable) -> FloatArray:
+    """Mass of the pairs with the member of a above, as the scores stand; equal scores count one half."""
+    if len(a) > len(b):
+        # It is faster to look the shorter list up in the longer.
+        return np.asarray(np.outer([a.n1, a.n0], [b.n1, b.n0]) - pairs_of_scores(b, a).T)
+    first = np.searchsorted(-b.score, -a.score)
+    past = first + ((first < len(b)) & (b.score[np.minimum(first, len(b) - 1)] == a.score))
+    left = [remaining(mass) for mass in (b.positive, b.negative)]
+    return _pairs(a, [0.5 * (mass[first] + mass[past]) for mass in left])
+
+
+def as_scored(a: ScoreTable, b: ScoreTable, metric: str | PairGains) -> tuple[float, float]:
+    """AUC and signed gap of two groups as their scores stand."""
+    pairs = pairs_of_scores(a, b)
+    return auc_gains(a, b).value(pairs), check_pair_gains(metric, a, b).value(pairs)
+
+
+def remaining(mass: FloatArray) -> FloatArray:
+    """Mass left after the first j scores, for j from none to all."""
+    return np.append(np.cumsum(mass[::-1])[::-1], 0.0)
+
+
+def _pairs(a: Masses, outranked: list[FloatArray]) -> FloatArray:
+    return np.array([[float(own @ other) for other in outranked] for own in (a.positive, a.negative)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ordering:
+    """An interleaving of groups a and b that keeps the order within each.
+
+    ``b_above[i]`` is the number of distinct scores of b placed above score i of a, both counted from the
+    highest. ``gap`` is signed (a minus b); ``objective`` is ``auc - tradeoff * |gap|``. ``bound``
+    is a value that no interleaving's objective exceeds, ``nan`` where the solver proves none, and ``optimality_gap`` is
+    how far below it this one may be.
+    """
+
+    a: ScoreTable = field(repr=False)
+    b: ScoreTable = field(repr=False)
+    b_above: IntArray = field(repr=False)
+    metric: str
+    solver: str
+    tradeoff: float
+    auc: float
+    gap: float
+    bound: float = np.nan
+
+    @property
+    def objective(self) -> float:
+        """AUC minus tradeoff times the absolute gap."""
+        return self.auc - self.tradeoff * abs(self.gap)
+
+    @property
+    def optimality_gap(self) -> float:
+        """How far from the best possible objective this ordering can be at most."""
+        return max(self.bound - self.objective, 0.0) if np.isfinite(self.bound) else np.nan
+
+    def _repr_html_(self) -> str:
+        return ordering_html(self)
+
+    @classmethod
+    def from_path(
+        cls,
+        a: ScoreTable,
+        b: ScoreTable,
+        b_above: IntArray,
+        gains: PairGains,
+        tradeoff: float,
+        solver: str,
+        utility: PairGains | None = None,
+    ) -> Ordering:
+        """Measure an interleaving and wrap it up; ``utility`` is the AUC as pairs, where it is known already."""
+        utility = auc_gains(a, b) if utility is None else utility
+        path = np.asarray(b_above, dtype=np.int64)
+        path.flags.writeable = False
+        pairs = pairs_of_ordering(a, b, path)
+        return cls(
+            a=a,
+            b=b,
+            b_above=path,
+            metric=gains.name,
+            solver=solver,
+            tradeoff=tradeoff,
+            auc=utility.value(pairs),
+            gap=gains.value(pairs),
+        )
+
+
+class Roles(NamedTuple):
+    """Who stays and who moves, with the AUC and the gap, reference minus moved, as the scores stand."""
+
+    reference: Hashable
+    moved: Hashable
+    auc: float
+    gap: float
+
+
+def check_two_groups(tables: Tables) -> None:
+    """Refuse what is not two groups, each with positives and negatives."""
+    if len(tables) != 2:
+        raise InputError(
+            f"sensitive_features must name exactly two groups to repair; got {len(tables)}: "
+            f"{', '.join(map(repr, list(tables)[:10]))}. An audit takes any number."
+        )
+    for group, table in tables.items():
+        check_both_classes(table, f"group {group!r}")
+
+
+def roles_of_two(tables: Tables, metric: str, adjust: Hashable) -> Roles:
+    """Find who of two groups moves: the one named, or the one on the losing side of the gap."""
+    check_two_groups(tables)
+    first, second = tables
+    auc, gap = as_scored(tables[first], tables[second], metric)
+    if isinstance(adjust, str) and adjust == DISADVANTAGED and adjust not in tables:
+        adjust = second if gap >= 0 else first
+    if adjust not in tables:
+        raise InputError(f"adjust must name one of the groups {[first, second]!r}; got {adjust!r}.")
+    return Roles(first, second, auc, gap) if adjust == second else Roles(second, first, auc, -gap)

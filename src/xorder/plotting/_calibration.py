@@ -1,0 +1,272 @@
+"""Whether a score means the same for each group, as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, Literal
+
+import numpy as np
+
+from xorder._table import FloatArray, ScoreTable, Tables
+from xorder._validation import WeightKind, check_tables, check_weights_are
+from xorder.exceptions import InputError
+from xorder.metrics._audit import check_confidence
+from xorder.plotting._names import group_names, named
+from xorder.plotting._scored import scored_rows
+from xorder.plotting._style import COLOURS, GREY, axes_for, given_axes, legend, tidy, title
+
+Strategy = Literal["quantile", "uniform"]
+
+# Bins there are, if people suffice for so many in each.
+_BINS, _PEOPLE = 10, 15
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CalibrationBins:
+    """Bins of a group's scores: mean score, observed share of positives with its interval, and number of people."""
+
+    mean: FloatArray
+    observed: FloatArray
+    low: FloatArray
+    high: FloatArray
+    count: FloatArray
+
+
+def calibration_bins(
+    table: ScoreTable,
+    *,
+    bins: int | None = None,
+    strategy: Strategy = "quantile",
+    confidence: float = 0.95,
+) -> CalibrationBins:
+    """Sum up a group's scores in bins of about equal numbers of people, or of equal width; empty bins are left out.
+
+    Without ``bins`` there are ten, or as many as leave about 15 people in each. People of one score are never parted.
+    The interval is Wilson's, of as many people as the weights are worth (Kish).
+
+    >>> table = ScoreTable.from_arrays([0, 1, 0, 1], [0.1, 0.3, 0.6, 0.8])
+    >>> found = calibration_bins(table, bins=2)
+    >>> found.mean, found.observed, found.low.round(2), found.count
+    (array([0.2, 0.7]), array([0.5, 0.5]), array([0.09, 0.09]), array([2., 2.]))
+    """
+    score, mass = table.score[::-1], table.mass[::-1]
+    everyone = float(mass.sum())
+    if bins is None:
+        bins = int(np.clip(everyone // _PEOPLE, 1, _BINS))
+    if strategy == "uniform":
+        place = np.minimum((score * bins).astype(np.int64), bins - 1)
+    else:
+        # The middle of those who share a score decides which bin they are in.
+        place = np.minimum(((np.cumsum(mass) - mass / 2) / everyone * bins).astype(np.int64), bins - 1)
+    count = np.bincount(place, mass).astype(np.float64)
+    used = count > 0
+    count = count[used]
+    mean = np.bincount(place, mass * score)[used] / count
+    observed = np.bincount(place, table.positive[::-1])[used] / count
+    worth = count**2 / np.bincount(place, np.add(*table.spreads)[::-1])[used]
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    middle = (observed + z**2 / (2 * worth)) / (1 + z**2 / worth)
+    half = z / (1 + z**2 / worth) * np.sqrt(observed * (1 - observed) / worth + z**2 / (4 * worth**2))
+    return CalibrationBins(mean, observed, np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0), count)
+
+
+# Panels of a picture, at most, unless groups are named.
+_MOST_PANELS = 12
+
+# Where the bars of the counts end, as a share of the panel's height.
+_BARS = 0.16
+
+
+@dataclass
+class CalibrationByGroupDisplay:
+    """Observed share of positives against the score, for each group, before and (where given) after a repair.
+
+    On the diagonal a score is the risk it says. Above it people are at more risk than their score says.
+    Numbers first: make it with :meth:`from_predictions` or :meth:`from_estimator`, then :meth:`plot`.
+
+    Parameters
+    ----------
+    bins : stage ("before", "after") -> group -> :class:`CalibrationBins`.
+    rates : group -> (positives, everyone), as numbers or weights.
+    confidence : of the intervals.
+    name : what the score is called.
+    """
+
+    bins: dict[str, dict[Hashable, CalibrationBins]]
+    rates: dict[Hashable, tuple[float, float]]
+    confidence: float = 0.95
+    name: str | None = None
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_score: Any,
+        *,
+        sensitive_features: Any,
+        sample_weight: Any = None,
+        y_adjusted: Any = None,
+        bins: int | None = None,
+        strategy: Strategy = "quantile",
+        confidence: float = 0.95,
+        weights_are: WeightKind = "counts",
+        name: str | None = None,
+    ) -> CalibrationByGroupDisplay:
+        """Compute the bins of ``y_score`` and, where given, of the scores after a repair; both are probabilities.
+
+        Without ``bins`` there are ten a group, or as many as leave about 15 people in each. ``weights_are`` as in
+        :func:`xorder.audit`.
+        """
+        _check(bins, strategy, confidence, weights_are)
+        stages = {"before": (y_score, "y_score")}
+        if y_adjusted is not None:
+            stages["after"] = (y_adjusted, "y_adjusted")
+        found: dict[str, dict[Hashable, CalibrationBins]] = {}
+        tables = Tables({})
+        for stage, (score, called) in stages.items():
+            tables = check_tables(y_true, score, sensitive_features, sample_weight, weights_are=weights_are)
+            _check_probabilities(tables, called)
+            found[stage] = {
+                group: calibration_bins(table, bins=bins, strategy=strategy, confidence=confidence)
+                for group, table in tables.items()
+            }
+        rates = {group: (table.n1, table.n1 + table.n0) for group, table in tables.items()}
+        return cls(found, rates, confidence, name)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        name: str | None = None,
+        **options: Any,
+    ) -> CalibrationByGroupDisplay:
+        """Compute the bins before and after a repair (``X``: scores before) or of a classifier's ``predict_proba``."""
+        rows = scored_rows(estimator, X, y, sensitive_features=sensitive_features, response_method="predict_proba")
+        return cls.from_predictions(
+            rows.y_true,
+            rows.before,
+            sensitive_features=rows.groups,
+            sample_weight=sample_weight,
+            y_adjusted=rows.after,
+            name=name,
+            **options,
+        )
+
+    def plot(
+        self, ax: Any = None, *, groups: Sequence[Hashable] | None = None, name: str | None = None, **kwargs: Any
+    ) -> CalibrationByGroupDisplay:
+        """Draw into one axis a group, one that is split, or a new figure; ``groups``: by default the twelve largest.
+
+        Further arguments go to each ``errorbar``. Keeps ``axes_`` (by group), ``ax_`` (the last), ``figure_``,
+        ``lines_``: (stage, group) -> the error bars, and ``bars_``: group -> the bars of the counts.
+        """
+        shown = self._shown(groups)
+        fresh = ax is None or len(given_axes(ax)) == 1
+        columns = min(len(shown), 4 if -len(shown) % 4 <= -len(shown) % 3 else 3)
+        rows = -(-len(shown) // columns)
+        axes, self.figure_ = axes_for(
+            ax,
+            name="CalibrationByGroupDisplay",
+            rows=rows if fresh else 1,
+            columns=columns if fresh else len(shown),
+            split=True,
+            size=(max(3.3 * columns, 5.0), 3.7 * rows + 0.5),
+            why=", one a group",
+            **({"sharex": True, "sharey": True} if fresh else {}),
+        )
+        for spare in axes[len(shown) :]:
+            spare.remove()
+        most = max(float(found[group].count.max(initial=0.0)) for found in self.bins.values() for group in shown)
+        self.lines_: dict[tuple[str, Hashable], Any] = {}
+        self.bars_: dict[Hashable, Any] = {}
+        self.axes_ = dict(zip(shown, axes, strict=False))
+        for place, (one, called) in enumerate(zip(axes, group_names(shown, longest=26), strict=False)):
+            self._panel(one, shown[place], called, most, kwargs)
+            if not fresh or place % columns == 0:
+                one.set_ylabel("observed share of positives")
+            if not fresh or place + columns >= len(shown):
+                one.tick_params(labelbottom=True)
+                one.set_xlabel("score (mean of the bin)")
+        score = named(name or self.name)
+        if ax is None:
+            some = "" if len(shown) == len(self.rates) else f", {len(shown)} of {len(self.rates)} groups"
+            self.figure_.suptitle(
+                f"Score against observed risk{score}{some}",
+                x=0.01,
+                ha="left",
+                weight="bold",
+            )
+        self.ax_ = axes[len(shown) - 1]
+        if ax is None:
+            axes[0].legend(frameon=False, fontsize="small", loc="upper left")
+        else:
+            legend(axes[0], inside=True)
+        return self
+
+    def _shown(self, groups: Sequence[Hashable] | None) -> list[Hashable]:
+        if groups is None:
+            largest = sorted(self.rates, key=lambda group: -self.rates[group][1])[:_MOST_PANELS]
+            return [group for group in self.rates if group in largest]
+        unknown = [group for group in groups if group not in self.rates]
+        if unknown or not len(groups):
+            known = ", ".join(map(repr, self.rates))
+            raise InputError(f"groups must name some of the groups {known}; got {list(groups)!r}.")
+        return list(groups)
+
+    def _panel(self, ax: Any, group: Hashable, called: str, most: float, kwargs: dict[str, Any]) -> None:
+        ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, zorder=1)
+        stages = list(self.bins)
+        for stage, look in zip(stages, _looks(len(stages)), strict=True):
+            found = self.bins[stage][group]
+            ends = [np.maximum(found.observed - found.low, 0.0), np.maximum(found.high - found.observed, 0.0)]
+            label = f"{stage} " if len(stages) == 2 else "observed "
+            look = look | {"label": f"{label}({100 * self.confidence:.4g} % interval)"} | kwargs
+            self.lines_[stage, group] = ax.errorbar(found.mean, found.observed, yerr=ends, **look)
+        last = self.bins[stages[-1]][group]
+        self.bars_[group] = ax.bar(
+            last.mean, _BARS * last.count / most, width=0.018, color="0.8", edgecolor="white", linewidth=0.5, zorder=0
+        )
+        positives, everyone = self.rates[group]
+        tidy(ax)
+        ax.set(xlim=(-0.02, 1.02), ylim=(0.0, 1.02))
+        share = f"{positives:,.10g} of {everyone:,.10g} positive"
+        fewest, largest = last.count.min(initial=most), last.count.max(initial=0.0)
+        stays = len(stages) == 2 and np.array_equal(last.mean, self.bins[stages[0]][group].mean)
+        title(
+            ax,
+            f"{called}{' (scores stay)' if stays else ''}",
+            f"{share}\nbars: people a bin, {min(fewest, largest):,.4g} to {largest:,.4g}",
+        )
+
+
+def _looks(stages: int) -> list[dict[str, Any]]:
+    after = {"color": COLOURS[0], "marker": "o", "markersize": 4, "linewidth": 1.4, "elinewidth": 1.0, "zorder": 3}
+    if stages == 1:
+        return [after]
+    before = {"color": COLOURS[1], "marker": "s", "markersize": 4, "linestyle": (0, (5, 1.5)), "linewidth": 1.2}
+    return [before | {"elinewidth": 0.9, "markerfacecolor": "white", "zorder": 2}, after]
+
+
+def _check(bins: Any, strategy: Any, confidence: Any, weights_are: Any) -> None:
+    if bins is not None and not (isinstance(bins, int | np.integer) and 1 <= bins <= 1000):
+        raise InputError(f"bins must be a whole number from 1 to 1000; got {bins!r}.")
+    if strategy not in ("quantile", "uniform"):
+        raise InputError(f"strategy must be 'quantile' or 'uniform'; got {strategy!r}.")
+    check_confidence(confidence)
+    check_weights_are(weights_are)
+
+
+def _check_probabilities(tables: Tables, called: str) -> None:
+    for table in tables.values():
+        if len(table) and not 0 <= table.score[-1] <= table.score[0] <= 1:
+            raise InputError(
+                f"{called} must hold probabilities, from 0 to 1, to be compared with shares of positives; got scores "
+                f"from {table.score[-1]:g} to {table.score[0]:g}."
+            )

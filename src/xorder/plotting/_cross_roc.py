@@ -1,0 +1,249 @@
+"""ROC curves within groups and across them, as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from xorder._metric import METRICS
+from xorder._table import FloatArray, ScoreTable, Tables
+from xorder._validation import check_tables
+from xorder.exceptions import InputError
+from xorder.metrics._audit import GroupMatrix
+from xorder.metrics._gaps import interval
+from xorder.metrics._placements import moments
+from xorder.plotting._names import group_names, named
+from xorder.plotting._scored import scored_rows
+from xorder.plotting._style import GREY, axes_for, given_axes, legend, line_style, thin, tidy, title
+
+Pair = tuple[Hashable, Hashable]
+
+# With more groups than this only those of the pairs shown get a curve of their own.
+_MOST_GROUPS = 8
+
+# Two names longer than this, together, get a line each in the legend.
+_LONG = 22
+
+_CONFIDENCE = 0.95
+
+# Pairs shown across groups, unless they are named.
+_MOST_PAIRS = 2
+
+
+def cross_roc(above: ScoreTable, below: ScoreTable) -> tuple[FloatArray, FloatArray]:
+    """Shares of ``below``'s negatives, and of ``above``'s positives, down to each score; ties are one step for both.
+
+    The area under it is the chance that a positive of ``above`` outranks a negative of ``below``. Empty where one of
+    the two classes is.
+
+    >>> a = ScoreTable.from_arrays([1, 1, 0], [0.9, 0.4, 0.1])
+    >>> b = ScoreTable.from_arrays([0, 0, 1], [0.4, 0.2, 0.1])
+    >>> cross_roc(a, b)
+    (array([0. , 0. , 0.5, 1. ]), array([0. , 0.5, 1. , 1. ]))
+    """
+    if not above.n1 > 0 or not below.n0 > 0:
+        return np.empty(0), np.empty(0)
+    up, right = above.positive > 0, below.negative > 0
+    score = np.concatenate([above.score[up], below.score[right]])
+    order = np.argsort(-score, kind="stable")
+    last = np.append(score[order][1:] != score[order][:-1], True)
+    nothing = np.zeros(1)
+    shares = [
+        np.concatenate([nothing, np.cumsum(np.concatenate(masses)[order])[last]])
+        for masses in (
+            (np.zeros(int(up.sum())), below.negative[right]),
+            (above.positive[up], np.zeros(int(right.sum()))),
+        )
+    ]
+    return shares[0] / shares[0][-1], shares[1] / shares[1][-1]
+
+
+@dataclass
+class CrossRocDisplay:
+    """ROC curve of each group, and of the positives of one group against the negatives of another.
+
+    Where a score treats two groups alike, the two curves across them are the same; where the positives of one are
+    ranked too low, theirs lies below. Numbers first: make it with :meth:`from_predictions` or :meth:`from_estimator`,
+    then :meth:`plot`.
+
+    Parameters
+    ----------
+    area : chance that a positive of the row's group outranks a negative of the column's, for all groups.
+    curves : (group of the positives, group of the negatives) -> shares of negatives and of positives ranked above.
+    pairs : the pairs of groups shown across.
+    intervals : pair -> interval of its xAUC gap, first minus second, at 95 % confidence, where it is known.
+    name : what the score is called.
+    """
+
+    area: GroupMatrix
+    curves: dict[Pair, tuple[FloatArray, FloatArray]]
+    pairs: tuple[Pair, ...]
+    intervals: dict[Pair, tuple[float, float]] = field(default_factory=dict)
+    name: str | None = None
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_score: Any,
+        *,
+        sensitive_features: Any,
+        sample_weight: Any = None,
+        pairs: Sequence[Pair] | None = None,
+        name: str | None = None,
+    ) -> CrossRocDisplay:
+        """Compute the curves of rows; across groups for ``pairs``, by default the two pairs of widest gap."""
+        tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
+        found = moments(list(tables.values()))
+        area = GroupMatrix(tuple(tables), found.xauc)
+        shown = widest_pairs(area) if pairs is None else _checked(pairs, area)
+        curves = {
+            (above, below): thin(*cross_roc(tables[above], tables[below])) for above, below in _lines(tables, shown)
+        }
+        # Weights that are no counts say nothing of how uncertain a gap is.
+        counts = sample_weight is None or bool(np.all(np.asarray(sample_weight, dtype=np.float64) % 1 == 0))
+        places = {pair: [area.groups.index(group) for group in pair] for pair in shown if counts}
+        intervals = {
+            pair: interval(METRICS["xauc"].estimate(found, *place), _CONFIDENCE) for pair, place in places.items()
+        }
+        return cls(area, curves, shown, intervals, name)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        response_method: str = "auto",
+        pairs: Sequence[Pair] | None = None,
+        name: str | None = None,
+    ) -> CrossRocDisplay:
+        """Compute the curves of the score that a classifier gives, or of that after a repair (``X``: scores before)."""
+        rows = scored_rows(estimator, X, y, sensitive_features=sensitive_features, response_method=response_method)
+        return cls.from_predictions(
+            rows.y_true,
+            rows.final,
+            sensitive_features=rows.groups,
+            sample_weight=sample_weight,
+            pairs=pairs,
+            name=name,
+        )
+
+    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> CrossRocDisplay:
+        """Draw into two axes (within groups, across groups), into one axis, or into a new figure of two.
+
+        Further arguments go to each line. Keeps ``axes_``, ``ax_`` (the last of them), ``figure_`` and ``lines_``, by
+        the groups of positives and negatives.
+        """
+        alone = ax is not None and len(given_axes(ax)) == 1
+        # A new figure is square enough by its size; a fixed shape would leave titles and legends no room.
+        aspect = "auto" if ax is None else "equal"
+        why = ", within groups and across them (or one, for all curves)"
+        axes, self.figure_ = axes_for(
+            ax, name="CrossRocDisplay", columns=1 if alone else 2, size=(10.4, 5.7), why="" if alone else why
+        )
+        names = dict(zip(self.area.groups, group_names(self.area.groups), strict=True))
+        own = [pair for pair in self.curves if pair[0] == pair[1]]
+        across = [pair for pair in self.curves if pair[0] != pair[1]]
+        self.lines_ = {
+            pair: self._draw(axes[0], pair, self._style(pair, own), f"{names[pair[0]]}: ", kwargs) for pair in own
+        }
+        for pair in across:
+            # A legend wider than its axis would be cut off.
+            between = " " if len(names[pair[0]] + names[pair[1]]) <= _LONG else "\n"
+            label = f"positives of {names[pair[0]]},{between}negatives of {names[pair[1]]}: "
+            wide = {"linewidth": 2.6} if alone else {}
+            self.lines_[pair] = self._draw(axes[-1], pair, self._style(pair, across) | wide, label, kwargs)
+        called = named(name or self.name)
+        title(axes[0], *self._titles(len(own), alone=alone, called=called))
+        if not alone:
+            title(axes[1], *self._across(names, len(across)))
+        for one in axes:
+            one.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, zorder=0)
+            one.annotate("coin toss", (0.5, 0.5), (4, -4), textcoords="offset points", color=GREY, fontsize="x-small")
+            one.set(
+                xlim=(-0.01, 1.01),
+                ylim=(-0.01, 1.01),
+                aspect=aspect,
+                xlabel="share of negatives ranked above",
+                ylabel="share of positives ranked above",
+            )
+            tidy(one)
+            legend(one, inside=ax is not None, title="area under the curve", title_fontsize="small", alignment="left")
+        self.axes_, self.ax_ = axes, axes[-1]
+        return self
+
+    def _style(self, pair: Pair, drawn: list[Pair]) -> dict[str, Any]:
+        """With two groups a curve has the colour of its positives' group; with more, one of its own."""
+        number = self.area.groups.index(pair[0]) if len(self.area.groups) == 2 else drawn.index(pair)
+        return line_style(number) | {"linewidth": 1.6}
+
+    def _draw(self, ax: Any, pair: Pair, style: dict[str, Any], label: str, kwargs: dict[str, Any]) -> Any:
+        value = self.area[pair]
+        shown = f"{value:.3f}" if np.isfinite(value) else "not known, as a class is missing"
+        return ax.plot(*self.curves[pair], **(style | {"label": label + shown} | kwargs))[0]
+
+    def _titles(self, own: int, *, alone: bool, called: str) -> tuple[str, str]:
+        some = "" if own == len(self.area.groups) else f" ({own} of {len(self.area.groups)} groups)"
+        if alone:
+            return f"Ranking within and across groups{called}", f"thin: within a group{some}; thick: across groups"
+        return (
+            f"Within each group{called}{some}",
+            "how well positives of a group are ranked above\nnegatives of the same group",
+        )
+
+    def _across(self, names: dict[Hashable, str], drawn: int) -> tuple[str, str]:
+        every = len(self.area.groups) * (len(self.area.groups) - 1) // 2
+        widest = "" if drawn == 2 * every else f" ({drawn // 2} of {every} pairs)"
+        known = [pair for pair in self.pairs if np.isfinite(self.area[pair] - self.area[pair[::-1]])]
+        if not known:
+            return f"Across groups{widest}", "positives of one group ranked against\nnegatives of another"
+        pair = max(known, key=lambda pair: abs(self.area[pair] - self.area[pair[::-1]]))
+        gap, (low, high) = self.area[pair] - self.area[pair[::-1]], self.intervals.get(pair, (np.nan, np.nan))
+        if gap < 0:
+            pair, gap, low, high = pair[::-1], -gap, -high, -low
+        sure = f" (95 % interval {low:.3f} to {high:.3f})" if np.isfinite(low) else ""
+        said = f"positives of {names[pair[1]]} are ranked too low"
+        if np.isfinite(low) and _may_be_chance(gap, (high - low) / 2, every):
+            said = f"lower for positives of {names[pair[1]]}, but that may be chance"
+        return f"Across groups{widest}", f"xAUC gap {gap:.3f}{sure}:\n{said}"
+
+
+def _may_be_chance(gap: float, half: float, pairs: int) -> bool:
+    """Whether a gap with an interval of this half-width may be the widest of many by chance (Bonferroni's rule)."""
+    normal = NormalDist()
+    alone, among = (normal.inv_cdf(1 - (1 - _CONFIDENCE) / 2 / count) for count in (1, pairs))
+    return gap <= half * among / alone
+
+
+def widest_pairs(area: GroupMatrix, most: int = _MOST_PAIRS) -> tuple[Pair, ...]:
+    """Pairs of groups whose chances differ most, the favoured group first; unknown ones last."""
+
+    def gap(pair: Pair) -> float:
+        return area[pair] - area[pair[::-1]]
+
+    pairs = sorted(combinations(area.groups, 2), key=lambda pair: abs(gap(pair)) if np.isfinite(gap(pair)) else -1.0)
+    return tuple(pair[::-1] if gap(pair) < 0 else pair for pair in pairs[::-1][:most])
+
+
+def _lines(tables: Tables, pairs: Sequence[Pair]) -> list[Pair]:
+    """Groups and pairs that get a curve: within groups first, then each pair in both directions."""
+    named = {group for pair in pairs for group in pair}
+    own = [group for group in tables if len(tables) <= _MOST_GROUPS or group in named]
+    return [(group, group) for group in own] + [way for pair in pairs for way in (pair, pair[::-1])]
+
+
+def _checked(pairs: Sequence[Pair], area: GroupMatrix) -> tuple[Pair, ...]:
+    for pair in pairs:
+        if len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= set(area.groups):
+            known = ", ".join(map(repr, area.groups))
+            raise InputError(f"pairs must each name two of the groups {known}; got {pair!r}.")
+    return tuple((first, second) for first, second in pairs)

@@ -1,0 +1,163 @@
+"""What a repair does to a score of each group, as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from xorder._table import FloatArray
+from xorder._validation import check_groups, check_scores
+from xorder.estimators import FairRanker, XOrder
+from xorder.exceptions import InputError
+from xorder.plotting._names import group_names, named
+from xorder.plotting._style import GREY, axes_for, legend, line_style, thin, tidy, title
+from xorder.transfer import ScoreMap
+
+# Groups that get a line of their own in colour; the rest are thin and grey.
+_MOST_LINES = 12
+
+
+@dataclass
+class ScoreMapDisplay:
+    """Raw to adjusted score, one line a group; a score on the diagonal stays as it is.
+
+    Numbers first: make it with :meth:`from_estimator`, :meth:`from_predictions`, :meth:`from_scores` or from
+    :class:`xorder.ScoreMap` objects, then :meth:`plot`.
+
+    Parameters
+    ----------
+    maps : group -> map of its scores.
+    name : what the repair is called.
+    """
+
+    maps: Mapping[Hashable, ScoreMap]
+    name: str | None = None
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, name: str | None = None) -> ScoreMapDisplay:
+        """Take the maps of a fitted or loaded :class:`xorder.XOrder`, or of a :class:`xorder.FairRanker`."""
+        repair = estimator
+        if isinstance(estimator, FairRanker):
+            check_is_fitted(estimator, "adjuster_")
+            repair = estimator.adjuster_
+        if not isinstance(repair, XOrder):
+            raise InputError(
+                f"a repair by XOrder has maps to draw; {type(repair).__name__} has none. For any other repair pass its "
+                "scores before and after to ScoreMapDisplay.from_scores."
+            )
+        check_is_fitted(repair, "maps_")
+        if repair.transfer == "rank":
+            raise InputError(
+                "with transfer='rank' the adjusted score depends on who else is in the batch, so there is no map to "
+                "draw; use another transfer."
+            )
+        return cls(repair.maps_, name)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_score: Any,
+        *,
+        sensitive_features: Any,
+        sample_weight: Any = None,
+        name: str | None = None,
+        **settings: Any,
+    ) -> ScoreMapDisplay:
+        """Fit an :class:`xorder.XOrder` with the given settings on the rows, and take its maps."""
+        repair = XOrder(**settings).fit(
+            y_score, y_true, sensitive_features=sensitive_features, sample_weight=sample_weight
+        )
+        return cls.from_estimator(repair, name=name)
+
+    @classmethod
+    def from_scores(
+        cls, y_score: Any, y_adjusted: Any, *, sensitive_features: Any, name: str | None = None
+    ) -> ScoreMapDisplay:
+        """Read the maps off scores before and after a repair that keeps the order within each group."""
+        before, after = check_scores(y_score), check_scores(y_adjusted, "y_adjusted")
+        if before.size != after.size:
+            raise InputError(f"y_adjusted must have one value a row; got {after.size:,} for {before.size:,} scores.")
+        maps = {}
+        for group, mask in check_groups(sensitive_features, before.size):
+            raw, first = np.unique(before[mask], return_index=True)
+            adjusted = after[mask][first]
+            if not (np.diff(adjusted) > 0).all() or not np.array_equal(
+                adjusted[np.searchsorted(raw, before[mask])], after[mask]
+            ):
+                raise InputError(
+                    f"the scores of group {group!r} are not moved by one rising map: equal scores must stay equal, and "
+                    "a higher one higher."
+                )
+            maps[group] = ScoreMap(raw, adjusted)
+        return cls(maps, name)
+
+    def lines(self) -> dict[Hashable, tuple[FloatArray, FloatArray]]:
+        """Raw and adjusted scores along the line of each group, over the range of all maps."""
+        raw = [learnt.raw for learnt in self.maps.values() if learnt.raw.size]
+        low, high = (min(k[0] for k in raw), max(k[-1] for k in raw)) if raw else (0.0, 1.0)
+        if low >= 0 and high <= 1:
+            low, high = 0.0, 1.0
+        found = {}
+        for group, learnt in self.maps.items():
+            # A map that has learnt nothing leaves every score; others are drawn where they have learnt from scores.
+            x = learnt.raw if learnt.raw.size else np.array([low, high])
+            found[group] = thin(x, learnt.apply(x))
+        return found
+
+    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> ScoreMapDisplay:
+        """Draw into ``ax``, or into a new figure; further arguments go to each line.
+
+        Keeps ``ax_``, ``figure_`` and ``lines_``, by group.
+        """
+        given = ax is not None
+        (ax,), self.figure_ = axes_for(
+            ax, name="ScoreMapDisplay", size=(5.2, 5.6) if len(self.maps) <= 6 else (8.8, 5.0)
+        )
+        lines = self.lines()
+        ends = np.concatenate([values[[0, -1]] for line in lines.values() for values in line])
+        low, high = float(ends.min()), float(ends.max())
+        room = 0.02 * (high - low or 1.0)
+        window = (low - room, high + room)
+        ax.plot(window, window, color=GREY, linewidth=0.8, zorder=1)
+        self.lines_ = {}
+        moved = [group for group in self.maps if not _stays(*lines[group])]
+        names = dict(zip(self.maps, group_names(self.maps), strict=True))
+        for number, (group, (raw, adjusted)) in enumerate(lines.items()):
+            look: dict[str, Any] = line_style(number) | {"linewidth": 2.0}
+            label = f"{names[group]}: {_words(raw, adjusted)}"
+            if number >= _MOST_LINES:
+                look, label = {"color": "0.7", "linewidth": 0.8}, f"{len(lines) - _MOST_LINES} more groups"
+                label = label if number == _MOST_LINES else "_more"
+            self.lines_[group] = ax.plot(raw, adjusted, **(look | {"label": label} | kwargs))[0]
+        for text, place, sides in (
+            ("raised", (0.03, 0.97), ("left", "top")),
+            ("lowered", (0.97, 0.03), ("right", "bottom")),
+        ):
+            ax.text(*place, text, transform=ax.transAxes, ha=sides[0], va=sides[1], color=GREY, style="italic")
+        ax.set(xlim=window, ylim=window, xlabel="score before", ylabel="score after")
+        tidy(ax)
+        heading = f"What the repair does to a score{named(name or self.name)}"
+        title(ax, heading, None if moved else "all scores stay as they are")
+        legend(ax, inside=given)
+        self.ax_ = ax
+        return self
+
+
+def _stays(raw: FloatArray, adjusted: FloatArray) -> bool:
+    return bool(np.allclose(raw, adjusted, rtol=0, atol=1e-9 * max(1.0, float(np.abs(raw).max(initial=0.0)))))
+
+
+def _words(raw: FloatArray, adjusted: FloatArray) -> str:
+    """Say by how much a group's scores move."""
+    if _stays(raw, adjusted):
+        return "stays as it is"
+    shift = adjusted - raw
+    # Three digits of the longest way are enough for the shorter one.
+    digits = max(2 - int(np.floor(np.log10(np.abs(shift).max()))), 0)
+    low, high = (f"{round(end, digits) + 0.0:+.{digits}f}" for end in (float(shift.min()), float(shift.max())))
+    return f"moved by {low} to {high}"

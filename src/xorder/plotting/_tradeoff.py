@@ -1,0 +1,254 @@
+"""The trade-off between AUC and a gap, as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass, field
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from xorder._adjuster import ScoreAdjuster
+from xorder._table import FloatArray
+from xorder._validation import check_tables
+from xorder.estimators import FairRanker, XOrder
+from xorder.exceptions import InputError
+from xorder.metrics import Audit, audit
+from xorder.ordering import Frontier, frontier, order
+from xorder.ordering._ordering import check_two_groups
+from xorder.plotting._names import group_names, named
+from xorder.plotting._scored import scored_rows
+from xorder.plotting._style import COLOURS, GREY, axes_for, legend, thin, tidy, title
+
+_NAMES = {"xauc": "xAUC gap", "prf": "PRF gap", "parity": "parity gap"}
+
+# What a score was and became has the same shape and colour for whomever it is seen on.
+_BEFORE, _AFTER, _PROGRAMME = "score as it was", "score adjusted", "paper's dynamic programme"
+_KNOWN = {_BEFORE: ("o", COLOURS[2]), _AFTER: ("D", COLOURS[5]), _PROGRAMME: ("x", "#7f7f7f")}
+_OTHERS = (("s", COLOURS[1]), ("^", COLOURS[3]), ("v", COLOURS[4]), ("P", COLOURS[6]))
+
+_LONG = 36
+
+Points = tuple[FloatArray, FloatArray]
+
+
+@dataclass
+class TradeoffDisplay:
+    """AUC against a signed gap: the curve that no ordering exceeds, and points on or below it.
+
+    Numbers first: make it with :meth:`from_estimator`, :meth:`from_predictions` or from arrays, then :meth:`plot`.
+
+    Parameters
+    ----------
+    gap, auc : the corners of the curve. Each is reached by an ordering; between them it is an upper bound.
+    metric : which gap the gap is.
+    points : name -> (gaps, AUCs) of what else to mark.
+    pair : the two groups, whose difference the gap is.
+    intervals : name -> (ends of the gaps, ends of the AUCs) for points that have some, two columns each.
+    people : whose curve it is, in words, where some points are not bound by it: those of other people.
+    """
+
+    gap: FloatArray
+    auc: FloatArray
+    metric: str = "xauc"
+    points: dict[str, Points] = field(default_factory=dict)
+    pair: tuple[Hashable, Hashable] | None = None
+    intervals: dict[str, Points] = field(default_factory=dict)
+    people: str | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        sensitive_features: Any = None,
+        sample_weight: Any = None,
+        dp_tradeoffs: Sequence[float] = (),
+        confidence: float = 0.95,
+    ) -> TradeoffDisplay:
+        """Take curve and points from a repair of two groups, or the curve alone from a :class:`xorder.Frontier`.
+
+        A fitted :class:`xorder.XOrder` brings the curve of its training sample, the score as it was and the chosen
+        point. ``X`` and ``y`` are new people (for XOrder ``X`` is their scores): they are marked, before and after,
+        with intervals. What keeps no training sample (a :class:`xorder.FairRanker`, a smooth transfer, a loaded map)
+        needs them, and the curve is theirs. ``dp_tradeoffs`` adds what the paper's dynamic programme reaches.
+        """
+        if isinstance(estimator, Frontier):
+            curve = cls(estimator.gap, estimator.auc, estimator.metric.name)
+            return curve._with_dynamic_programme(estimator, dp_tradeoffs)
+        repair = estimator.adjuster_ if isinstance(estimator, FairRanker) else estimator
+        if not isinstance(repair, ScoreAdjuster):
+            raise InputError(
+                f"a trade-off is that of a repair (XOrder, FairRanker) or a Frontier; got {type(estimator).__name__}. "
+                "For scores of any model use from_predictions."
+            )
+        check_is_fitted(repair)
+        if (X is None) != (y is None):
+            raise InputError("X and y of new people go together; got one of them.")
+        trained = isinstance(estimator, XOrder) and hasattr(estimator, "ordering_")
+        if X is None and not trained:
+            _check_two(getattr(repair, "maps_", {}))
+            raise InputError(
+                f"this {type(estimator).__name__} keeps no training scores to draw: a repair read from a file or by a "
+                "smooth map has none. Pass rows and labels of some people along."
+            )
+        rows = None
+        if X is not None:
+            rows = scored_rows(estimator, X, y, sensitive_features=sensitive_features)
+        display = (
+            cls._of_training(estimator, dp_tradeoffs)
+            if trained
+            else cls._of_rows(rows, repair, sample_weight, dp_tradeoffs)
+        )
+        if rows is not None:
+            who = "new people" if trained else "these people"
+            display.people = "the people learnt from" if trained else None
+            if isinstance(estimator, FairRanker) and len(estimator.estimators_) > 1:
+                # The mean of adjusted scores is no reordering of the mean score, so its curve is no bound.
+                display.people = "the models' mean score"
+            for words, score in ((_BEFORE, rows.before), (_AFTER, rows.final)):
+                found = audit(
+                    rows.y_true,
+                    score,
+                    sensitive_features=rows.groups,
+                    sample_weight=sample_weight,
+                    confidence=confidence,
+                )
+                display.mark(f"{who}, {words} ({100 * confidence:.4g} % interval)", found)
+        return display
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_score: Any,
+        *,
+        sensitive_features: Any,
+        sample_weight: Any = None,
+        dp_tradeoffs: Sequence[float] = (),
+        **settings: Any,
+    ) -> TradeoffDisplay:
+        """Fit an :class:`xorder.XOrder` with the given settings on the rows, and take everything from it."""
+        repair = XOrder(**settings).fit(
+            y_score, y_true, sensitive_features=sensitive_features, sample_weight=sample_weight
+        )
+        return cls.from_estimator(repair, dp_tradeoffs=dp_tradeoffs)
+
+    def mark(self, name: str, found: Audit) -> TradeoffDisplay:
+        """Add the point of an audit of the same two groups, with its intervals."""
+        gap = found.gap(self.metric, self.pair)
+        self.points[name] = (np.array([gap.value]), np.array([found.auc]))
+        self.intervals[name] = (np.array([gap.interval]), np.array([found.auc_interval]))
+        return self
+
+    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> TradeoffDisplay:
+        """Draw into ``ax``, or into a new figure; further arguments go to the line of the curve.
+
+        Keeps ``ax_``, ``figure_``, ``line_`` (the curve) and ``points_``, by name.
+        """
+        given = ax is not None
+        (ax,), self.figure_ = axes_for(ax, name="TradeoffDisplay", size=(7.0, 5.0))
+        window = self._window()
+        ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=0)
+        curve = thin(self.gap, self.auc)
+        of = f" for {self.people}" if self.people else ""
+        look = {"color": COLOURS[0], "linewidth": 1.8, "label": f"best possible{of}", "zorder": 2}
+        (self.line_,) = ax.plot(*curve, **(look | kwargs))
+        if self.people is None:
+            # Only the people the curve is of are bound by it.
+            ax.fill_between(
+                *curve, window["ylim"][1], color="0.93", linewidth=0, zorder=0, label="out of reach of any reordering"
+            )
+        self.points_ = {}
+        others = cycle(_OTHERS)
+        for called, (gaps, aucs) in self.points.items():
+            marker, colour = next((look for words, look in _KNOWN.items() if words in called), None) or next(others)
+            look = {"linestyle": "none", "marker": marker, "markersize": 7, "color": colour, "zorder": 3}
+            if called in self.intervals:
+                look |= {"markerfacecolor": "white", "elinewidth": 1.1, "capsize": 2.5, "label": called}
+                ends = self.intervals[called]
+                (xerr, yerr) = (_lengths(v, e) for v, e in zip((gaps, aucs), ends, strict=True))
+                self.points_[called] = ax.errorbar(gaps, aucs, xerr=xerr, yerr=yerr, **look)
+            else:
+                (self.points_[called],) = ax.plot(gaps, aucs, label=called, **look)
+        metric, note = _NAMES.get(self.metric, "gap"), None
+        label = f"{metric}   (0: no gap)"
+        if self.pair is not None:
+            first, second = group_names(self.pair, longest=22)
+            label = f"{metric}: {first} minus {second}   (0: no gap)"
+            note = f"right of 0 the score favours {first}, left of it {second}"
+        ax.set(xlabel=label, ylabel="AUC   (higher: ranks better)", **window)
+        title(ax, f"What closing the gap costs{named(name)}", note)
+        # Names longer than half an axis would be cut off in two columns.
+        _, labels = ax.get_legend_handles_labels()
+        legend(ax, inside=given, ncols=1 if given or max(map(len, labels)) > _LONG else 2, columnspacing=1.2)
+        tidy(ax)
+        self.ax_ = ax
+        return self
+
+    @classmethod
+    def _of_training(cls, repair: XOrder, dp_tradeoffs: Sequence[float]) -> TradeoffDisplay:
+        found = repair.ordering_
+        curve = frontier(found.a, found.b, metric=repair.metric)
+        points = {
+            _BEFORE: (np.array([repair.gap_before_]), np.array([repair.auc_before_])),
+            _AFTER: (np.array([repair.gap_]), np.array([repair.auc_])),
+        }
+        display = cls(curve.gap, curve.auc, repair.metric, points, (repair.reference_, repair.moved_))
+        return display._with_dynamic_programme(curve, dp_tradeoffs)
+
+    @classmethod
+    def _of_rows(cls, rows: Any, repair: Any, sample_weight: Any, dp_tradeoffs: Sequence[float]) -> TradeoffDisplay:
+        tables = check_tables(rows.y_true, rows.before, rows.groups, sample_weight)
+        _check_two(tables)
+        check_two_groups(tables)
+        (first, a), (second, b) = tables.items()
+        if getattr(repair, "reference_", first) == second:
+            (first, a), (second, b) = (second, b), (first, a)
+        curve = frontier(a, b, metric=repair.metric)
+        display = cls(curve.gap, curve.auc, repair.metric, {}, (first, second))
+        return display._with_dynamic_programme(curve, dp_tradeoffs)
+
+    def _with_dynamic_programme(self, curve: Frontier, tradeoffs: Sequence[float]) -> TradeoffDisplay:
+        if len(tradeoffs):
+            reached = [order(curve.a, curve.b, metric=curve.metric, tradeoff=value, solver="dp") for value in tradeoffs]
+            self.points[_PROGRAMME] = (
+                np.array([ordering.gap for ordering in reached]),
+                np.array([ordering.auc for ordering in reached]),
+            )
+        return self
+
+    def _window(self) -> dict[str, tuple[float, float]]:
+        """Show what lies between the marked points, no gap, and the top of the curve, with some room around."""
+        top = int(np.argmax(self.auc))
+        marks = [*self.points.values(), *((gaps.ravel(), aucs.ravel()) for gaps, aucs in self.intervals.values())]
+        gaps = _known([0.0, self.gap[top]], *(gaps for gaps, _ in marks))
+        room = 0.15 * max(float(np.ptp(gaps)), 0.02)
+        left, right = float(gaps.min()) - room, float(gaps.max()) + room
+        rising = np.argsort(self.gap, kind="stable")
+        ends = np.interp([left, right], self.gap[rising], self.auc[rising])
+        aucs = _known([self.auc[top]], ends, *(aucs for _, aucs in marks))
+        room = 0.08 * max(float(np.ptp(aucs)), 0.002)
+        return {"xlim": (left, right), "ylim": (float(aucs.min()) - room, float(aucs.max()) + room)}
+
+
+def _check_two(groups: Collection[Hashable]) -> None:
+    if len(groups) > 2:
+        some = ", ".join(map(repr, list(groups)[:10])) + (", …" if len(groups) > 10 else "")
+        raise InputError(
+            f"a trade-off curve is drawn for two groups; got {len(groups)}: {some}. Pass rows of two groups."
+        )
+
+
+def _known(*parts: Any) -> FloatArray:
+    values = np.concatenate([np.asarray(part, dtype=np.float64) for part in parts])
+    return np.asarray(values[np.isfinite(values)])
+
+
+def _lengths(values: FloatArray, ends: FloatArray) -> FloatArray:
+    """Lengths of the bars on both sides of points; none where the interval is not known."""
+    return np.asarray(np.nan_to_num(np.abs(ends.T - values)))

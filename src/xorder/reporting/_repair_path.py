@@ -1,0 +1,118 @@
+"""The way from the score as it is to one without a gap: repairs that allow less and less of it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from xorder._groups import unseen_error
+from xorder._table import ScoreTable, Tables
+from xorder._validation import DISADVANTAGED
+from xorder.estimators import RepairSettings
+from xorder.estimators._learn import Repair, RepairGoal, learn_maps, mapped, measure
+from xorder.exceptions import InputError
+from xorder.ordering import frontier
+from xorder.transfer import ScoreMap
+
+if TYPE_CHECKING:
+    from xorder.estimators import XOrder
+
+# Repairs along the way: two groups are interleaved quickly, more take a search each.
+_REPAIRS_OF_TWO, _REPAIRS_OF_MANY = 20, 10
+
+# More groups than this and a search takes minutes, for a repair that nobody could judge.
+MOST_GROUPS = 12
+
+# Points of the curve that are drawn, and how far past the gaps of interest it is drawn.
+_DRAWN = 200
+_MARGIN = 0.15
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Way:
+    """Repairs of some groups, by the largest gap allowed, falling; ``left`` are groups whose scores always stay."""
+
+    tables: Tables
+    metric: str
+    limits: list[float]
+    left: tuple[Hashable, ...] = ()
+
+    def repairs(self) -> Iterator[tuple[float, Repair]]:
+        """Learn one repair after the other: each holds as much as the rows, so none is kept here."""
+        for limit in self.limits:
+            yield limit, learn(self.tables, self.metric, limit)
+
+
+def learn(tables: Tables, metric: str, limit: float) -> Repair:
+    """Learn what ``XOrder(metric=metric, max_gap=limit)`` learns, from tables."""
+    return learn_maps(tables, RepairGoal(metric, None, limit, DISADVANTAGED, None), RepairSettings(metric=metric))
+
+
+def way_to_no_gap(tables: Tables, metric: str) -> Way | str:
+    """Lay out the way, or say why there is none.
+
+    It starts where limits begin to bind: at the gap as it is, or at that of the highest AUC if that is smaller.
+    """
+    usable = tables.replacing({group: table for group, table in tables.items() if table.n1 > 0 and table.n0 > 0})
+    if len(usable) < 2:
+        return "A repair needs two groups that each have people with and without the outcome; there are not two."
+    if len(usable) > MOST_GROUPS:
+        return (
+            f"There are {len(usable)} groups. The way to a smaller gap is worked out for {MOST_GROUPS} at most; "
+            "join groups, or look at two at a time."
+        )
+    before = measure(usable, metric).worst
+    start = min(before, learn(usable, metric, 1.0).after.worst)
+    limits = np.linspace(start, 0.0, _REPAIRS_OF_TWO if len(usable) == 2 else _REPAIRS_OF_MANY)
+    left = tuple(group for group in tables if group not in usable)
+    return Way(usable, metric, [0.0] if start == 0 else limits.tolist(), left)
+
+
+def after_maps(tables: Tables, repair: XOrder) -> Tables:
+    """Return tables with scores adjusted by a fitted repair; labels are matched by how they are written if need be."""
+    if not hasattr(repair, "maps_"):
+        raise InputError("repair must be a fitted XOrder, such as xorder.load gives; fit it first.")
+    if repair.transfer == "rank":
+        raise InputError("repair adjusts by rank in a batch, so it has no map to report on; fit it without that.")
+    return mapped(
+        tables, {group: score_map for group in tables if (score_map := _map_of(repair, group, tables)).raw.size}
+    )
+
+
+def outside_share(tables: Tables, repair: XOrder) -> dict[Hashable, float]:
+    """Share of each moved group's people whose scores lie outside those that a repair was learnt from."""
+    shares = {}
+    for group, table in tables.items():
+        knots = _map_of(repair, group, tables).raw
+        if knots.size:
+            outside = (table.score < knots[0]) | (table.score > knots[-1])
+            shares[group] = float(table.mass[outside].sum() / table.mass.sum())
+    return shares
+
+
+def drawn_frontier(reference: ScoreTable, moved: ScoreTable, metric: str, gaps: list[float]) -> list[list[float]]:
+    """Return points (gap, AUC) of the trade-off curve around some gaps, few enough to draw."""
+    curve = frontier(reference, moved, metric=metric)
+    low, high = min(0.0, *gaps), max(0.0, *gaps)
+    margin = max(_MARGIN * (high - low), 0.01)
+    near = np.flatnonzero((curve.gap >= low - margin) & (curve.gap <= high + margin))
+    if near.size > _DRAWN:
+        # Evenly by gap, which falls: corners crowd where the curve is bent most.
+        wanted = np.linspace(curve.gap[near[0]], curve.gap[near[-1]], _DRAWN)
+        near = near[np.unique(np.minimum(np.searchsorted(-curve.gap[near], -wanted), near.size - 1))]
+    return [[float(gap), float(auc)] for gap, auc in zip(curve.gap[near], curve.auc[near], strict=True)]
+
+
+def _map_of(repair: XOrder, group: Hashable, tables: Tables) -> ScoreMap:
+    if group in repair.maps_:
+        return repair.maps_[group]
+    alike = [known for known in repair.maps_ if str(known) == str(group)]
+    if len(alike) == 1:
+        return repair.maps_[alike[0]]
+    if repair.unseen_group == "leave":
+        return ScoreMap.identity()
+    rows = None if tables.weighted else round(float(tables[group].mass.sum()))
+    raise unseen_error(repr(group), repair.maps_, rows)

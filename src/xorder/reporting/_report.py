@@ -1,0 +1,204 @@
+"""The report: rows or tables in, numbers and one HTML page out."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import importlib.metadata
+import os
+import platform
+import warnings
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from xorder._atomic import atomic_path
+from xorder._table import ScoreTable, Tables, as_tables
+from xorder._validation import WeightKind, check_tables
+from xorder.estimators import RepairSettings, expected_gap_tables
+from xorder.exceptions import InputError, XorderWarning
+from xorder.metrics._audit import check_confidence
+from xorder.reporting._formats import display_names
+from xorder.reporting._numbers import Drawn, report_numbers
+from xorder.reporting._page import render
+from xorder.reporting._summary_text import summary
+
+if TYPE_CHECKING:
+    from xorder.estimators import XOrder
+
+_COLUMNS = ("score", "label", "group")
+
+FOLDS = 5
+"""Folds by which is told what to expect on new people."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Report:
+    """A report, made by :func:`report` or :func:`report_tables`: its numbers, and the page that tells them."""
+
+    numbers: dict[str, Any]
+    drawn: Drawn
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every number of the report as plain lists and numbers, ready for JSON; None is what is not known."""
+        return self.numbers
+
+    def html(self) -> str:
+        """Return the page: one HTML document that needs nothing else."""
+        return render(self.numbers, self.drawn)
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the page to a file; it appears when it is complete."""
+        text = self.html()
+        with atomic_path(path, overwrite=overwrite) as temporary:
+            temporary.write_text(text, encoding="utf-8", newline="\n")
+
+    def __repr__(self) -> str:
+        """Return what was found in one line."""
+        said = summary(self.numbers, display_names(self.numbers["groups"]), "with the outcome")
+        metric, value = self.numbers["metric"], self.numbers["finding"].get("value")
+        gap = "" if value is None else f", {metric} gap {value:.4f}"
+        return f"<Report: {said['headline']}; {len(self.numbers['groups'])} groups{gap}>"
+
+    def __str__(self) -> str:
+        """Return the page's first paragraph."""
+        said = summary(self.numbers, display_names(self.numbers["groups"]), "with the outcome")
+        return "\n".join([f"{said['headline']}.", *said["sentences"], *said["cost"]])
+
+    def _repr_html_(self) -> str:
+        # In a frame of its own, so that neither its style nor its script meets those of the notebook.
+        return (
+            '<iframe sandbox="allow-scripts" title="xorder report" style="width: 100%; height: 40rem; border: 0" '
+            f'srcdoc="{html.escape(self.html())}"></iframe>'
+        )
+
+
+def report(
+    y_true: Any,
+    y_score: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    repair: XOrder | None = None,
+    metric: str | None = None,
+    names: Mapping[str, str] | None = None,
+    title: str | None = None,
+    confidence: float = 0.95,
+    weights_are: WeightKind = "counts",
+    missing_group: str = "error",
+    source: str | os.PathLike[str] | None = None,
+) -> Report:
+    """Report how a score ranks people of different groups, for readers who do not read code.
+
+    Parameters
+    ----------
+    y_true, y_score, sensitive_features, sample_weight, confidence, weights_are, missing_group : as in
+        :func:`xorder.audit`
+    repair : a fitted :class:`xorder.XOrder` whose effect on these rows is told; without one, what a repair could do
+    metric : the gap to speak of, ``"xauc"``, ``"prf"`` or ``"parity"``; by default that of ``repair``, or xAUC
+    names : what the columns are called, by the keys ``"score"``, ``"label"`` and ``"group"``
+    title : of the page
+    source : the file that the rows come from; its name and SHA-256 are noted on the page
+
+    Examples
+    --------
+    >>> from xorder.datasets import simulate_population
+    >>> people = simulate_population(1000)
+    >>> found = report(people.y_true, people.y_score, sensitive_features=people.group)
+    >>> found.to_dict()["finding"]["verdict"], round(found.to_dict()["finding"]["value"], 3)
+    ('clear', 0.229)
+    """
+    tables = check_tables(
+        y_true,
+        y_score,
+        sensitive_features,
+        sample_weight,
+        weights_are=weights_are,
+        missing_group=missing_group,
+        folds=FOLDS,
+    )
+    return report_tables(
+        tables, repair=repair, metric=metric, names=names, title=title, confidence=confidence, source=source
+    )
+
+
+def report_tables(
+    tables: Tables | Mapping[Hashable, ScoreTable],
+    *,
+    repair: XOrder | None = None,
+    metric: str | None = None,
+    names: Mapping[str, str] | None = None,
+    title: str | None = None,
+    confidence: float = 0.95,
+    source: str | os.PathLike[str] | None = None,
+) -> Report:
+    """Report on tables that are already built, group -> ScoreTable, such as those of rows that stay in a database.
+
+    The rest is as in :func:`report`.
+    """
+    check_confidence(confidence)
+    tables = as_tables(tables)
+    empty = [group for group, table in tables.items() if not len(table)]
+    if empty or len(tables) < 2:
+        who = f"group {empty[0]!r} has none" if empty else "there is one group" if tables else "there are no groups"
+        raise InputError(f"a report compares two groups or more, each with people; {who}.")
+    columns = {str(key): str(name) for key, name in (names or {}).items()}
+    if not set(columns) <= set(_COLUMNS):
+        raise InputError(f"names must have keys among {', '.join(_COLUMNS)}; got {', '.join(columns)}.")
+    if metric is None:
+        metric = "xauc" if repair is None else repair.metric
+    facts = {
+        "title": "How the score ranks each group" if title is None else str(title),
+        "names": columns,
+        "source": None if source is None else _source(Path(source)),
+        "weighted": tables.weighted,
+        "versions": _versions(),
+        "expected": None,
+    }
+    numbers, drawn = report_numbers(tables, metric=metric, confidence=float(confidence), repair=repair)
+    if repair is None and numbers["path"]["moved"]:
+        facts["expected"] = _expected(numbers, tables, confidence)
+    return Report(facts | numbers, drawn)
+
+
+def _expected(numbers: dict[str, Any], tables: Tables, confidence: float) -> dict[str, Any] | None:
+    """AUC and gap on people that the repair was not learnt from, by folds; None where there are too few for that."""
+    settings = RepairSettings(metric=numbers["metric"], small_groups="leave")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", XorderWarning)
+            found = expected_gap_tables(settings, tables, cv=FOLDS, confidence=confidence)
+    except InputError:
+        return None
+    first, second = (found.after.groups[number] for number in numbers["finding"]["pair"])
+    gap = found.after.gap(numbers["metric"], (first, second))
+    ends = [*gap.interval, gap.value, found.after.auc]
+    if not np.isfinite(ends).all():
+        return None
+    return {"gap": gap.value, "interval": list(gap.interval), "auc": found.after.auc, "folds": found.folds}
+
+
+def _source(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            return {
+                "name": path.name,
+                "sha256": hashlib.file_digest(file, "sha256").hexdigest(),
+                "bytes": path.stat().st_size,
+            }
+    except OSError as error:
+        raise InputError(f"source must be a file that can be read; {path}: {error.strerror or error}.") from error
+
+
+def _versions() -> dict[str, str]:
+    def version(package: str) -> str:
+        try:
+            return importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            return "not known"
+
+    packages = ("xorder", "numpy", "scipy", "scikit-learn", "altair", "vl-convert-python")
+    return {"python": platform.python_version()} | {package: version(package) for package in packages}

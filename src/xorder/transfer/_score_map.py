@@ -1,0 +1,266 @@
+"""ScoreMap: a strictly increasing piecewise-linear map from raw to adjusted scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from xorder._table import BoolArray, FloatArray, in_threads
+from xorder.exceptions import InputError
+
+TOLERANCE = 1e-9
+"""How far the map may move a score, as a share of the range of the adjusted knots."""
+
+# Scores adjusted at a time, and knots from which on it pays to sort them first: a sorted part walks through the knots
+# once, instead of all over the memory for each score.
+PART = 65_536
+SORTED_FROM = 1_000
+
+# Why straight_lines is not np.interp. It does the operations of a map's SQL text (sql.py) in the same order, so that
+# DuckDB computes the same bits, but for the last one right below a knot; and it never puts a score below a lower one,
+# nor past the next knot. np.interp multiplies by a rounded slope: its last bits differ from the text's, and it can
+# fall. It is also level outside the knots, where scores would tie, and gives nan between knots further apart than the
+# largest number.
+
+
+def straight_lines(raw: FloatArray, adjusted: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """Return the function that maps scores along straight lines between knots, with slope 1 outside.
+
+    It is exact at the knots and never decreases. It holds all it needs and refers to nothing of xorder, so that it
+    can be sent to a process where xorder is not installed.
+    """
+    if not raw.size:
+        return np.copy
+    first, last, final = raw[0], raw[-1], raw.size - 2
+    if raw.size == 1:
+        return lambda x: adjusted[0] + (x - first)
+    raw_scale, scale = safe_scale(raw), safe_scale(adjusted)
+    start, low, high = raw[:-1] * raw_scale, adjusted[:-1] * scale, adjusted[1:]
+    width, rise = raw[1:] * raw_scale - start, high * scale - low
+    scaled = bool((raw_scale < 1).any() or (scale < 1).any())
+    sorts = raw.size >= SORTED_FROM
+
+    def values(x: FloatArray) -> FloatArray:
+        inside = np.clip(x, first, last)
+        left = np.searchsorted(raw, inside, side="right")
+        left -= 1
+        np.minimum(left, final, out=left)
+        share = inside * raw_scale.take(left) if scaled else inside.copy()
+        share -= start.take(left)
+        share /= width.take(left)
+        value = rise.take(left)
+        value *= share
+        value += low.take(left)
+        if scaled:
+            value /= scale.take(left)
+        # Rounding may carry a value past the next knot, which would put it above its betters.
+        top = high.take(left)
+        np.minimum(value, top, out=value)
+        np.copyto(value, top, where=share == 1.0)
+        # Outside the knots, slope 1.
+        value += x - inside
+        return value
+
+    def in_order(x: FloatArray) -> FloatArray:
+        flat = x.reshape(-1)
+        if not sorts:
+            return values(flat).reshape(x.shape)
+        order = np.argsort(flat)
+        mapped = np.empty(flat.size)
+        mapped[order] = values(flat[order])
+        return mapped.reshape(x.shape)
+
+    return in_order
+
+
+def in_parts(function: Callable[[FloatArray], FloatArray], x: FloatArray) -> FloatArray:
+    """Apply a function of single scores to many, part by part on all cores."""
+    if x.ndim != 1 or x.size <= PART:
+        return function(x)
+    mapped = np.empty(x.size)
+
+    def one(begin: int) -> None:
+        mapped[begin : begin + PART] = function(x[begin : begin + PART])
+
+    in_threads(x.size, one, range(0, x.size, PART))
+    return mapped
+
+
+def safe_scale(knots: FloatArray) -> FloatArray:
+    """One half for each two neighbours that are further apart than the largest number, else one."""
+    with np.errstate(over="ignore"):
+        return np.where(np.isfinite(np.diff(knots)), 1.0, 0.5)
+
+
+def fewer_knots(raw: FloatArray, adjusted: FloatArray, tolerance: float = TOLERANCE) -> BoolArray:
+    """Say which knots to keep so that no score moves by more than ``tolerance`` of the range of ``adjusted``.
+
+    Kept knots keep their values. All knots that were given keep rising values under the map that is left, so that
+    no two scores learnt from tie or swap. Time grows linearly with the knots.
+    """
+    kept = np.ones(raw.size, dtype=bool)
+    if raw.size < 3:
+        return kept
+    # Half of the range, as the whole may be more than the largest number.
+    allowed = 2.0 * tolerance * float(adjusted[-1] / 2 - adjusted[0] / 2)
+    rounding = 8 * float(np.finfo(np.float64).eps * max(abs(adjusted[0]), abs(adjusted[-1])))
+    kept[:] = False
+    kept[_cone_ends(raw, adjusted, max(allowed - rounding, 0.0))] = True
+    # The cone reckons with slopes, which may overflow; what counts is what the map does.
+    mapped = straight_lines(raw[kept], adjusted[kept])(raw)
+    wrong = np.abs(mapped / 2 - adjusted / 2) > allowed / 2
+    wrong[1:] |= mapped[1:] <= mapped[:-1]
+    # A line that goes wrong somewhere gets all of its knots back. Its ends are true, so no other line is touched.
+    ends = np.flatnonzero(kept)
+    line = np.searchsorted(ends, np.flatnonzero(wrong), side="left") - 1
+    for number in np.unique(line):
+        kept[ends[number] : ends[number + 1]] = True
+    return kept
+
+
+def largest_deviation(first: tuple[FloatArray, FloatArray], second: tuple[FloatArray, FloatArray]) -> float:
+    """Largest difference between two maps, each given as its raw and adjusted knots, at any score.
+
+    The difference is itself made of straight lines, and level outside the knots of both, so it is largest at a knot.
+    """
+    x = np.concatenate([first[0], second[0]])
+    if not x.size:
+        return 0.0
+    with np.errstate(over="ignore"):
+        return float(np.abs(straight_lines(*first)(x) - straight_lines(*second)(x)).max())
+
+
+def _cone_ends(raw: FloatArray, adjusted: FloatArray, allowed: float) -> list[int]:
+    """From each end, draw a line to the furthest knot in sight: one that all knots passed by are near enough to.
+
+    The slopes that pass near enough to each knot so far form a cone, which narrows from knot to knot. A plain loop:
+    each step needs the one before.
+    """
+    x, y = raw.tolist(), adjusted.tolist()
+    ends = [0]
+    start_x, start_y, flattest, steepest = x[0], y[0], -np.inf, np.inf
+    for knot in range(1, len(x)):
+        run, rise = x[knot] - start_x, y[knot] - start_y
+        # A line to the next knot alone passes none by, so the first after an end is always in sight.
+        if not flattest <= rise / run <= steepest:
+            before = knot - 1
+            ends.append(before)
+            start_x, start_y, flattest, steepest = x[before], y[before], -np.inf, np.inf
+            run, rise = x[knot] - start_x, y[knot] - start_y
+        flattest = max(flattest, (rise - allowed) / run)
+        steepest = min(steepest, (rise + allowed) / run)
+    ends.append(len(x) - 1)
+    return ends
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreMap:
+    """Knots ``raw -> adjusted``, both strictly rising; straight lines between, slope 1 outside.
+
+    Without knots it leaves scores as they are. Being increasing, it never changes the order within a group.
+
+    >>> learnt = ScoreMap(raw=[0.5, 0.8], adjusted=[0.4, 0.7])
+    >>> learnt.apply([0.5, 0.65, 0.8, 0.9])
+    array([0.4 , 0.55, 0.7 , 0.8 ])
+    """
+
+    raw: FloatArray
+    adjusted: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in ("raw", "adjusted"):
+            try:
+                knots = np.array(getattr(self, name), dtype=np.float64)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise InputError(f"the {name} knots of a score map must be numbers.") from error
+            if knots.ndim != 1 or not np.isfinite(knots).all():
+                raise InputError(f"the {name} knots of a score map must be a plain list of finite numbers.")
+            if not (knots[1:] > knots[:-1]).all():
+                raise InputError(f"the {name} knots of a score map must rise strictly.")
+            knots.flags.writeable = False
+            object.__setattr__(self, name, knots)
+        if self.raw.size != self.adjusted.size:
+            raise InputError(
+                f"a score map needs one adjusted knot for each raw one; got {self.raw.size} raw and "
+                f"{self.adjusted.size} adjusted."
+            )
+
+    @classmethod
+    def identity(cls) -> ScoreMap:
+        """Return the map that changes nothing."""
+        return cls(np.empty(0), np.empty(0))
+
+    def apply(self, scores: Any) -> FloatArray:
+        """Map scores; exact at the knots, never decreasing anywhere."""
+        return in_parts(self.as_function(), np.asarray(scores, dtype=np.float64))
+
+    def as_function(self) -> Callable[[FloatArray], FloatArray]:
+        """Return the map as a function of an array, worked out once for many calls; it needs nothing but NumPy."""
+        return straight_lines(self.raw, self.adjusted)
+
+    def compressed(self, tolerance: float = TOLERANCE) -> ScoreMap:
+        """Return a map of fewer knots that moves no score by more than ``tolerance`` of the range of adjusted knots.
+
+        Its knots are some of this map's. No two of this map's raw knots tie or swap under it, so that the order of
+        the scores learnt from stays. How far it moves any score is told by :meth:`largest_deviation`. A map of
+        a million knots loses nearly all of them; one of some thousand hardly any, unless the tolerance is coarser.
+
+        >>> raw = np.linspace(0, 1, 100_001)
+        >>> learnt = ScoreMap(raw, raw**2)
+        >>> small = learnt.compressed(1e-6)
+        >>> small, small.largest_deviation(learnt) <= 1e-6
+        (ScoreMap(504 knots, raw 0 to 1), True)
+        """
+        if not (isinstance(tolerance, int | float | np.number) and 0 <= tolerance < 1):
+            raise InputError(f"tolerance must be a share of the score range, from 0 up to below 1; got {tolerance!r}.")
+        kept = fewer_knots(self.raw, self.adjusted, float(tolerance))
+        return ScoreMap(self.raw[kept], self.adjusted[kept])
+
+    def largest_deviation(self, other: ScoreMap) -> float:
+        """Return how far the two maps are apart at most, over all scores."""
+        return largest_deviation((self.raw, self.adjusted), (other.raw, other.adjusted))
+
+    def to_sql(self, column: str, *, dialect: str = "duckdb") -> str:
+        """Return the map as an SQL expression of a column; ``dialect`` is ``"duckdb"``, ``"spark"`` or ``"ansi"``.
+
+        The name is quoted, numbers read back exactly, and NULL stays NULL. Maps of more than 2,000 knots are
+        refused, as no engine takes so long a text well: compress them first. All groups at once:
+        :func:`xorder.transfer.repair_sql`.
+
+        >>> print(ScoreMap([0.5], [0.25]).to_sql("risk"))
+        (0.25e0 + ("risk" - 0.5e0))
+        """
+        from xorder.transfer._sql import map_sql
+
+        return map_sql(self.raw, self.adjusted, column, dialect)
+
+    def outside(self, score: FloatArray) -> int:
+        """Count scores beyond the outermost knots, which lie outside those that the map was learnt from."""
+        if not self.raw.size:
+            return 0
+        return int(np.count_nonzero((score < self.raw[0]) | (score > self.raw[-1])))
+
+    def to_dict(self) -> dict[str, list[float]]:
+        """Return the knots as plain lists, ready for JSON; floats survive the round trip exactly."""
+        return {"raw": self.raw.tolist(), "adjusted": self.adjusted.tolist()}
+
+    @classmethod
+    def from_dict(cls, record: Any) -> ScoreMap:
+        """Build a map from what :meth:`to_dict` gave, checking it."""
+        if not isinstance(record, dict) or not {"raw", "adjusted"} <= record.keys():
+            raise InputError("a score map is a dict with the lists 'raw' and 'adjusted'.")
+        for name in ("raw", "adjusted"):
+            knots = record[name]
+            if not isinstance(knots, list) or not all(
+                isinstance(knot, int | float) and not isinstance(knot, bool) for knot in knots
+            ):
+                raise InputError(f"the {name} knots of a score map must be a list of numbers.")
+        return cls(record["raw"], record["adjusted"])
+
+    def __repr__(self) -> str:
+        if not self.raw.size:
+            return "ScoreMap(identity)"
+        return f"ScoreMap({self.raw.size:,} knots, raw {self.raw[0]:g} to {self.raw[-1]:g})"

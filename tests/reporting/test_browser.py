@@ -1,0 +1,290 @@
+"""The page in a real browser: opened from disk, by keyboard, at three widths, in the dark and in print."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from printed import digits, value
+from scored_people import people
+
+import xorder
+from needs import browser, package
+from xorder._validation import check_tables
+from xorder.reporting import Report, report_tables
+
+pytestmark = pytest.mark.slow
+
+playwright = package("playwright.sync_api", "browser")
+CHROMIUM = browser()
+
+FLAGS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+)
+WIDTHS = (360, 768, 1280)
+TWO = people(500, {"A": 0.0, "B": 0.9})
+HOSTILE = {
+    "<script>window.hit = 1</script>": 0.0,
+    "\"'><img src=x onerror='window.hit = 1'>": 0.9,
+    "</script><script>window.hit = 1</script><!--": 0.2,
+    "😀" * 2500: 0.0,
+    "datum.x + window.alert(1)": 0.3,
+}
+
+
+@dataclass
+class Opened:
+    """A page of the report in the browser, with everything it complained of or asked for."""
+
+    page: Any
+    said: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    def text(self, selector: str) -> str:
+        return str(self.page.text_content(selector)).strip()
+
+    def shown(self) -> dict[str, str]:
+        """Every number that follows the control, as it stands on the page."""
+        return dict(
+            self.page.eval_on_selector_all("[data-field]", "all => all.map(e => [e.dataset.field, e.textContent])")
+        )
+
+    def overflow(self) -> int:
+        return int(self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with playwright.sync_playwright() as run:
+        launched = run.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("pages")
+
+
+@pytest.fixture(scope="module")
+def made(folder: Path) -> Report:
+    found = report_tables(check_tables(*TWO.values()))
+    found.save(folder / "two.html")
+    return found
+
+
+@pytest.fixture(scope="module")
+def hostile(folder: Path) -> Path:
+    path = folder / "hostile.html"
+    names = {"score": "<i>", "label": "</title><script>window.hit = 1</script>", "group": "g"}
+    report_tables(check_tables(*people(700, HOSTILE).values()), names=names, title="<svg onload=window.hit=1>").save(
+        path
+    )
+    return path
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Any]:
+    contexts = []
+
+    def open_page(path: Path, width: int = 1280, **settings: Any) -> Opened:
+        context = browser.new_context(viewport={"width": width, "height": 800}, **settings)
+        contexts.append(context)
+        found = Opened(context.new_page())
+        found.page.on("console", lambda message: found.said.append(message.text))
+        found.page.on("pageerror", lambda error: found.said.append(str(error)))
+        found.page.on("request", lambda request: found.asked.append(request.url))
+        found.page.goto(path.as_uri())
+        found.page.wait_for_selector("html[data-ready]", state="attached", timeout=60_000)
+        return found
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.usefixtures("made")
+def test_it_opens_from_disk_without_a_word_or_a_request(opened: Any, folder: Path) -> None:
+    found = opened(folder / "two.html")
+    assert found.said == []
+    assert found.asked == [(folder / "two.html").as_uri()]
+    assert found.page.locator(".chart svg").count() == 4
+    assert found.page.locator(".chart svg path").count() > 20
+
+
+def test_the_control_shows_what_python_computes(opened: Any, made: Report, folder: Path) -> None:
+    found = opened(folder / "two.html")
+    a, b = check_tables(*TWO.values()).values()
+    curve, audit = xorder.frontier(a, b), xorder.audit(**TWO)
+    stops = made.to_dict()["path"]["stops"]
+    charts = ("tradeoff", "roc", "positives", "negatives")
+    before = {name: found.page.inner_html(f"[data-chart={name}]") for name in charts}
+    for number in (0, 1, 7, len(stops) - 1):
+        found.page.locator("#stop").fill(str(number))
+        shown = found.shown()
+        if number:
+            ordering = curve.at(max_gap=stops[number]["limit"])
+            auc, gap = ordering.auc, ordering.gap
+        else:
+            auc, gap = audit.auc, audit.gap("xauc").value
+        assert value(shown["auc"]) == digits(auc, 4)
+        assert value(shown["gap"]) == digits(100 * gap, 1)
+        assert value(shown["change"]) == digits(auc - audit.auc, 4)
+        assert value(shown["first"]) - value(shown["second"]) == pytest.approx(gap, abs=1.1e-4)
+        assert shown["auc"] in found.page.get_attribute("#stop", "aria-valuetext")
+        widths = found.page.eval_on_selector_all("[data-bar]", "all => all.map(e => parseFloat(e.style.width))")
+        assert widths == pytest.approx([100 * value(shown[name]) for name in ("first", "second")], abs=0.01)
+        assert found.page.locator("tr.chosen").get_attribute("data-stop") == str(number)
+    found.page.locator("#stop").fill("0")
+    found.page.wait_for_function(
+        "before => document.querySelector('[data-chart=roc]').innerHTML !== before", arg=before
+    )
+    assert found.said == []
+
+
+def test_the_drawn_point_follows_the_control(opened: Any, made: Report, folder: Path) -> None:
+    found = opened(folder / "two.html")
+    point = "[data-chart=tradeoff] svg g.mark-symbol:last-of-type path"
+    drawn = set()
+    for number in (0, 5, 20):
+        found.page.locator("#stop").fill(str(number))
+        found.page.wait_for_timeout(100)
+        drawn.add(found.page.get_attribute(point, "transform"))
+    assert len(drawn) == 3
+    assert len(made.to_dict()["path"]["stops"]) == 21
+
+
+@pytest.mark.usefixtures("made")
+def test_the_keyboard_is_enough(opened: Any, folder: Path) -> None:
+    found = opened(folder / "two.html")
+    reached = []
+    for _ in range(30):
+        found.page.keyboard.press("Tab")
+        reached.append(found.page.evaluate("document.activeElement.id || document.activeElement.tagName"))
+        if reached[-1] == "stop":
+            break
+    assert reached[0] == "A"
+    assert "SUMMARY" in reached
+    assert reached[-1] == "stop"
+    outline = found.page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline != "none"
+    last = found.shown()["label"]
+    found.page.keyboard.press("ArrowLeft")
+    assert found.shown()["label"] != last
+    found.page.keyboard.press("Home")
+    assert found.shown()["label"] == "The score as it is"
+    found.page.keyboard.press("End")
+    assert found.shown()["label"] == last
+
+
+def test_hostile_names_stay_text(opened: Any, hostile: Path) -> None:
+    found = opened(hostile)
+    assert found.page.evaluate("window.hit") is None
+    assert (found.said, len(found.asked)) == ([], 1)
+    assert found.page.locator("img").count() == 0
+    assert found.page.locator("h1 *").count() == 0
+    assert "<svg onload=window.hit=1>" in found.text("h1")
+    assert "<script>window.hit = 1</script>" in found.page.inner_text("#data")
+    assert "😀" in found.page.inner_text("#data")
+    found.page.locator("#stop").fill("1")
+    assert found.page.evaluate("window.hit") is None
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.usefixtures("made")
+def test_no_width_overflows(width: int, scheme: str, opened: Any, folder: Path, hostile: Path, tmp_path: Path) -> None:
+    for path in (folder / "two.html", hostile):
+        found = opened(path, width, color_scheme=scheme)
+        found.page.eval_on_selector_all("details", "all => all.forEach(e => e.open = true)")
+        assert found.overflow() == 0
+        for box in found.page.locator(".chart svg").all():
+            assert box.bounding_box()["width"] <= width
+        shot = tmp_path / f"{path.stem}-{scheme}-{width}.png"
+        found.page.screenshot(path=shot, full_page=True)
+        assert shot.stat().st_size > 20_000
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.usefixtures("made")
+def test_the_first_screen_answers(width: int, opened: Any, folder: Path) -> None:
+    tiles = opened(folder / "two.html", width).page.locator(".facts div").all()
+    assert len(tiles) == 4
+    for box in (tile.bounding_box() for tile in tiles):
+        assert box["y"] + box["height"] <= 800
+
+
+@pytest.mark.usefixtures("made")
+def test_the_dark_is_dark_and_can_be_read(opened: Any, folder: Path) -> None:
+    for scheme in ("light", "dark"):
+        found = opened(folder / "two.html", color_scheme=scheme)
+        paper, *inks = found.page.evaluate(
+            """() => [getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color,
+            ...['.meta', '#summary h2', 'dt', 'td.clear', 'summary', 'thead th'].map(
+              s => getComputedStyle(document.querySelector(s)).color),
+            ...['.role-axis-label text', '.role-axis-title text'].map(
+              s => getComputedStyle(document.querySelector('.chart ' + s)).fill)]"""
+        )
+        assert (luminance(paper) < 0.1) == (scheme == "dark")
+        assert all(contrast(paper, ink) >= 4.5 for ink in inks)
+        lines = found.page.evaluate(
+            "() => [...document.querySelectorAll('.chart .mark-line path')].map(e => getComputedStyle(e).stroke)"
+        )
+        grouped = found.page.evaluate(
+            """() => ['--g0', '--g1', '--g2', '--g3', '--g4', '--g5', '--g6', '--g7', '--accent'].map(name => {
+              const probe = document.body.appendChild(document.createElement('i'));
+              probe.style.color = `var(${name})`;
+              return getComputedStyle(probe).color; })"""
+        )
+        assert all(contrast(paper, colour) >= 3 for colour in grouped)
+        assert set(grouped[:2]) <= set(lines)
+
+
+def luminance(colour: str) -> float:
+    parts = [float(part) / 255 for part in re.findall(r"[\d.]+", colour)[:3]]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, two: str) -> float:
+    """As the web's accessibility guidelines define it."""
+    low, high = sorted((luminance(one), luminance(two)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.usefixtures("made")
+def test_print_has_numbers_in_place_of_the_control(opened: Any, folder: Path, tmp_path: Path) -> None:
+    found = opened(folder / "two.html", color_scheme="dark")
+    pdf = found.page.pdf(path=tmp_path / "report.pdf", format="A4")
+    assert pdf.startswith(b"%PDF")
+    assert 3 <= len(re.findall(rb"/Type\s*/Page\b", pdf)) <= 12
+    found.page.emulate_media(media="print", color_scheme="dark")
+    assert not found.page.locator("#stop").is_visible()
+    assert found.page.locator("[data-field=auc]").is_visible()
+    found.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert found.page.locator(".steps table").is_visible()
+    assert luminance(found.page.evaluate("getComputedStyle(document.body).backgroundColor")) > 0.9
+    found.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert found.page.locator("details[open]").count() == 0
+
+
+@pytest.mark.usefixtures("made")
+def test_nothing_moves_for_those_who_asked_for_that(opened: Any, folder: Path) -> None:
+    bar = "getComputedStyle(document.querySelector('[data-bar]')).transitionDuration"
+    assert opened(folder / "two.html", reduced_motion="reduce").page.evaluate(bar) == "0s"
+    assert opened(folder / "two.html", reduced_motion="no-preference").page.evaluate(bar) != "0s"
+
+
+@pytest.mark.usefixtures("made")
+def test_without_scripts_all_numbers_are_there(browser: Any, folder: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((folder / "two.html").as_uri())
+    assert "need JavaScript" in page.inner_text("#tradeoff")
+    assert f"{xorder.audit(**TWO).auc:.4f}" in page.inner_text("#audit")
+    context.close()
