@@ -19,7 +19,7 @@ install = $(PYTHON) tools/environment.py $(VENV) $(if $(CONSTRAINTS),--constrain
 # numerical libraries on top of that only wait for each other.
 pytest = OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile
 
-.PHONY: demo test check setup lint types layers tests quick docs newest lowest kernels coverage constraints reproduce benchmark clean
+.PHONY: page demo test check setup lint types layers tests quick docs newest lowest kernels coverage constraints reproduce benchmark clean
 
 demo: $(LIGHT)
 	$(BIN)/xorder demo --out xorder-demo --force
@@ -65,6 +65,10 @@ docs: setup
 	rm -rf docs/_build
 	OMP_NUM_THREADS=1 $(BIN)/sphinx-build -q -W --keep-going -b html -d docs/_build/doctrees docs docs/_build/html
 	$(BIN)/python docs/check_site.py docs/_build/html
+
+# Run the blocks of a page and put what they print into it: make page PAGE=README.md; read the difference before it is kept.
+page: setup
+	PYTHONPATH=tests $(BIN)/python -m support.rewrite_pages $(PAGE)
 
 # The whole gate with the newest version of everything, in an environment of its own.
 newest:

@@ -1,19 +1,14 @@
-"""What every test shares: oracles and experiments on the import path, and draws that are the same in each run."""
+"""What every test shares: draws that are the same in each run, and how a command is run."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-# Whatever part of the tests runs, and in whatever order.
-TESTS = Path(__file__).parent
-sys.path[:0] = [str(TESTS), *sorted(str(folder) for folder in TESTS.iterdir() if folder.is_dir()), str(TESTS.parent)]
 
 # The default repeats its draws, so that a failure is there again on the next run and on every machine;
 # HYPOTHESIS_PROFILE=explore looks for new ones.
@@ -25,8 +20,8 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
-from command_line import Ran, files, one_line  # noqa: E402
-from real_data import READERS  # noqa: E402
+from support.command_line import Ran, files, one_line  # noqa: E402
+from support.real_data import READERS  # noqa: E402
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import xorder
-from command_line import Ran, files, one_line
+from support.command_line import Ran, files, one_line, shell
 from xorder._validation import check_tables
 from xorder.estimators import expected_gap_tables
 
@@ -85,13 +85,6 @@ def saved(repair: xorder.XOrder, tmp_path: Path) -> Path:
     path = tmp_path / "map.json"
     repair.save(path)
     return path
-
-
-def shell(*arguments: object, launch: list[str] | None = None, **options: object) -> Ran:
-    """Run a command in a process of its own."""
-    command = [*(launch or [sys.executable, "-m", "xorder.cli"]), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **options)
-    return Ran(done.returncode, done.stdout, done.stderr)
 
 
 class TestNumbers:

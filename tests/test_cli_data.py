@@ -16,17 +16,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-import eicu_tables
-import mimic3_tables
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from raw_tables import draw_rows, give, header_of, public_text, serve, small_set, write_csv
 
-from command_line import Ran
-from needs import terminals
-from real_data import data_file
-from test_cli import shell
+from support import eicu_tables, mimic3_tables
+from support.command_line import Ran, shell
+from support.needs import terminals
+from support.raw_tables import draw_rows, give, header_of, public_text, serve, small_set, write_csv
+from support.real_data import data_file
 from xorder import datasets
 from xorder.cli import main
 from xorder.cli_data import IN_SHORT, progress_line

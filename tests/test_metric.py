@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oracles import all_interleavings, auc, gap, interleaving_value, rows_of
+from support.oracles import all_interleavings, auc, gap, interleaving_value, rows_of
 from xorder import ScoreTable
 from xorder._metric import METRICS, PairGains, auc_gains, check_pair_gains
 from xorder.exceptions import InputError

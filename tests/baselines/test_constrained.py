@@ -12,16 +12,15 @@ from scipy.optimize import check_grad
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
-from needs import package
-from real_data import stored_problem
+from support.needs import package
+from support.real_data import stored_problem
 from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics import prf_difference, xauc_difference
 from xorder.models import PairwiseLinearScorer, pairwise_squared_hinge
 
 torch, cooper = package("torch", "torch"), package("cooper", "torch")
 
-from test_correlation import shifted  # noqa: E402
-
+from support.shifted_rows import shifted  # noqa: E402
 from xorder.baselines import ConstrainedRanker, FairRankingProblem, PairBatch, pair_batches  # noqa: E402
 from xorder.baselines._constrained import Iterate, _best, in_order, soft_order, squared_hinge  # noqa: E402  # noqa: E402
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from needs import package
+from support.needs import package
+from support.shifted_rows import shifted
 from xorder.exceptions import InputError
 
 torch = package("torch", "torch")
@@ -137,18 +138,6 @@ def test_it_works_in_anybodys_loop():
         left[price] = float(penalty.detach())
     assert left[0.0] > 0.2
     assert left[1.0] < 0.1
-
-
-def shifted(rows: int = 3000, seed: int = 0):
-    """Two groups alike but for one input, which reads the second group lower and which a plain fit relies on."""
-    rng = np.random.default_rng(seed)
-    group = rng.random(rows) < 0.4
-    risk = rng.normal(size=rows)
-    y = rng.random(rows) < 1 / (1 + np.exp(-1.5 * risk))
-    X = np.column_stack([risk + rng.normal(size=rows) + 1.2 * group, risk + 1.5 * rng.normal(size=rows), group])
-    # The group itself is hidden but for a faint trace.
-    X[:, 2] += 2 * rng.normal(size=rows)
-    return X, y, group
 
 
 @pytest.mark.parametrize("metric", ["xauc", "prf"])

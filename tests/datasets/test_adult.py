@@ -6,8 +6,8 @@ import io
 
 import numpy as np
 import pandas as pd
-from raw_tables import draw_rows, header_of, write_csv
 
+from support.raw_tables import draw_rows, header_of, write_csv
 from xorder.datasets._adult import ADULT, prepare_adult
 from xorder.datasets._raw_table import parse_table
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from real_data import data_home
+from support.real_data import data_home
 from xorder.datasets import _catalogue as catalogue
 from xorder.exceptions import InputError, XorderWarning
 

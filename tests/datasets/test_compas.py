@@ -6,8 +6,8 @@ import io
 
 import numpy as np
 import pandas as pd
-from raw_tables import COMPAS_HEADER, draw_rows, write_csv
 
+from support.raw_tables import COMPAS_HEADER, draw_rows, write_csv
 from xorder.datasets._compas import COMPAS, prepare_compas
 from xorder.datasets._raw_table import parse_table
 

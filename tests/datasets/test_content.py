@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from raw_tables import draw_rows, header_of, public_text, small_set, write_csv
 
-from real_data import data_file
+from support.raw_tables import draw_rows, header_of, public_text, small_set, write_csv
+from support.real_data import data_file
 from xorder.datasets import _raw_table as raw_text
 from xorder.datasets._catalogue import OPEN_SETS
 from xorder.datasets._raw_table import Layout, fingerprint, parse_table, read_table, read_text

@@ -16,8 +16,8 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
-from raw_tables import draw_rows, give, public_text, serve, small_set
 
+from support.raw_tables import draw_rows, give, public_text, serve, small_set
 from xorder.datasets import _download as module
 from xorder.datasets._download import DownloadError, Patience, Progress, byte_bar, download
 from xorder.exceptions import InputError

@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from eicu_oracle import as_grid, cohort_of, hours_of
-from eicu_tables import Tables, draw_tables, read_tables, write_tables
 
-from real_data import data_file
+from support.eicu_oracle import as_grid, cohort_of, hours_of
+from support.eicu_tables import Tables, draw_tables, read_tables, write_tables
+from support.real_data import data_file
 from xorder.datasets._cohort_file import write_cohort
 from xorder.datasets._eicu import EicuSummary, build, build_eicu, load_eicu
 from xorder.datasets._eicu.features import DAILY, FEATURES, LABS, VITALS

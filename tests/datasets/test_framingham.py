@@ -6,8 +6,8 @@ import io
 
 import numpy as np
 import pandas as pd
-from raw_tables import draw_rows, public_text
 
+from support.raw_tables import draw_rows, public_text
 from xorder.datasets._framingham import FRAMINGHAM, prepare_framingham
 from xorder.datasets._raw_table import parse_table
 

@@ -7,8 +7,8 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
-from raw_tables import draw_rows, header_of, write_csv
 
+from support.raw_tables import draw_rows, header_of, write_csv
 from xorder.datasets._german import GERMAN, prepare_german
 from xorder.datasets._raw_table import parse_table
 

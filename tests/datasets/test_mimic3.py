@@ -13,16 +13,16 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import mimic3_oracle as oracle
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mimic3_tables import HEADERS, ITEMS, Tables, make_tables, write_tables
 
-from real_data import data_file
+from support import mimic3_oracle as oracle
+from support.mimic3_tables import HEADERS, ITEMS, Tables, make_tables, write_tables
+from support.real_data import data_file
 from xorder.datasets import impute_mean
 from xorder.datasets._mimic3 import build, build_mimic3, load_mimic3
 from xorder.datasets._mimic3.features import FEATURES, STATISTICS, WINDOWS, window_features

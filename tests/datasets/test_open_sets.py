@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from raw_tables import draw_rows, public_text, small_set
 
-from real_data import LOADERS, data_file
-from real_data import data_home as folder_of_data
+from support.raw_tables import draw_rows, public_text, small_set
+from support.real_data import LOADERS, data_file
+from support.real_data import data_home as folder_of_data
 from xorder.datasets import load_adult, load_compas, load_framingham, load_german
 from xorder.datasets._catalogue import OPEN_SETS
 from xorder.datasets._open_set import load_open_set

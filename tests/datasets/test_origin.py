@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from raw_tables import draw_rows, give, header_of, public_text, serve, small_set, write_csv
 
+from support.raw_tables import draw_rows, give, header_of, public_text, serve, small_set, write_csv
 from xorder.datasets._catalogue import OPEN_SETS
 from xorder.datasets._raw_file import RawFile, cache_folder, data_folders, fetch_raw, find_raw, load_raw
 from xorder.exceptions import InputError, XorderWarning

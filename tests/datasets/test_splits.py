@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from real_data import data_file
+from support.real_data import data_file
 from xorder.datasets import _splits as stored
 from xorder.datasets._catalogue import OPEN_SETS
 from xorder.datasets._splits import STORED, check_splits, make_splits, random_splits, stored_splits

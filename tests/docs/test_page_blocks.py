@@ -8,10 +8,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from places import BEFORE, ELSEWHERE, PAGES, ROOT, name_of
-from shown import assert_same, blocks, linked_files, needs, run_page
 
-from real_data import data_file
+from support.pages import BEFORE, ELSEWHERE, PAGES, ROOT, name_of
+from support.real_data import data_file
+from support.shown_blocks import assert_same, blocks, linked_files, needs, run_page
 from xorder.cli import main
 
 RUN = [page for page in PAGES if name_of(page) not in ELSEWHERE and any(blocks(page.read_text(encoding="utf-8")))]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from shown import assert_same, blocks, linked_files, needs, run_page
+
+from support.shown_blocks import assert_same, blocks, linked_files, needs, run_page
 
 PAGE = """# A page
 <!-- needs: compas -->

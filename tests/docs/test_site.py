@@ -9,9 +9,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from places import ROOT
 
 import xorder
+from support.pages import ROOT
 
 DOCS = ROOT / "docs"
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import backends
 import pytest
+
+from support import backends
 
 
 @pytest.fixture(scope="session")

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from backends import NAMES, Backend, make, rows_of
 
+from support.backends import NAMES, Backend, make, rows_of
 from xorder import ScoreMap, XOrder
 from xorder.engines import GroupMaps, apply_to_file, apply_to_frame, tables_of
 from xorder.engines._apply import adjusting

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from file_rows import Rows, halving, read_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.file_rows import Rows, halving, read_rows
 from xorder import ScoreMap
 from xorder.engines import GroupMaps, apply_to_file
 from xorder.engines import _csv_file as csv_file

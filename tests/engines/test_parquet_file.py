@@ -13,8 +13,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from file_rows import halving, read_rows
 
+from support.file_rows import halving, read_rows
 from xorder.engines import apply_to_file
 from xorder.exceptions import InputError
 

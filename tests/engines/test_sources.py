@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from file_rows import HALF, halving, read_rows
 
+from support.file_rows import HALF, halving, read_rows
 from xorder import ScoreMap
 from xorder.engines import GroupMaps, apply_to_file, tables_of
 from xorder.exceptions import InputError, MissingExtraError, XorderWarning

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cluster import Cluster, cluster, session
 
 import xorder
+from support.spark_cluster import Cluster, cluster, session
 from xorder.engines import GroupMaps, apply_to_frame
 from xorder.transfer._sql import repair_sql
 

@@ -9,14 +9,14 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, ClassVar
 
-import backends
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import xorder
-from drawn_rows import rows
+from support import backends
+from support.drawn_rows import rows
 from xorder import ScoreTable
 from xorder._metric import METRICS, auc_estimate, prf_of
 from xorder._table import Tables

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import backends
 import numpy as np
 
+from support import backends
 from xorder.engines._bins import keys_of
 from xorder.engines._cells import Distinct, coding
 from xorder.engines._tally_spark import SparkRows

@@ -4,13 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
-from odds_shift import OddsShift
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold
 
-from oracles import gap
+from support.odds_shift import OddsShift
+from support.oracles import gap
 from xorder import XOrder, audit
 from xorder.baselines import PostLogit
 from xorder.datasets import simulate_population

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from oracles import gap
+from support.oracles import gap
 from xorder import XOrder, expected_gap
 from xorder._group_columns import naming_missing
 from xorder._validation import check_tables

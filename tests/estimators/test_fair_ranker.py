@@ -6,7 +6,6 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
-from odds_shift import OddsShift
 from sklearn.base import BaseEstimator, clone
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
@@ -22,7 +21,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from real_data import stored_problem
+from support.odds_shift import OddsShift
+from support.real_data import stored_problem
 from xorder import XOrder, expected_gap
 from xorder.baselines import PostLogit
 from xorder.datasets import simulate_population

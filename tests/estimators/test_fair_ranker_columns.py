@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from odds_shift import OddsShift
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, cross_val_score, cross_validate
 
+from support.odds_shift import OddsShift
 from xorder import XOrder
 from xorder.datasets import simulate_population
 from xorder.estimators._fair_ranker import FairRanker

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 
 import xorder
-from oracles import gap
+from support.oracles import gap
 from xorder import XOrder
 from xorder.datasets import simulate_population
 from xorder.exceptions import InputError, XorderWarning

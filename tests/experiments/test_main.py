@@ -13,7 +13,7 @@ import pytest
 from experiments.__main__ import main
 from experiments.registry import DATASETS, Data
 from experiments.store import read
-from real_data import data_file
+from support.real_data import data_file
 from xorder.datasets import build_mimic3
 from xorder.exceptions import InputError
 

@@ -15,7 +15,7 @@ import pytest
 from experiments.store import key_of, read
 
 HERE = Path(__file__).parent
-TOY = HERE / "toy.py"
+TOY = HERE.parent / "support" / "toy_experiment.py"
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(os.name != "posix", reason="result files are locked as POSIX does"),

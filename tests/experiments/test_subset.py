@@ -13,7 +13,7 @@ from experiments.__main__ import main
 from experiments.registry import BASE_MODELS, METHODS
 from experiments.store import read
 from experiments.summary import Results, absolute, mean
-from real_data import data_home, stored_problem
+from support.real_data import data_home, stored_problem
 from xorder import FairRanker, order
 from xorder import ScoreTable as Table
 

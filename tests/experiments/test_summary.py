@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from made_up import curves, rows
 from scipy import stats
 
 from experiments.summary import Results, difference, half_width, mean, noise_floor, p_values
+from support.made_up_results import curves, rows
 
 
 def test_a_curve_is_in_the_order_of_its_parameter() -> None:

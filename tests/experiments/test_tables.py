@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from made_up import curves, rows
 
 from experiments import figures, panels, tables
 from experiments.summary import Results
 from experiments.wording import number, signed
+from support.made_up_results import curves, rows
 
 
 def cells(table: str, start: str) -> list[str]:

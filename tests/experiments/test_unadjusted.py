@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from experiments.unadjusted import MODELS, PAPER, Figures, disparities
-from real_data import stored_problem
+from support.real_data import stored_problem
 
 pytestmark = pytest.mark.slow
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
-import oracles
-from drawn_rows import rows
-from real_data import data_file
+from support import oracles
+from support.drawn_rows import rows
+from support.real_data import data_file
 from xorder import Audit, ScoreTable, audit
 from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics import audit_tables

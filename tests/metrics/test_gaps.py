@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm, rankdata
 
-from drawn_rows import REAL, WHOLE, Rows, rows
-from oracles import beats
+from support.drawn_rows import REAL, WHOLE, Rows, rows
+from support.oracles import beats
 from xorder import audit
 from xorder._metric import METRICS, auc_estimate
 from xorder.exceptions import XorderWarning

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import xorder.metrics._placements as module
-from drawn_rows import Rows, rows
-from oracles import beats
+from support.drawn_rows import Rows, rows
+from support.oracles import beats
 from xorder import ScoreTable
 from xorder.metrics._placements import Moments, Placements, moments
 

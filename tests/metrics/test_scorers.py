@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from oracles import gap
+from support.oracles import gap
 from xorder.datasets import simulate_population
 from xorder.exceptions import InputError
 from xorder.metrics._scorers import (

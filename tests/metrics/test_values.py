@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
-import oracles
-from drawn_rows import Rows, rows
+from support import oracles
+from support.drawn_rows import Rows, rows
 from xorder._metric import auc_estimate
 from xorder.exceptions import InputError
 from xorder.metrics import (

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tables import random_table
+from support.tables import random_table
 from xorder import ScoreTable
 from xorder.ordering import _hull as hull
 

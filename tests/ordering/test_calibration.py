@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from tables import tied_tables
+from support.tables import tied_tables
 from xorder import ScoreTable
 from xorder.exceptions import InputError
 from xorder.ordering._calibration import CALIBRATIONS, block_calibration, logistic_calibration

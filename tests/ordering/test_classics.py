@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from oracles import interleaving_value
-from tables import table, tied_tables
+from support.oracles import interleaving_value
+from support.tables import table, tied_tables
 from xorder import PairGains, order
 from xorder.ordering._ordering import pairs_of_ordering
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from real_data import data_file
-from tables import table, tied_tables
+from support.real_data import data_file
+from support.tables import table, tied_tables
 from xorder import ScoreTable, order
 from xorder._metric import METRICS
 

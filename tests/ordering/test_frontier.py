@@ -7,8 +7,8 @@ import importlib
 import numpy as np
 import pytest
 
-from oracles import all_interleavings, reachable, upper_hull
-from tables import noisy_table, random_table
+from support.oracles import all_interleavings, reachable, upper_hull
+from support.tables import noisy_table, random_table
 from xorder import PairGains, ScoreTable, frontier, order
 from xorder._metric import METRICS
 from xorder.exceptions import InputError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from real_data import training_scores
+from support.real_data import training_scores
 from xorder import ScoreTable, XOrder, order
 
 pytestmark = pytest.mark.slow

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-import oracles
-from tables import noisy_table, random_table, tied_tables
+from support import oracles
+from support.tables import noisy_table, random_table, tied_tables
 from xorder import ScoreTable, frontier
 from xorder.exceptions import InputError
 from xorder.ordering import _bounds

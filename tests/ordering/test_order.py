@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import xorder
-from oracles import all_interleavings, interleaving_value
+from support.oracles import all_interleavings, interleaving_value
 from xorder import Ordering, PairGains, ScoreTable, order
 from xorder._metric import METRICS
 from xorder.exceptions import InputError

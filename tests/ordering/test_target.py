@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tables import table
+from support.tables import table
 from xorder import PairGains, ScoreTable, order
 from xorder.ordering import order_within
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oracles import all_interleavings
-from tables import table, tied_tables
+from support.oracles import all_interleavings
+from support.tables import table, tied_tables
 from xorder import PairGains, order
 from xorder._metric import METRICS
 from xorder.ordering import SOLVERS

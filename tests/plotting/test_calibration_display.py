@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 from sklearn.calibration import calibration_curve
 from sklearn.linear_model import LogisticRegression
 
-from drawn_rows import Rows, rows
+from support.drawn_rows import Rows, rows
 from xorder import ScoreTable, XOrder
 from xorder.datasets import simulate_population
 from xorder.exceptions import InputError

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_curve
 
-import oracles
-from drawn_rows import Rows, rows
+from support import oracles
+from support.drawn_rows import Rows, rows
 from xorder import FairRanker, XOrder, audit
 from xorder.datasets import simulate_population
 from xorder.exceptions import InputError

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from matplotlib import pyplot
 from sklearn.linear_model import LogisticRegression
 
-from drawn_rows import Rows, rows
+from support.drawn_rows import Rows, rows
 from xorder import FairRanker, XOrder
 from xorder.datasets import simulate_population
 from xorder.exceptions import InputError

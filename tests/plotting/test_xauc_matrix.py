@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from matplotlib import pyplot
 
-import oracles
-from drawn_rows import Rows, rows
+from support import oracles
+from support.drawn_rows import Rows, rows
 from xorder import XOrder, audit
 from xorder.datasets import simulate_population
 from xorder.metrics import GroupMatrix

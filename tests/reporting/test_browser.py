@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from printed import digits, value
-from scored_people import people
 
 import xorder
-from needs import browser, package
+from support.needs import browser, package
+from support.printed_page import digits, value
+from support.scored_people import people
 from xorder._validation import check_tables
 from xorder.reporting import Report, report_tables
 

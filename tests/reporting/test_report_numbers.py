@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from scored_people import people
 
 import xorder
-from drawn_rows import Rows, rows
+from support.drawn_rows import Rows, rows
+from support.scored_people import people
 from xorder._validation import check_tables
 from xorder.estimators import expected_gap_tables
 from xorder.exceptions import InputError, XorderWarning

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from printed import Page, digits, value
-from scored_people import people
 
 import xorder
+from support.printed_page import Page, digits, value
+from support.scored_people import people
 from xorder._validation import check_tables
 from xorder.exceptions import InputError, MissingExtraError
 from xorder.reporting import Report, report, report_tables

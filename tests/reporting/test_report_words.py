@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from printed import Page
-from scored_people import people
 
 import xorder
+from support.printed_page import Page
+from support.scored_people import people
 from xorder._validation import check_tables
 from xorder.datasets import simulate_population
 from xorder.reporting import _repair_path as way

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from drawn_rows import Rows, rows
+from support.drawn_rows import Rows, rows
 from xorder import ScoreTable
 from xorder.reporting._ranks import TOP, group_moves, moves_of, standing, top_of_list
 

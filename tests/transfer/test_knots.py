@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from test_score_map import maps
 
+from support.drawn_maps import maps
 from xorder import ScoreMap
 from xorder.exceptions import InputError
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from backends import spark_session
 from hypothesis import given, settings
-from test_score_map import dense, maps
 
+from support.backends import spark_session
+from support.drawn_maps import dense, maps
 from xorder import ScoreMap
 from xorder.exceptions import InputError
 from xorder.transfer._sql import MOST_KNOTS, number, quoted_name, repair_sql, text

@@ -7,10 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from needs import lacks
+from support.needs import lacks
 from xorder.datasets import Problem, load_adult, load_compas, load_framingham, load_german
 
-BESIDE = Path(__file__).parents[2] / "shared" / "data"
+BESIDE = Path(__file__).parents[3] / "shared" / "data"
 
 # Tests that have asked for real data in this process; what a cache holds was asked for by the first of its users.
 READERS: set[str] = set()

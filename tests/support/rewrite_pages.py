@@ -1,4 +1,5 @@
-"""Run the blocks of pages and put what comes of them where it is shown: python tests/docs/rewrite.py PAGE...
+"""Run the blocks of pages and put what comes of them where it is shown: PYTHONPATH=tests python -m
+support.rewrite_pages PAGE...
 
 Read the difference before you keep it: the prose around a block may speak of its numbers.
 """
@@ -11,9 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from places import BEFORE, ROOT, name_of
-from shown import needs, run_page
-
+from support.pages import BEFORE, ROOT, name_of
+from support.shown_blocks import needs, run_page
 from xorder.cli import main
 
 

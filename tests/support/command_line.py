@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,3 +26,10 @@ def one_line(ran: Ran) -> str:
     assert re.fullmatch(r"xorder( [\w-]+){0,2}: error: [^\n]+\n", ran.err), ran.err
     assert "Traceback" not in ran.err
     return ran.err
+
+
+def shell(*arguments: object, launch: list[str] | None = None, **options: object) -> Ran:
+    """Run a command in a process of its own."""
+    command = [*(launch or [sys.executable, "-m", "xorder.cli"]), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, **options)
+    return Ran(done.returncode, done.stdout, done.stderr)

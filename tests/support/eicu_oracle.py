@@ -6,7 +6,7 @@ from collections import defaultdict
 from statistics import fmean, median
 from typing import Any
 
-from eicu_tables import APERIODIC, LAB_NAMES, LABS, PERIODIC, VITALS, Row, Tables
+from support.eicu_tables import APERIODIC, LAB_NAMES, LABS, PERIODIC, VITALS, Row, Tables
 
 
 def hours_of(tables: Tables) -> dict[int, dict[tuple[str, int], float]]:

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from needs import java, package
+from support.needs import java, package
 
 Columns = Mapping[str, Any]
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from needs import java, package
+from support.needs import java, package
 
 _PATIENCE = 60.0
 
@@ -69,7 +69,7 @@ def cluster(folder: Path) -> Iterator[Cluster]:
 @contextmanager
 def session(running: Cluster) -> Iterator[Any]:
     """Open a session on the cluster, its driver bound to loopback; closed again at the end."""
-    import backends
+    from support import backends
 
     sql = package("pyspark.sql", "spark")
     # One driver a process: a local session that other tests opened is closed first, and opened again when asked for.

@@ -1,0 +1,1 @@
+"""Oracles and helpers of the tests: slow and obvious, without code shared with src."""
