@@ -38,7 +38,7 @@ WAYS = ("unadjusted", "in-sample", "refit", "mean, then map", "map, then mean")
 def one_split(problem: Any, model: Any, train: Any, test: Any) -> dict[str, Any]:
     """Held-out AUC and signed xAUC gap of each way, and what the training rows had led to expect."""
     X, y, group = problem.X.to_numpy(), problem.y, problem.sensitive_features
-    ranker = FairRanker(model, adjuster=XOrder(), final_model="folds")
+    ranker = FairRanker(model, repair=XOrder(), final_model="folds")
     ranker.fit(X[train], y[train], sensitive_features=group[train])
     refitted = clone(model).fit(X[train], y[train])
     own, new = (refitted.predict_proba(X[rows])[:, 1] for rows in (train, test))
@@ -46,7 +46,7 @@ def one_split(problem: Any, model: Any, train: Any, test: Any) -> dict[str, Any]
     of_folds = [fitted.predict_proba(X[test])[:, 1] for fitted in ranker.estimators_]
 
     def repaired(score: Any) -> Any:
-        return ranker.adjuster_.transform(score, sensitive_features=group[test])
+        return ranker.repair_.transform(score, sensitive_features=group[test])
 
     scores = {
         "unadjusted": new,

@@ -89,7 +89,7 @@ def post_logit(task: Task) -> tuple[Any, Any]:
 
 def xorder_dp(task: Task) -> tuple[Any, Any]:
     """The paper's dynamic programme; the parameter is the tradeoff."""
-    return adjusted(task, XOrder(metric=task.metric, tradeoff=task.parameter, solver="dp"))
+    return adjusted(task, XOrder(metric=task.metric, tradeoff=task.parameter, method="dp"))
 
 
 def xorder_frontier(task: Task) -> tuple[Any, Any]:

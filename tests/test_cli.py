@@ -154,7 +154,7 @@ class TestNumbers:
         tables = check_tables(PEOPLE.y_true, PEOPLE.y_score, PEOPLE.group, None)
         expected = expected_gap_tables(repair, tables).to_dict()
         assert printed.pop("expected") == json.loads(json.dumps(expected))
-        assert printed == repair.summary() | {"map": str(out)}
+        assert printed == repair.to_dict() | {"map": str(out)}
         learnt = xorder.load(out)
         assert learnt.get_params() == repair.get_params()
         for scores, groups in ((PEOPLE.y_score, PEOPLE.group), (NEW.y_score, NEW.group)):
@@ -185,7 +185,9 @@ class TestNumbers:
         tables = check_tables(PEOPLE.y_true, PEOPLE.y_score, PEOPLE.group, None)
         expected = expected_gap_tables(repair, tables)
         assert expected.caution in str(expected)
-        assert printed == (f"{repair.report()}\nThe gap before: {sure}\n\n{expected}\n\nWrote {tmp_path / 'm.json'}\n")
+        assert printed == (
+            f"{repair.describe()}\nThe gap before: {sure}\n\n{expected}\n\nWrote {tmp_path / 'm.json'}\n"
+        )
 
     def test_fit_of_very_few_says_that_nothing_can_be_expected(self, run: Callable[..., Ran], tmp_path: Path) -> None:
         file = tmp_path / "few.csv"
@@ -985,7 +987,7 @@ class TestLarge:
         found = json.loads(succeed("audit", file, *LABELLED, "--json"))
         assert found == xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group).to_dict()
         told = json.loads(succeed("fit", file, *LABELLED, "-o", tmp_path / "map.json", "--json"))
-        assert {name: told[name] for name in repair.summary()} == repair.summary()
+        assert {name: told[name] for name in repair.to_dict()} == repair.to_dict()
 
     def test_apply_gives_the_same_numbers(
         self, succeed: Callable[..., str], file: Path, saved: Path, tmp_path: Path

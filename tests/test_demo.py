@@ -85,7 +85,7 @@ def test_the_audit_and_the_repair_are_printed(shown: tuple[Path, str]) -> None:
     folder, output = shown
     people = xorder.datasets.simulate_population(4000, random_state=0)
     assert str(xorder.audit(people.y_true, people.y_score, sensitive_features=people.group)) in output
-    assert xorder.load(folder / "map.json").report() in output
+    assert xorder.load(folder / "map.json").describe() in output
 
 
 @pytest.mark.slow

@@ -30,8 +30,8 @@ from xorder.cli_options import (
 )
 from xorder.engines import apply_to_file, files_of
 from xorder.estimators import (
+    METHODS,
     SMALL_GROUPS,
-    TRANSFERS,
     ExpectedGap,
     RepairSettings,
     expected_gap_tables,
@@ -40,7 +40,6 @@ from xorder.estimators import (
 )
 from xorder.exceptions import InputError, XorderWarning, warn_caller
 from xorder.metrics._audit import audit_tables
-from xorder.ordering import SOLVERS
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -78,10 +77,8 @@ def _fit(options: argparse.Namespace) -> None:
         metric=options.metric,
         tradeoff=options.tradeoff,
         max_gap=options.max_gap or 0.0,
-        solver=options.solver,
-        adjust=options.adjust,
         bounds=options.bounds,
-        transfer=options.transfer,
+        method=options.method,
         reference=options.reference,
         do_no_harm=options.do_no_harm,
         min_group_size=options.min_group_size,
@@ -98,7 +95,7 @@ def _fit(options: argparse.Namespace) -> None:
     repair.save(options.output, overwrite=options.force)
     if options.json:
         interval = [end if np.isfinite(end) else None for end in before.interval]
-        result = repair.summary() | {"gap_before_interval": interval, "map": options.output}
+        result = repair.to_dict() | {"gap_before_interval": interval, "map": options.output}
         result["expected"] = None if expected is None else expected.to_dict()
         show(result)
         return
@@ -151,7 +148,7 @@ def _demo(options: argparse.Namespace) -> None:
     notes = "".join(f"\n{note}" for note in result.notes)
     show(
         "A simulated population of two groups. Group B's risks are lower, and the score reads them lower still.\n\n"
-        f"THE SCORE AS IT WAS\n{first}\n\nTHE REPAIR\n{result.repair.report()}\n\n"
+        f"THE SCORE AS IT WAS\n{first}\n\nTHE REPAIR\n{result.repair.describe()}\n\n"
         f"BEFORE AND AFTER\n{result.table()}\n\nFiles to look at:\n{files}{notes}"
     )
 
@@ -186,33 +183,25 @@ def _add_fit(command: argparse.ArgumentParser) -> None:
     command.add_argument("--max-gap", type=float, metavar="GAP", help="largest gap wanted (default 0)")
     command.add_argument("--tradeoff", type=float, help="instead: points of AUC worth giving for a point of the gap")
     command.add_argument(
-        "--solver",
-        choices=tuple(SOLVERS),
-        default=usual.solver,
-        help=f"how the groups are interleaved (default {usual.solver})",
-    )
-    command.add_argument(
-        "--adjust",
-        metavar="GROUP",
-        default=usual.adjust,
-        help="group whose scores move (default: the disadvantaged of two)",
-    )
-    command.add_argument(
         "--reference", metavar="GROUP", help="group whose scores stay (default: of more than two, the largest)"
     )
     command.add_argument(
-        "--transfer",
-        choices=[name for name in TRANSFERS if name != "rank"],
-        default=usual.transfer,
-        help=f"how the repair is carried over to new scores (default {usual.transfer})",
+        "--method",
+        choices=METHODS,
+        default=usual.method,
+        help=f"how scores are adjusted (default {usual.method})",
     )
-    command.add_argument("--do-no-harm", action="store_true", help="repair only as much as the evidence carries")
+    command.add_argument(
+        "--do-no-harm",
+        action=argparse.BooleanOptionalAction,
+        help="repair only as much as the evidence carries (default: yes for smooth, no for frontier and dp)",
+    )
     command.add_argument("--min-group-size", type=float, default=0, metavar="ROWS", help="groups below it are small")
     command.add_argument(
         "--small-groups",
         choices=SMALL_GROUPS,
         default=usual.small_groups,
-        help="refuse them, leave their scores, or count them with the reference (default error)",
+        help="refuse them, leave their scores, or count them with the reference (default leave)",
     )
     add_unseen(command, usual.unseen_group)
     command.add_argument(

@@ -62,7 +62,7 @@ def run_demo(folder: str | os.PathLike[str], *, n_samples: int = 4000, seed: int
     except OSError as error:
         raise InputError(f"cannot create the folder {out}: {error.strerror or error}.") from error
     files = _write_tables(out, known, new, repair)
-    display = TradeoffDisplay.from_estimator(repair)
+    display = TradeoffDisplay.from_estimator(repair, known.y_score, known.y_true, sensitive_features=known.group)
     _write_columns(out / "tradeoff.csv", {"gap": display.gap.tolist(), "auc": display.auc.tolist()})
     files[out / "tradeoff.csv"] = "the whole trade-off: the best AUC for each xAUC gap"
     drawn: dict[str, tuple[str, Callable[[Path], None]]] = {
@@ -100,7 +100,7 @@ def _write_tables(out: Path, known: Population, new: Population, repair: XOrder)
     """Write both samples, the map, and both samples adjusted; return what each file is."""
     _write_people(out / "people.csv", known)
     _write_people(out / "new_people.csv", new)
-    repair.save(out / "map.json")
+    repair.save(out / "map.json", overwrite=True)
     for source, target in (("people.csv", "adjusted.csv"), ("new_people.csv", "new_adjusted.csv")):
         maps = repair.fitted_.group_maps()
         apply_to_file(maps, out / source, out / target, score="score", group="group", overwrite=True)

@@ -277,9 +277,9 @@ def _or_zero(value: float) -> float:
     return value if math.isfinite(value) else 0.0
 
 
-def target_of(adjuster: Any) -> float:
+def target_of(repair: Any) -> float:
     """Return the gap that a repair aims at or, where that is 0, one worth excluding."""
-    wanted = getattr(adjuster, "max_gap", None)
+    wanted = getattr(repair, "max_gap", None)
     return float(wanted) if wanted else NOTABLE_GAP
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from xorder._adjuster import check_adjuster
 from xorder._group_columns import group_labels
 from xorder._groups import is_missing
+from xorder._repair import check_repair
 from xorder._table import MISSING, BoolArray, FloatArray, Tables
 from xorder._validation import WeightKind, check_scores, check_tables
 from xorder.estimators._expected import ExpectedGap, target_of
@@ -23,7 +23,7 @@ from xorder.metrics import audit_tables
 
 
 def expected_gap(
-    adjuster: Any,
+    repair: Any,
     y_score: Any,
     y_true: Any,
     *,
@@ -36,13 +36,13 @@ def expected_gap(
 ) -> ExpectedGap:
     """Estimate AUC and gaps that a repair will have on new people.
 
-    The rows are cut into folds. Those of each fold are adjusted by a clone of ``adjuster`` learnt from the other folds,
+    The rows are cut into folds. Those of each fold are adjusted by a clone of ``repair`` learnt from the other folds,
     and all adjusted scores are audited together. Its interval is one for the gap among all people of the kind the rows
     were drawn from; in a new sample of people chance adds to it.
 
     Parameters
     ----------
-    adjuster : XOrder, PostLogit, or whatever has their ``fit`` and ``transform``; it is not changed
+    repair : XOrder, PostLogit, or whatever has their ``fit`` and ``transform``; it is not changed
     y_score : scores of people their model was *not* trained on, such as out-of-fold scores
     y_true : labels, 1 for the positive class, 0 for the other
     sensitive_features : group of each row, or a table of several attributes
@@ -61,10 +61,10 @@ def expected_gap(
     >>> round(found.before.gap("xauc").value, 3), abs(found.gap().value) < 0.01, round(found.likely_gap, 3)
     (0.254, True, 0.013)
     """
-    check_adjuster(adjuster)
+    check_repair(repair)
     score, label = check_scores(y_score), np.asarray(y_true)
     groups = group_labels(sensitive_features)
-    missing = getattr(adjuster, "missing_group", "error")
+    missing = getattr(repair, "missing_group", "error")
 
     def tables_at(scores: Any) -> Tables:
         return check_tables(label, scores, groups, sample_weight, weights_are=weights_are, missing_group=missing)
@@ -73,18 +73,18 @@ def expected_gap(
     tables = tables_at(score)
     before = audit_tables(tables, confidence=confidence)
     folds = make_folds(cv, score.reshape(-1, 1), label, groups, random_state=random_state)
-    aside = plan_groups(tables, adjuster._settings()).aside if isinstance(adjuster, XOrder) else NOBODY
-    adjusted = cross_adjusted(adjuster, score, label, groups, sample_weight, folds, aside, weights_are)
+    aside = plan_groups(tables, repair._settings()).aside if isinstance(repair, XOrder) else NOBODY
+    adjusted = cross_adjusted(repair, score, label, groups, sample_weight, folds, aside, weights_are)
     with warnings.catch_warnings():
         # Of groups without a class, or with a single row of one, the audit before has told already.
         warnings.simplefilter("ignore", XorderWarning)
         after = audit_tables(tables_at(adjusted), confidence=confidence)
-    metric = getattr(adjuster, "metric", "xauc")
-    return ExpectedGap(metric, before, after, len(folds), target_of(adjuster), aside)
+    metric = getattr(repair, "metric", "xauc")
+    return ExpectedGap(metric, before, after, len(folds), target_of(repair), aside)
 
 
 def cross_adjusted(
-    adjuster: Any,
+    repair: Any,
     y_score: FloatArray,
     y_true: Any,
     groups: Any,
@@ -110,8 +110,8 @@ def cross_adjusted(
                 # What they say is said of the repair of all rows, too, where it matters.
                 warnings.simplefilter("ignore", XorderWarning)
                 # Repairs of others' making know nothing of what weights are.
-                meaning = {"weights_are": weights_are} if isinstance(adjuster, XOrder) else {}
-                learnt = clone(adjuster).fit(
+                meaning = {"weights_are": weights_are} if isinstance(repair, XOrder) else {}
+                learnt = clone(repair).fit(
                     y_score[rest],
                     y_true[rest],
                     sensitive_features=groups[rest],

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from xorder._adjuster import ScoreAdjuster
+from xorder._repair import BaseRepair
 from xorder._table import FloatArray
 from xorder._validation import check_tables
 from xorder.estimators import FairRanker, XOrder
@@ -80,8 +80,8 @@ class TradeoffDisplay:
         if isinstance(estimator, Frontier):
             curve = cls(estimator.gap, estimator.auc, estimator.metric.name)
             return curve._with_dynamic_programme(estimator, dp_tradeoffs)
-        repair = estimator.adjuster_ if isinstance(estimator, FairRanker) else estimator
-        if not isinstance(repair, ScoreAdjuster):
+        repair = estimator.repair_ if isinstance(estimator, FairRanker) else estimator
+        if not isinstance(repair, BaseRepair):
             raise InputError(
                 f"a trade-off is that of a repair (XOrder, FairRanker) or a Frontier; got {type(estimator).__name__}. "
                 "For scores of any model use from_predictions."
@@ -89,7 +89,7 @@ class TradeoffDisplay:
         check_is_fitted(repair)
         if (X is None) != (y is None):
             raise InputError("X and y of new people go together; got one of them.")
-        trained = isinstance(estimator, XOrder) and hasattr(estimator, "ordering_")
+        trained = isinstance(estimator, XOrder) and estimator.ordering_ is not None
         if X is None and not trained:
             _check_two(getattr(repair, "maps_", {}))
             raise InputError(
@@ -198,7 +198,7 @@ class TradeoffDisplay:
             _BEFORE: (np.array([repair.gap_before_]), np.array([repair.auc_before_])),
             _AFTER: (np.array([repair.gap_]), np.array([repair.auc_])),
         }
-        display = cls(curve.gap, curve.auc, repair.metric, points, (repair.reference_, repair.moved_))
+        display = cls(curve.gap, curve.auc, repair.metric, points, repair.pair_)
         return display._with_dynamic_programme(curve, dp_tradeoffs)
 
     @classmethod
