@@ -1,4 +1,4 @@
-"""What to expect on new people, from rows: any repair, tried on folds that it was not learnt from."""
+"""What to expect on new people, from rows: any repair, tried on folds that it was not fitted to."""
 
 from __future__ import annotations
 
@@ -36,21 +36,35 @@ def expected_gap(
 ) -> ExpectedGap:
     """Estimate AUC and gaps that a repair will have on new people.
 
-    The rows are cut into folds. Those of each fold are adjusted by a clone of ``repair`` learnt from the other folds,
+    The rows are cut into folds. Those of each fold are adjusted by a clone of ``repair`` fitted to the other folds,
     and all adjusted scores are audited together. Its interval is one for the gap among all people of the kind the rows
     were drawn from; in a new sample of people chance adds to it.
 
     Parameters
     ----------
-    repair : XOrder, PostLogit, or whatever has their ``fit`` and ``transform``; it is not changed
-    y_score : scores of people their model was *not* trained on, such as out-of-fold scores
-    y_true : labels, 1 for the positive class, 0 for the other
-    sensitive_features : group of each row, or a table of several attributes
-    sample_weight : weight of each row
-    cv : number of folds, dealt out by label and group; a splitter; or pairs of row numbers
-    random_state : how the folds are drawn, if ``cv`` is a number
-    confidence : of the intervals
-    weights_are : as in :func:`xorder.audit`
+    repair : XOrder, PostLogit or alike
+        The repair; it is not changed.
+    y_score : array-like of shape (n_samples,)
+        Scores of rows that their model was *not* trained on, such as out-of-fold scores.
+    y_true : array-like of shape (n_samples,)
+        Labels, 1 for the outcome that counts, else 0.
+    sensitive_features : array-like of shape (n_samples,) or (n_samples, n_attributes)
+        The group of each row.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weight of each row.
+    cv : int, splitter, or iterable of (train, test) row numbers, default=5
+        Number of folds, dealt out by label and group; or how else rows are cut.
+    random_state : int, RandomState or None, default=0
+        How the folds are drawn, if ``cv`` is a number.
+    confidence : float, default=0.95
+        Confidence of the intervals.
+    weights_are : {"counts", "sampling"}, default="counts"
+        What weights mean, as in :func:`xorder.audit`.
+
+    Returns
+    -------
+    ExpectedGap
+        Audits before and after, and what they let one expect.
 
     Examples
     --------
@@ -93,7 +107,7 @@ def cross_adjusted(
     aside: SetAside = NOBODY,
     weights_are: WeightKind = "counts",
 ) -> FloatArray:
-    """Adjust the scores of each fold by what is learnt from all others.
+    """Adjust the scores of each fold by what is fitted to all others.
 
     Rows of a group that the repair of all rows sets aside keep their scores where the other folds hold none of it, as
     they do in that repair: left alone, or counted with the reference, whose scores stay.
@@ -121,7 +135,7 @@ def cross_adjusted(
                 adjusted[known] = learnt.transform(y_score[known], sensitive_features=groups[known])
         except InputError as error:
             raise InputError(
-                f"the repair cannot be learnt without fold {number} of {len(folds)} and applied to it: {error} "
+                f"the repair cannot be fitted without fold {number} of {len(folds)} and applied to it: {error} "
                 "Each group needs at least two rows of each class, in different folds."
             ) from error
     return adjusted

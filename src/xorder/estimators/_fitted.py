@@ -1,4 +1,4 @@
-"""A repair that has been learnt: its maps and what it did, applied to scores, told in words, saved and read back."""
+"""A fitted repair: its maps and what they do, applied to scores, put into words, saved and read back."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from xorder.transfer import ScoreMap, read_maps, write_maps
 
 Pair = tuple[Hashable, Hashable]
 
-# What a map file tells of the sample learnt from: labels of groups, then numbers.
+# What a map file holds of the sample the repair was fitted to: labels of groups, then numbers.
 _LABELS = ("reference", "moved", "pair", "left", "merged")
 _NUMBERS = (
     *("auc_before", "gap_before", "auc", "gap"),
@@ -31,21 +31,38 @@ _NUMBERS = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedRepair:
-    """What :func:`xorder.estimators.learn_repair` gives.
+    """A repair that has been fitted: what :func:`xorder.estimators.learn_repair` returns.
 
-    Attributes
+    Parameters
     ----------
-    settings : what was asked for
-    maps : group -> ScoreMap, of all groups, those left alone among them
-    reference, moved : the group whose scores stay, and those whose scores move
-    pair : the two groups that the gap is about, first minus second
-    left, merged : groups whose scores are left alone, and those counted with the reference
-    auc_before, gap_before, auc, gap, worst_gap : on the sample it was fitted to, before and after
-    bound : best AUC of any reordering with gaps no larger than ``worst_gap``; ``nan`` if not known
-    optimality_gap : how far below the bound ``auc`` is
-    kept_share : group -> share of its correction that was kept
-    ordering : how two groups interleave, where that was solved
-    notes : what the user should hear
+    settings : RepairSettings
+        What was asked for.
+    maps : dict of group to ScoreMap
+        Maps of all groups, also of those whose scores stay.
+    reference : group label
+        The group whose scores stay.
+    moved : tuple of group labels
+        The groups whose scores move.
+    pair : tuple of two group labels
+        The groups that the gap is about, first minus second.
+    left, merged : tuple of group labels
+        Groups whose scores are left alone, and those counted with the reference.
+    auc_before, gap_before : float
+        AUC and gap of the sample it was fitted to.
+    auc, gap : float
+        The same after the repair.
+    worst_gap : float
+        Largest absolute gap left between any two repaired groups.
+    bound : float
+        The best AUC of any reordering with gaps no larger than ``worst_gap``; ``nan`` if not known.
+    optimality_gap : float
+        How far below the bound ``auc`` is.
+    kept_share : dict of group to float
+        Share of its correction that was kept.
+    ordering : Ordering or None
+        How two groups interleave, where that was solved.
+    notes : tuple of str
+        What the user should hear.
     """
 
     settings: RepairSettings
@@ -67,7 +84,20 @@ class FittedRepair:
     notes: tuple[str, ...] = ()
 
     def transform(self, y_score: Any, sensitive_features: Any) -> FloatArray:
-        """Adjust scores; those of the reference group, and of groups left alone, come back as they are."""
+        """Adjust scores.
+
+        Parameters
+        ----------
+        y_score : array-like of shape (n_samples,)
+            Scores to adjust.
+        sensitive_features : array-like of shape (n_samples,)
+            The group of each row.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Adjusted scores; those of the reference group, and of groups left alone, as they are.
+        """
         score = check_scores(y_score)
         adjusted = np.array(score, dtype=np.float64)
         for group, mask in check_groups(sensitive_features, score.size, self.settings.missing_group, reserved=False):
@@ -84,11 +114,23 @@ class FittedRepair:
         return score_map.apply(score)
 
     def group_maps(self) -> GroupMaps:
-        """Return the maps as frames and files take them."""
+        """Return the maps as frames and files take them.
+
+        Returns
+        -------
+        GroupMaps
+            Maps with what becomes of missing and unseen groups.
+        """
         return GroupMaps(self.maps, self.settings.missing_group, self.settings.unseen_group)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what the repair did on the sample it was learnt from, ready for JSON."""
+        """Return what the repair did to the sample it was fitted to, ready for JSON.
+
+        Returns
+        -------
+        dict
+            Labels and numbers; ``nan`` becomes None.
+        """
         labels = {name: getattr(self, name) for name in _LABELS}
         numbers = {name: getattr(self, name) for name in _NUMBERS}
         return (
@@ -98,7 +140,13 @@ class FittedRepair:
         )
 
     def text(self) -> str:
-        """Say what the repair did on the sample it was learnt from, and how close to the best possible that is."""
+        """Say what the repair did to the sample it was fitted to, and how close to the best possible that is.
+
+        Returns
+        -------
+        str
+            A few lines of text.
+        """
         several = len(self.moved) > 1
         movers = f"{'groups' if several else 'group'} {', '.join(map(str, self.moved))}"
         first, second = self.pair
@@ -124,7 +172,15 @@ class FittedRepair:
         return f"   (within {below} of the best possible at this gap, with the order kept in each group)"
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the repair as JSON; :func:`load_fitted` reads it back."""
+        """Write the repair as JSON; :func:`load_fitted` reads it back.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write; it appears when it is complete.
+        overwrite : bool, default=False
+            Whether to replace a file that exists.
+        """
         settings, results = (
             {name: value.item() if isinstance(value, np.generic) else value for name, value in record.items()}
             for record in (settings_dict(self.settings), self.to_dict())
@@ -132,7 +188,18 @@ class FittedRepair:
         write_maps(path, self.maps, params=settings, summary=results, overwrite=overwrite)
 
     def choosing(self, **settings: Any) -> FittedRepair:
-        """Return the same with other settings of what becomes of missing and unseen groups; None keeps what is set."""
+        """Return the same repair with other settings of what becomes of missing and unseen groups.
+
+        Parameters
+        ----------
+        **settings : dict
+            Settings to change; None keeps what is set.
+
+        Returns
+        -------
+        FittedRepair
+            The repair with these settings.
+        """
         chosen = {name: value for name, value in settings.items() if value is not None}
         return replace(self, settings=replace(self.settings, **chosen).checked())
 
@@ -143,7 +210,23 @@ def settings_dict(settings: RepairSettings) -> dict[str, Any]:
 
 
 def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
-    """Read a repair that :meth:`FittedRepair.save` wrote, checking it in full."""
+    """Read a repair that :meth:`FittedRepair.save` wrote, checking it in full.
+
+    Parameters
+    ----------
+    path : str or path
+        The file to read.
+
+    Returns
+    -------
+    FittedRepair
+        The repair.
+
+    Raises
+    ------
+    MapFileError
+        If the file is missing, damaged, changed by hand, or of another version.
+    """
     maps, params, summary = read_maps(path)
     usual = settings_dict(RepairSettings())
     if params.keys() != usual.keys() or summary.keys() != {*_LABELS, "metric", *_NUMBERS}:

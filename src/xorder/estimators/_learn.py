@@ -163,7 +163,7 @@ def smooth(tables: Tables, settings: RepairSettings, reference: Hashable | None)
     else:
         reference = largest(tables) if reference is None else reference
         pair = max(before.gaps, key=lambda pair: abs(before.gaps[pair]))
-    bounds = settings.check_bounds(tables) or usual_bounds(*(table.score for table in tables.values()))
+    bounds = settings._checked_bounds(tables) or usual_bounds(*(table.score for table in tables.values()))
     seen = {group: _rounded(table) for group, table in tables.items()}
     curves = {group: logistic_calibration(table, unit=bounds == (0.0, 1.0)) for group, table in seen.items()}
     found = solve_multipliers(
@@ -195,7 +195,7 @@ def interleave(tables: Tables, settings: RepairSettings, reference: Hashable | N
         found = order(stays, moves, metric=metric, tradeoff=settings.tradeoff, solver=solver)
     else:
         found = order_within(stays, moves, metric=metric, max_gap=settings.max_gap, solver=solver)
-    score_map = spaced_map(stays.score, moves.score, found.b_above, settings.check_bounds(tables))
+    score_map = spaced_map(stays.score, moves.score, found.b_above, settings._checked_bounds(tables))
     adjusted = score_map.adjusted[np.searchsorted(score_map.raw, moves.score[-1]) :][: len(moves)][::-1]
     auc, gap, notes = found.auc, found.gap, []
     if not realises(stays.score, adjusted, found.b_above):

@@ -28,7 +28,25 @@ _CHOICES: dict[str, Collection[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class RepairSettings:
-    """The parameters of :class:`xorder.XOrder`, of the same names and defaults."""
+    """The parameters of :class:`xorder.XOrder`, of the same names and defaults.
+
+    Parameters
+    ----------
+    method, metric : str
+        How scores are adjusted, and the gap to close.
+    max_gap, tradeoff : float
+        Largest gap wanted, or points of AUC worth giving for one point of the gap.
+    reference : group label
+        The group whose scores stay.
+    bounds : tuple of float
+        Lowest and highest score allowed.
+    do_no_harm : bool
+        Whether only as much is corrected as the evidence carries.
+    min_group_size : float
+        Rows below which a group is small.
+    small_groups, missing_group, unseen_group : str
+        What becomes of small groups, and of rows whose group is missing or unseen.
+    """
 
     method: str = "smooth"
     metric: str = "xauc"
@@ -48,7 +66,13 @@ class RepairSettings:
         return self.method == "smooth" if self.do_no_harm is None else bool(self.do_no_harm)
 
     def checked(self) -> RepairSettings:
-        """Refuse settings that are wrong, or that do not go together."""
+        """Refuse settings that are wrong, or that do not go together.
+
+        Returns
+        -------
+        RepairSettings
+            The settings themselves.
+        """
         for name, allowed in _CHOICES.items():
             value: Any = getattr(self, name)
             if not isinstance(value, str) or value not in allowed:
@@ -67,7 +91,7 @@ class RepairSettings:
             raise InputError(f"max_gap must lie between 0 and 1; got {self.max_gap!r}.")
         return self
 
-    def check_bounds(self, tables: Tables) -> tuple[float, float] | None:
+    def _checked_bounds(self, tables: Tables) -> tuple[float, float] | None:
         """Return bounds that all scores lie between, or None."""
         if self.bounds is None:
             return None

@@ -16,7 +16,7 @@ from xorder._validation import check_tables
 from xorder.estimators import FairRanker, XOrder
 from xorder.exceptions import InputError
 from xorder.metrics import Audit, audit
-from xorder.ordering import Frontier, frontier, order
+from xorder.ordering import Frontier, Ordering, frontier, order
 from xorder.ordering._ordering import check_two_groups
 from xorder.plotting._names import group_names, named
 from xorder.plotting._scored import scored_rows
@@ -89,8 +89,8 @@ class TradeoffDisplay:
         check_is_fitted(repair)
         if (X is None) != (y is None):
             raise InputError("X and y of new people go together; got one of them.")
-        trained = isinstance(estimator, XOrder) and estimator.ordering_ is not None
-        if X is None and not trained:
+        trained = estimator.ordering_ if isinstance(estimator, XOrder) else None
+        if X is None and trained is None:
             _check_two(getattr(repair, "maps_", {}))
             raise InputError(
                 f"this {type(estimator).__name__} keeps no training scores to draw: a repair read from a file or by a "
@@ -100,8 +100,8 @@ class TradeoffDisplay:
         if X is not None:
             rows = scored_rows(estimator, X, y, sensitive_features=sensitive_features)
         display = (
-            cls._of_training(estimator, dp_tradeoffs)
-            if trained
+            cls._of_training(estimator, trained, dp_tradeoffs)
+            if trained is not None
             else cls._of_rows(rows, repair, sample_weight, dp_tradeoffs)
         )
         if rows is not None:
@@ -191,8 +191,7 @@ class TradeoffDisplay:
         return self
 
     @classmethod
-    def _of_training(cls, repair: XOrder, dp_tradeoffs: Sequence[float]) -> TradeoffDisplay:
-        found = repair.ordering_
+    def _of_training(cls, repair: XOrder, found: Ordering, dp_tradeoffs: Sequence[float]) -> TradeoffDisplay:
         curve = frontier(found.a, found.b, metric=repair.metric)
         points = {
             _BEFORE: (np.array([repair.gap_before_]), np.array([repair.auc_before_])),
