@@ -1,0 +1,368 @@
+r"""Cuts of the list: how much of each group a cut selects, where the groups differ most, and how sure that is.
+
+Decisions fall at a cut: the first places get the bed. With :math:`S_g(t)` the share of the positives of g at or above
+score t, the cut gap of a and b is :math:`S_a(t) - S_b(t)`, and the widest of all is the worst cut. Of tied rows that
+straddle a share or a number of places, the same part of each counts, so the extremes lie between tied scores.
+
+The band around a whole curve has one width :math:`q`. Row by row, :math:`\hat S_g(t) - S_g(t)` behaves like
+:math:`(W(Q_g(t)) - S_g(t) W(Q_g)) / n_g`, with W a Brownian motion, :math:`Q_g(t)` the sum of squared weights at or
+above t and :math:`Q_g` all of it; q is the quantile of the largest absolute difference of two such processes at the
+scores there are. It is drawn with a fixed seed.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xorder._table import FloatArray, ScoreTable, Tables
+from xorder.exceptions import InputError
+from xorder.metrics._gaps import interval, json_label
+
+Of = Literal["sensitivity", "specificity", "selected"]
+OF: tuple[Of, ...] = ("sensitivity", "specificity", "selected")
+
+CUTS = (0.01, 0.05, 0.1, 0.2)
+"""Shares of the list that an audit looks at by default."""
+
+# Draws of the process behind the band, its steps, and scores at which it is looked at.
+_DRAWS = 2000
+_STEPS = 1024
+_POINTS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A cut at a score: what is at or above it is selected.
+
+    Parameters
+    ----------
+    score : float
+        The lowest score that is selected.
+    """
+
+    score: float
+
+    def __post_init__(self) -> None:
+        try:
+            score = float(self.score)
+        except (TypeError, ValueError):
+            score = np.nan
+        if not np.isfinite(score):
+            raise InputError(f"a Threshold must be a finite score; got {self.score!r}.")
+        object.__setattr__(self, "score", score)
+
+
+Cut = float | int | Threshold
+"""A share of the list (a float in (0, 1)), a number of places (an int from 1 up), or a :class:`Threshold`."""
+
+
+@dataclass(frozen=True, slots=True)
+class CutGap:
+    """How two groups differ at a cut, first minus second.
+
+    Parameters
+    ----------
+    of : {"sensitivity", "specificity", "selected"}
+        What is compared: the share of positives above the cut, of negatives below it, or of all rows above it.
+    pair : tuple of two group labels
+        The groups.
+    value : float
+        The difference.
+    cut : float
+        Share of the whole list above the cut.
+    threshold : float
+        Lowest score above the cut; of rows at a share or number of places, some may be above it and some below.
+    rates : tuple of two float
+        What is compared, of the first and of the second group.
+    stderr : float
+        Standard error of the value; ``nan`` for the worst cut, whose interval is a band.
+    interval : tuple of two float
+        Confidence interval; of the worst cut, the band around all cuts, at this one.
+    """
+
+    of: str
+    pair: tuple[Hashable, Hashable]
+    value: float
+    cut: float
+    threshold: float
+    rates: tuple[float, float]
+    stderr: float
+    interval: tuple[float, float]
+
+    def reversed(self) -> CutGap:
+        """Return the same gap seen from the other group.
+
+        Returns
+        -------
+        CutGap
+            Second minus first.
+        """
+        low, high = self.interval
+        return replace(self, pair=self.pair[::-1], value=-self.value, rates=self.rates[::-1], interval=(-high, -low))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the gap ready for JSON.
+
+        Returns
+        -------
+        dict
+            Its fields; ``nan`` becomes None.
+        """
+        numbers = {name: getattr(self, name) for name in ("value", "cut", "threshold", "stderr")}
+        return {
+            "of": self.of,
+            "pair": [json_label(group) for group in self.pair],
+            **{name: _plain(number) for name, number in numbers.items()},
+            "rates": [_plain(rate) for rate in self.rates],
+            "interval": [_plain(end) for end in self.interval],
+        }
+
+
+class _Above(NamedTuple):
+    """Of some rows at a cut: their mass and squared weights above it, at it, and in all."""
+
+    mass: FloatArray
+    square: FloatArray
+
+    def rate(self, part: float) -> float:
+        """Share above the cut, of those at it a part."""
+        above, at, total = self.mass
+        return float((above + part * at) / total) if total > 0 else np.nan
+
+    def scatter(self, part: float, center: float) -> float:
+        """Sum of squared weights times the squared distance of being selected from ``center``."""
+        above, at, total = self.square
+        below = total - above - at
+        return float(above * (1 - center) ** 2 + at * (part - center) ** 2 + max(below, 0.0) * center**2)
+
+
+class _Column:
+    """One class of one group, or both classes: scores that have any mass, falling, and what is at or above each."""
+
+    def __init__(self, table: ScoreTable, of: str) -> None:
+        sides = {"sensitivity": (0,), "specificity": (1,), "selected": (0, 1)}[of]
+        mass = sum((table.positive, table.negative)[side] for side in sides)
+        square = sum(table.spreads[side] for side in sides)
+        kept = slice(None) if of == "selected" else np.flatnonzero(mass)
+        self.score: FloatArray = table.score[kept]
+        self.rising = self.score[::-1]
+        self.mass = np.append(0.0, np.cumsum(np.asarray(mass)[kept]))
+        self.square = np.append(0.0, np.cumsum(np.asarray(square)[kept]))
+
+    def above(self, scores: Any, *, ties: bool) -> NDArray[np.int64]:
+        """Count distinct scores above these, with or without those equal to them."""
+        below = np.searchsorted(self.rising, scores, side="left" if ties else "right")
+        return np.asarray(self.score.size - below, dtype=np.int64)
+
+    def at(self, threshold: float) -> _Above:
+        """Return what is above a threshold, at it, and in all."""
+        first, past = int(self.above(threshold, ties=False)), int(self.above(threshold, ties=True))
+        return _Above(
+            *(np.array([sums[first], sums[past] - sums[first], sums[-1]]) for sums in (self.mass, self.square))
+        )
+
+
+class Cuts:
+    """The cuts of tables: any cut of the user's, and the worst of all."""
+
+    def __init__(self, tables: Tables, confidence: float) -> None:
+        self.tables, self.confidence = tables, confidence
+        self._columns: dict[tuple[str, Hashable], _Column] = {}
+        self.total = float(sum(table.n1 + table.n0 for table in tables.values()))
+
+    def at(self, cut: Cut, pair: tuple[Hashable, Hashable], of: Of) -> CutGap:
+        """Return the gap of a pair at a cut."""
+        threshold, part, share = self._place(cut)
+        first, second = (self._column(of, group).at(threshold) for group in pair)
+        rates = first.rate(part), second.rate(part)
+        slope = 0.0 if isinstance(cut, Threshold) else self._slope(share, pair, of)
+        stderr = self._stderr(first, second, part, share, slope, threshold)
+        value = rates[0] - rates[1]
+        found = CutGap(of, pair, value, share, threshold, rates, stderr, interval((value, stderr), self.confidence))
+        return _as_specificity(found) if of == "specificity" else found
+
+    def worst(self, pair: tuple[Hashable, Hashable], of: Of) -> CutGap:
+        """Return the gap at the cut where it is widest, with the band around all cuts."""
+        columns = [self._column(of, group) for group in pair]
+        if min(column.mass[-1] for column in columns) <= 0:
+            nan = (np.nan, np.nan)
+            return CutGap(of, pair, np.nan, np.nan, np.nan, nan, np.nan, nan)
+        # Between two scores of the shorter list the difference moves one way: it is widest next to one of them.
+        shorter = min(columns, key=lambda column: column.score.size)
+        places = [[column.above(shorter.score, ties=ties) for column in columns] for ties in (False, True)]
+        rates = [
+            [column.mass[place] / column.mass[-1] for column, place in zip(columns, both, strict=True)]
+            for both in places
+        ]
+        gaps = np.stack([a - b for a, b in rates])
+        side, index = np.unravel_index(int(np.argmax(np.abs(gaps))), gaps.shape)
+        score = float(shorter.score[index])
+        if not side:
+            # All above that score, without it: the cut is at the next score above, of either group.
+            above = [
+                column.score[place[index] - 1] for column, place in zip(columns, places[0], strict=True) if place[index]
+            ]
+            score = float(min(above)) if above else float("inf")
+        half = self._half_width(columns, places)
+        value = float(gaps[side, index])
+        share = sum(float(self._column("selected", group).at(score).mass[:2].sum()) for group in self.tables)
+        found = CutGap(
+            of,
+            pair,
+            value,
+            share / self.total,
+            score,
+            (float(rates[side][0][index]), float(rates[side][1][index])),
+            np.nan,
+            (max(value - half, -1.0), min(value + half, 1.0)),
+        )
+        return _as_specificity(found) if of == "specificity" else found
+
+    def curve(self, pair: tuple[Hashable, Hashable], of: Of, points: int = 200) -> tuple[FloatArray, FloatArray, float]:
+        """Return shares of the list, the gap at each, and half the width of the band around them."""
+        columns = [self._column(of, group) for group in pair]
+        shares = np.arange(1, points) / points
+        gaps = []
+        for share in shares.tolist():
+            threshold, part, _ = self._place(share)
+            first, second = (column.at(threshold).rate(part) for column in columns)
+            gaps.append(second - first if of == "specificity" else first - second)
+        shorter = min(columns, key=lambda column: column.score.size)
+        places = [[column.above(shorter.score, ties=ties) for column in columns] for ties in (False, True)]
+        return shares, np.array(gaps), self._half_width(columns, places)
+
+    def _column(self, of: str, group: Hashable) -> _Column:
+        key = (of, group)
+        if key not in self._columns:
+            self._columns[key] = _Column(self.tables[group], of)
+        return self._columns[key]
+
+    def _place(self, cut: Cut) -> tuple[float, float, float]:
+        """Return the score that a cut falls on, the part of the rows there that is above it, and the share above it."""
+        everyone = [self._column("selected", group) for group in self.tables]
+        if isinstance(cut, Threshold):
+            wanted = sum(float(column.at(cut.score).mass[:2].sum()) for column in everyone)
+            return cut.score, 1.0, wanted / self.total
+        wanted = float(cut) if isinstance(cut, int) else float(cut) * self.total
+
+        # Of each group the highest score down to which there are enough; of these the highest.
+        found = []
+        for column in everyone:
+
+            def reached(index: int, column: _Column = column) -> float:
+                return float(sum(each.mass[each.above(column.score[index], ties=True)] for each in everyone))
+
+            index = bisect_left(range(column.score.size), wanted, key=reached)
+            found += [float(column.score[index])] if index < column.score.size else []
+        score = max(found) if found else min(float(column.score[-1]) for column in everyone if column.score.size)
+        masses = np.sum([column.at(score).mass for column in everyone], axis=0)
+        part = min(max((wanted - masses[0]) / masses[1], 0.0), 1.0) if masses[1] > 0 else 1.0
+        return score, float(part), wanted / self.total
+
+    def _slope(self, share: float, pair: tuple[Hashable, Hashable], of: Of) -> float:
+        """Change of the gap by the share of the list, around a share: how much the cut's own sampling counts."""
+        rows = min(self._column(of, group).mass[-1] for group in pair)
+        reach = min(share, 1 - share) * min(1.0, 2 * max(rows, 1.0) ** -0.2)
+        if not reach > 0:
+            return 0.0
+        ends = []
+        for place in (share - reach, share + reach):
+            inside = min(max(place, 1e-12), 1 - 1e-12)
+            threshold, part, _ = self._place(float(inside))
+            first, second = (self._column(of, group).at(threshold).rate(part) for group in pair)
+            ends.append(first - second)
+        return float((ends[1] - ends[0]) / (2 * reach))
+
+    def _stderr(
+        self, first: _Above, second: _Above, part: float, share: float, slope: float, threshold: float
+    ) -> float:
+        """Root of the summed squares of what each row adds to the gap: by its own rate, and by moving the cut."""
+        if not (first.mass[-1] > 0 and second.mass[-1] > 0):
+            return np.nan
+        moved = slope / self.total
+        variance = 0.0
+        for rows, sign in ((first, 1.0), (second, -1.0)):
+            rate, mass = rows.rate(part), rows.mass[-1]
+            # One more row above and one below, so that a rate of 0 or 1 is not taken for certain.
+            one = (rows.square[-1] / mass) ** 2
+            scatter = rows.scatter(part, rate) + one * (rate**2 + (1 - rate) ** 2)
+            variance += (sign / mass - moved) ** 2 * scatter + moved**2 * rows.square[-1] * (rate - share) ** 2
+        if moved:
+            everyone = [self._column("selected", group).at(threshold) for group in self.tables]
+            all_rows = _Above(*(np.sum(parts, axis=0) for parts in zip(*everyone, strict=True)))
+            others = _Above(all_rows.mass - first.mass - second.mass, all_rows.square - first.square - second.square)
+            variance += moved**2 * max(others.scatter(part, share), 0.0)
+        return float(np.sqrt(variance))
+
+    def _half_width(self, columns: list[_Column], places: list[list[NDArray[np.int64]]]) -> float:
+        """Half the width of the band: the quantile of the largest difference of the two processes."""
+        size = places[0][0].size
+        looked_at = np.unique(np.linspace(0, size - 1, min(size, _POINTS // 2)).astype(int))
+        pairs = np.stack([np.concatenate([place[looked_at] for place in side]) for side in zip(*places, strict=True)])
+        differences = np.zeros((_DRAWS, pairs.shape[1]), dtype=np.float32)
+        for column, place, motion, sign in zip(columns, pairs, _motions(), (1, -1), strict=True):
+            spread = column.square[-1]
+            steps = np.rint(column.square[place] / spread * _STEPS).astype(int)
+            rate = (column.mass[place] / column.mass[-1]).astype(np.float32)
+            process = motion[:, steps] - rate * motion[:, -1:]
+            differences += np.float32(sign * np.sqrt(spread) / column.mass[-1]) * process
+        return float(np.quantile(np.abs(differences).max(axis=1), self.confidence))
+
+
+@cache
+def _motions() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Draws of two independent Brownian motions on [0, 1]."""
+    rng = np.random.default_rng(0)
+    steps = rng.standard_normal((2, _DRAWS, _STEPS), dtype=np.float32) / np.float32(np.sqrt(_STEPS))
+    first, second = (np.concatenate([np.zeros((_DRAWS, 1), np.float32), np.cumsum(s, axis=1)], axis=1) for s in steps)
+    return first, second
+
+
+def check_cut(cut: Any, rows: float) -> Cut:
+    """Return a cut; refuse what is neither a share, nor a number of places there are, nor a threshold."""
+    if isinstance(cut, Threshold):
+        return cut
+    if isinstance(cut, int | np.integer) and not isinstance(cut, bool):
+        if not 1 <= cut <= rows:
+            raise InputError(f"a number of places must be from 1 up to the number of rows, {rows:,.10g}; got {cut}.")
+        return int(cut)
+    if isinstance(cut, float | np.floating) and 0 < cut < 1:
+        return float(cut)
+    raise InputError(
+        f"a cut must be a share of the list between 0 and 1 (0.05), a number of places (200), or a score "
+        f"(xorder.Threshold(0.3)); got {cut!r}."
+    )
+
+
+def check_of(of: Any) -> Of:
+    """Return what is compared at a cut; refuse what is not known."""
+    for known in OF:
+        if of == known:
+            return known
+    raise InputError(f"of must be one of {', '.join(OF)}; got {of!r}.")
+
+
+def _as_specificity(found: CutGap) -> CutGap:
+    """Turn shares of negatives above a cut into shares below it."""
+    low, high = found.interval
+    rates = 1 - found.rates[0], 1 - found.rates[1]
+    return replace(found, value=-found.value, rates=rates, interval=(-high, -low))
+
+
+def _plain(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def default_gaps(cuts: Cuts, at: tuple[Cut, ...], pairs: list[tuple[Hashable, Hashable]]) -> Iterator[CutGap]:
+    """Yield the worst cut of each pair, then each of some cuts."""
+    for pair in pairs:
+        yield cuts.worst(pair, "sensitivity")
+        for cut in at:
+            yield cuts.at(cut, pair, "sensitivity")

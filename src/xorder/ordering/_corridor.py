@@ -1,0 +1,309 @@
+r"""Orderings that keep a limit at every cut: inside a corridor the best path at a price is an exact dynamic programme.
+
+An interleaving is a path through the lattice of prefixes: after i scores of a and j of b, the cut there selects the
+shares :math:`A_i` and :math:`B_j` of the two groups' positives. :math:`|A_i - B_j| \le \epsilon` at every point of the
+path is a region between two staircases: score i of a may be placed behind j scores of b if
+:math:`B_j \ge A_i - \epsilon` and :math:`B_j \le A_{i-1} + \epsilon`. At a price :math:`\mu` of the gap a path is worth
+the sum over i of what score i of a gains on all scores of b that it stands above, so the best path needs one pass over
+the rows of the region. Its value is a bound for all paths inside: of :math:`AUC - \lambda |D|` for every
+:math:`|\mu| \le \lambda`, and, with :math:`|\mu| d` added, of the AUC of paths with :math:`|D| \le d`. The lowest such
+bound is found by cutting planes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import permutations
+
+import numpy as np
+
+from xorder._metric import PairGains, auc_gains
+from xorder._table import FloatArray, IntArray, ScoreTable
+from xorder.exceptions import InputError
+from xorder.ordering._ordering import Ordering, remaining
+
+# Cells of the region that are looked at; tables with more are thinned.
+_CELLS = 12_000_000
+
+# Levels of a thinned table at first.
+_LEVELS = 3000
+
+# Prices tried at most, and how close the bound comes to the lowest of its kind.
+_PRICES = 40
+_CLOSE = 1e-9
+
+# Paths nearest to the gap wanted, each of which is followed up to some score and another from there on.
+_SPLICED = 8
+
+# Regions of up to so many cells are searched by labels, too, of so many ranges of the gap.
+_FEW_CELLS = 1500
+_RANGES = 400
+
+# A price of the gap above which a higher one changes nothing.
+_HIGHEST = 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class _Path:
+    """A path: scores of b above each score of a, its AUC and its gap."""
+
+    b_above: IntArray
+    auc: float
+    gap: float
+
+
+Worth = Callable[[_Path], tuple[float, float]]
+
+
+def smallest_cut_gap(a: ScoreTable, b: ScoreTable) -> float:
+    """Return the smallest limit at every cut that some ordering keeps.
+
+    As score i of a is placed, sensitivities pass from (A_{i-1}, B_j) to (A_i, B_j): the best j is the one whose B_j
+    lies closest to the middle of A_{i-1} and A_i. Each step may choose its own, as these j rise with i.
+    """
+    of_a, of_b = _sensitivity(a), _sensitivity(b)
+    middle = (of_a[1:] + of_a[:-1]) / 2
+    above = np.minimum(np.searchsorted(of_b, middle), of_b.size - 1)
+    distance = np.minimum(np.abs(of_b[above] - middle), np.abs(of_b[np.maximum(above - 1, 0)] - middle))
+    return float(np.max(distance + np.diff(of_a) / 2))
+
+
+def order_within_cuts(
+    a: ScoreTable, b: ScoreTable, gains: PairGains, *, tradeoff: float | None, max_gap: float | None, max_cut_gap: float
+) -> Ordering:
+    """Find an ordering of high ``AUC - tradeoff * |gap|``, or AUC with ``|gap| <= max_gap``, inside the corridor.
+
+    Guarantee: no cut has a wider difference of sensitivities than ``max_cut_gap``; ``objective <= best possible in the
+    corridor <= bound``. The two meet where a path that is best at a price has a gap of the right sign. One pass over
+    the cells of the corridor per price, a dozen prices; of tables with more than 12 million cells, over thinned ones,
+    and the bound is then that of all orderings.
+    """
+    if len(a) > len(b):
+        # A pass takes a step per score of a: the shorter list goes first.
+        whole = gains.value(np.outer([a.n1, a.n0], [b.n1, b.n0]))
+        turned = PairGains(gains.matrix.T, -whole, name=gains.name)
+        other = order_within_cuts(b, a, turned, tradeoff=tradeoff, max_gap=max_gap, max_cut_gap=max_cut_gap)
+        path = np.searchsorted(other.b_above, np.arange(len(a)), side="right")
+        found = Ordering.from_path(a, b, path, gains, other.tradeoff, "frontier")
+        return replace(found, bound=max(other.bound, found.objective))
+    smallest = smallest_cut_gap(a, b)
+    if max_cut_gap < smallest - 1e-12:
+        raise InputError(
+            f"max_cut_gap {max_cut_gap:g} can be kept by no ordering of these scores; the smallest that can is "
+            f"{np.ceil(smallest * 1e6) / 1e6:g}."
+        )
+    thin_a, thin_b = a, b
+    levels = _LEVELS
+    region = _Region(a, b, max_cut_gap)
+    while region.cells > _CELLS and levels <= max(len(a), len(b)):
+        thin_a, thin_b = _thinned(a, levels), _thinned(b, levels)
+        if smallest_cut_gap(thin_a, thin_b) <= max_cut_gap:
+            region = _Region(thin_a, thin_b, max_cut_gap)
+            break
+        levels *= 2
+    return _solved(region, gains, tradeoff, max_gap).ordering(a, b, gains, thin_a, thin_b)
+
+
+class _Region:
+    """The region of two tables and a limit, and the best path inside at a price."""
+
+    def __init__(self, a: ScoreTable, b: ScoreTable, limit: float) -> None:
+        self.a, self.b = a, b
+        of_a, of_b = _sensitivity(a), _sensitivity(b)
+        slack = limit + 1e-12
+        # Score i of a stands behind from low[i] to high[i] scores of b.
+        self.low = np.searchsorted(of_b, of_a[1:] - slack)
+        self.high = np.searchsorted(of_b, of_a[:-1] + slack, side="right") - 1
+        self.left = np.stack([remaining(b.positive), remaining(b.negative)])
+        self.cells = int((self.high - self.low + 1).sum())
+
+    def best(self, gain: FloatArray) -> IntArray:
+        """Return the path of the highest worth, where ``gain`` is that of a pair with the member of a above."""
+        worth = np.stack([self.a.positive, self.a.negative], axis=1) @ gain
+        low, high = self.low.tolist(), self.high.tolist()
+        value = worth[0] @ self.left[:, low[0] : high[0] + 1]
+        choices = []
+        for i in range(1, len(self.a)):
+            # Best of all that stand no lower among b, up to each place of the row before.
+            reached = np.maximum.accumulate(value)
+            first = np.flatnonzero(np.append(True, reached[1:] > reached[:-1])) + low[i - 1]
+            choices.append(first)
+            begin, end = low[i] - low[i - 1], high[i] - low[i - 1] + 1
+            value = reached[begin : min(end, reached.size)]
+            if end > reached.size:
+                value = np.concatenate([value, np.full(end - max(reached.size, begin), reached[-1])])
+            value = value + worth[i] @ self.left[:, low[i] : high[i] + 1]
+        path = np.empty(len(self.a), dtype=np.int64)
+        path[-1] = low[-1] + int(np.argmax(value))
+        for i in range(len(self.a) - 2, -1, -1):
+            first = choices[i]
+            path[i] = first[np.searchsorted(first, path[i + 1], side="right") - 1]
+        return path
+
+    def rows(self, path: IntArray, gains: PairGains) -> FloatArray:
+        """What each score of a adds to a quantity, standing behind so many scores of b."""
+        worth = np.stack([self.a.positive, self.a.negative], axis=1) @ gains.matrix
+        return np.asarray((worth * self.left[:, path].T).sum(axis=1))
+
+
+@dataclass(frozen=True, slots=True)
+class _Solution:
+    """The best path found, and what bounds all others: a price of the gap, and a height at that price."""
+
+    path: _Path
+    price: float
+    height: float
+    limit: float | None
+    tradeoff: float | None
+
+    def ordering(
+        self, a: ScoreTable, b: ScoreTable, gains: PairGains, thin_a: ScoreTable, thin_b: ScoreTable
+    ) -> Ordering:
+        path = self.path.b_above
+        if thin_a is not a:
+            # From levels of the thinned tables to scores: whole levels stand together.
+            starts_b = np.append(np.searchsorted(-b.score, -thin_b.score), len(b))
+            level = np.searchsorted(-thin_a.score, -a.score, side="right") - 1
+            path = starts_b[path][level]
+        tradeoff = abs(self.price) if self.tradeoff is None else self.tradeoff
+        found = Ordering.from_path(a, b, path, gains, tradeoff, "frontier")
+        height = self.height
+        if thin_a is not a:
+            from xorder.ordering._frontier import upper_bound
+
+            height = upper_bound(a, b, gains, tradeoff) + (0.0 if self.limit is None else tradeoff * self.limit)
+        elif self.limit is not None:
+            height += abs(self.price) * self.limit
+        spent = 0.0 if self.limit is None else tradeoff * abs(found.gap)
+        return replace(found, bound=max(height - spent, found.objective))
+
+
+def _solved(region: _Region, gains: PairGains, tradeoff: float | None, max_gap: float | None) -> _Solution:
+    utility = auc_gains(region.a, region.b)
+    tried: list[_Path] = []
+
+    def at(price: float) -> _Path:
+        path = region.best(utility.matrix - price * gains.matrix)
+        auc, gap = (each.offset + float(region.rows(path, each).sum()) for each in (utility, gains))
+        tried.append(_Path(path, auc, gap))
+        return tried[-1]
+
+    def solution(price: float, height: float) -> _Solution:
+        return _Solution(max(tried, key=_worth(tradeoff, max_gap)), price, height, max_gap, tradeoff)
+
+    free = at(0.0)
+    target = 0.0 if max_gap is None else max_gap
+    if tradeoff == 0 or abs(free.gap) <= target:
+        return solution(0.0, free.auc)
+    sign = 1.0 if free.gap > 0 else -1.0
+    highest = tradeoff if tradeoff is not None else 1.0
+    steep, price = at(sign * highest), sign * highest
+    while tradeoff is None and sign * steep.gap > target and abs(price) < _HIGHEST:
+        price *= 8
+        steep = at(price)
+    if sign * steep.gap >= target:
+        return solution(price, steep.auc - price * steep.gap)
+    # Between the two prices the lowest bound lies where the lines of two neighbouring paths meet.
+    upper, lower = free, steep
+    height = np.inf
+    for _ in range(_PRICES):
+        price = (upper.auc - lower.auc) / (upper.gap - lower.gap)
+        level = upper.auc - price * upper.gap
+        found = at(price)
+        height = found.auc - price * found.gap
+        if height <= level + _CLOSE:
+            break
+        upper, lower = (found, lower) if sign * found.gap > target else (upper, found)
+    if region.cells <= _FEW_CELLS:
+        tried.append(_by_labels(region, utility, gains, _worth(tradeoff, max_gap)))
+    near = sorted(tried, key=lambda path: abs(path.gap - sign * target))[:_SPLICED]
+    tried.extend(_spliced(region, utility, gains, near, _worth(tradeoff, max_gap)))
+    return solution(price, height)
+
+
+def _worth(tradeoff: float | None, max_gap: float | None) -> Worth:
+    """How good a path is: AUC less the price of its gap; or AUC, if the gap is within the limit."""
+
+    def worth(path: _Path) -> tuple[float, float]:
+        if tradeoff is not None:
+            return 0.0, path.auc - tradeoff * abs(path.gap)
+        beyond = max(abs(path.gap) - (max_gap or 0.0), 0.0)
+        return -beyond if beyond > 1e-12 else 0.0, path.auc
+
+    return worth
+
+
+def _spliced(region: _Region, utility: PairGains, gains: PairGains, paths: list[_Path], worth: Worth) -> list[_Path]:
+    """Return, for each two of some paths, the best that follows the first up to a score of a and then the second.
+
+    Each is worth a sum over the scores of a, so that all such paths are read off running sums.
+    """
+    sums = [[np.append(0.0, np.cumsum(region.rows(path.b_above, each))) for each in (utility, gains)] for path in paths]
+    best: list[_Path] = []
+    for one, other in permutations(range(len(paths)), 2):
+        before, after = paths[one].b_above, paths[other].b_above
+        # A path must not go back among the scores of b where it changes.
+        fits = np.flatnonzero(np.append(np.append(True, before[:-1] <= after[1:]), True))
+        values = [
+            each.offset + own[fits] + (rest[-1] - rest[fits])
+            for each, own, rest in zip((utility, gains), sums[one], sums[other], strict=True)
+        ]
+        candidates = [_Path(before, *found) for found in np.stack(values, axis=1).tolist()]
+        chosen = max(range(len(candidates)), key=lambda index: worth(candidates[index]))
+        cut = int(fits[chosen])
+        best.append(replace(candidates[chosen], b_above=np.concatenate([before[:cut], after[cut:]])))
+    return best
+
+
+def _by_labels(region: _Region, utility: PairGains, gains: PairGains, worth: Worth) -> _Path:
+    """Search small regions by labels: of all ways to a cell, the one of highest AUC for each gap, or range of it.
+
+    Exact as long as no cell has more different gaps than ranges.
+    """
+    size = len(region.a)
+    values = [region.left.T @ each.matrix.T for each in (utility, gains)]
+    own = np.stack([region.a.positive, region.a.negative], axis=1)
+    start = np.array([[utility.offset, gains.offset]])
+    # Of each row of the region: AUC and gap of each label, its cell, and which label of the row before it comes from.
+    kept: list[tuple[FloatArray, IntArray, IntArray]] = [(start, np.zeros(1, np.int64), np.zeros(1, np.int64))]
+    for i in range(size):
+        labels, cells, _ = kept[-1]
+        found = []
+        for j in range(int(region.low[i]), int(region.high[i]) + 1):
+            before = np.flatnonzero(cells <= j)
+            added = np.array([value[j] @ own[i] for value in values])
+            best = before[_highest_by_gap(labels[before])]
+            found.append((labels[best] + added, np.full(best.size, j), best))
+        kept.append(tuple(np.concatenate(parts) for parts in zip(*found, strict=True)))  # type: ignore[arg-type]
+    last = kept[-1][0]
+    index = max(range(len(last)), key=lambda k: worth(_Path(np.empty(0, np.int64), *last[k].tolist())))
+    auc, gap = last[index].tolist()
+    path = np.empty(size, dtype=np.int64)
+    for i in range(size, 0, -1):
+        path[i - 1], index = kept[i][1][index], int(kept[i][2][index])
+    return _Path(path, auc, gap)
+
+
+def _highest_by_gap(labels: FloatArray) -> IntArray:
+    """Index of the label of highest AUC for each gap or, where there are too many, for each narrow range of it."""
+    gap = labels[:, 1]
+    width = max(float(np.ptp(gap)) / _RANGES, 1e-12)
+    code = np.rint((gap - gap.min()) / width).astype(np.int64)
+    order = np.lexsort((-labels[:, 0], code))
+    return np.asarray(order[np.append(True, np.diff(code[order]) > 0)])
+
+
+def _sensitivity(table: ScoreTable) -> FloatArray:
+    """Share of the positives among the first i scores, for i from none to all."""
+    return np.append(0.0, np.cumsum(table.positive)) / table.n1
+
+
+def _thinned(table: ScoreTable, levels: int) -> ScoreTable:
+    """Join neighbouring scores into levels of about equal mass of positives and of all; each has its highest score."""
+    share = np.cumsum(table.mass) / table.mass.sum() + np.cumsum(table.positive) / table.n1
+    level = np.minimum((share / 2 * levels).astype(np.int64), levels - 1)
+    starts = np.flatnonzero(np.append(True, level[1:] != level[:-1]))
+    return ScoreTable(
+        table.score[starts], np.add.reduceat(table.positive, starts), np.add.reduceat(table.negative, starts)
+    )

@@ -1,0 +1,140 @@
+"""Cuts of the list against rows sorted by hand; their intervals and bands against what they promise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from support.drawn_rows import WHOLE, Rows, rows
+from xorder._table import Tables
+from xorder.exceptions import InputError
+from xorder.metrics._cuts import OF, CutGap, Cuts, Threshold, check_cut, check_of
+
+
+def cuts_of(data: Rows, confidence: float = 0.95) -> Cuts:
+    return Cuts(Tables(dict(zip(data.groups, data.tables, strict=True))), confidence)
+
+
+def rate(data: Rows, group: str, of: str, selected: Any) -> float:
+    """Share of a group's positives selected, of its negatives not selected, or of all its rows selected; row by row."""
+    w = np.ones(data.y.size) if data.w is None else data.w
+    counted = (data.g == group) & {"sensitivity": data.y == 1, "specificity": data.y == 0}.get(of, data.y >= 0)
+    total = float(w[counted].sum())
+    if not total > 0:
+        return float("nan")
+    share = float((w * selected)[counted].sum()) / total
+    return 1 - share if of == "specificity" else share
+
+
+def selected_at_share(data: Rows, share: float) -> Any:
+    """How much of each row is selected: from the top, and of rows tied at the cut the same part of each."""
+    w = np.ones(data.y.size) if data.w is None else data.w
+    left, chosen = share * w.sum(), np.zeros(data.y.size)
+    for score in sorted(set(data.s.tolist()), reverse=True):
+        here = data.s == score
+        mass = w[here].sum()
+        if mass > 0:
+            chosen[here] = min(max(left / mass, 0.0), 1.0)
+        left -= mass
+    return chosen
+
+
+@given(data=rows(weights=WHOLE), share=st.floats(0.02, 0.98), of=st.sampled_from(OF))
+def test_a_share_of_the_list_is_what_rows_say(data: Rows, share: float, of: str) -> None:
+    a, b = data.groups[:2]
+    found = cuts_of(data).at(share, (a, b), check_of(of))
+    chosen = selected_at_share(data, share)
+    expected = rate(data, a, of, chosen), rate(data, b, of, chosen)
+    assert found.rates == pytest.approx(expected, abs=1e-9, nan_ok=True)
+    assert found.value == pytest.approx(expected[0] - expected[1], abs=1e-9, nan_ok=True)
+    assert found.cut == pytest.approx(share)
+
+
+@given(data=rows(weights=WHOLE), of=st.sampled_from(OF), at=st.integers(0, 11))
+def test_a_threshold_is_what_rows_say(data: Rows, of: str, at: int) -> None:
+    a, b = data.groups[:2]
+    score = float(data.s[at % data.s.size])
+    found = cuts_of(data).at(Threshold(score), (a, b), check_of(of))
+    expected = rate(data, a, of, data.s >= score), rate(data, b, of, data.s >= score)
+    assert found.rates == pytest.approx(expected, abs=1e-9, nan_ok=True)
+
+
+@given(data=rows(weights=WHOLE), of=st.sampled_from(OF))
+def test_the_worst_cut_is_the_widest_of_all_thresholds(data: Rows, of: str) -> None:
+    a, b = data.groups[:2]
+    found = cuts_of(data).worst((a, b), check_of(of))
+    w = np.ones(data.y.size) if data.w is None else data.w
+    gaps = []
+    for score in [np.inf, *sorted(set(data.s[w > 0].tolist()))]:
+        first, second = (rate(data, group, of, data.s >= score) for group in (a, b))
+        gaps.append(first - second)
+    if np.isnan(gaps).any():
+        assert np.isnan(found.value)
+        return
+    assert abs(found.value) == pytest.approx(np.abs(gaps).max(), abs=1e-9)
+    # And it is where it says.
+    at = data.s >= found.threshold
+    assert found.value == pytest.approx(rate(data, a, of, at) - rate(data, b, of, at), abs=1e-9)
+    assert found.cut == pytest.approx((w * at).sum() / w.sum())
+    assert found.interval[0] <= found.value <= found.interval[1]
+
+
+def test_a_number_of_places_is_that_share() -> None:
+    rng = np.random.default_rng(0)
+    data = Rows(rng.integers(0, 2, 400), rng.normal(size=400), rng.choice(["a", "b"], 400), None)
+    cuts = cuts_of(data)
+    assert cuts.at(40, ("a", "b"), "selected").value == pytest.approx(cuts.at(0.1, ("a", "b"), "selected").value)
+    counted = cuts.at(40, ("a", "b"), "selected")
+    sizes = [float((data.g == group).sum()) for group in "ab"]
+    assert counted.rates[0] * sizes[0] + counted.rates[1] * sizes[1] == pytest.approx(40)
+
+
+def test_seen_from_the_other_group() -> None:
+    gap = CutGap("sensitivity", ("a", "b"), 0.2, 0.1, 0.7, (0.5, 0.3), 0.05, (0.1, 0.3))
+    other = gap.reversed()
+    assert (other.pair, other.value, other.rates, other.interval) == (("b", "a"), -0.2, (0.3, 0.5), (-0.3, -0.1))
+    assert other.to_dict()["pair"] == ["b", "a"]
+
+
+@pytest.mark.parametrize("wrong", [0, 0.0, 1.0, -0.1, True, "5%", None, 401, float("nan")])
+def test_what_is_not_a_cut(wrong: Any) -> None:
+    with pytest.raises(InputError, match=r"a cut must be|number of places must be"):
+        check_cut(wrong, 400)
+
+
+@pytest.mark.parametrize("wrong", [float("inf"), float("nan"), "high", None])
+def test_what_is_not_a_threshold(wrong: Any) -> None:
+    with pytest.raises(InputError, match="a Threshold must be a finite score"):
+        Threshold(wrong)
+
+
+def drawn(rng: np.random.Generator, size: int) -> Rows:
+    group = np.where(rng.random(size) < 0.3, "b", "a")
+    label = (rng.random(size) < 0.3).astype(int)
+    return Rows(label, np.round(rng.normal(size=size) + label - 0.3 * (group == "b"), 1), group, None)
+
+
+@pytest.mark.slow
+def test_intervals_and_band_cover_about_as_often_as_they_say() -> None:
+    """Few draws, and so wide limits: the study with two thousand is benchmarks/coverage_of_cuts.py."""
+    rng = np.random.default_rng(0)
+    pair = ("a", "b")
+    truth = cuts_of(drawn(rng, 500_000))
+    scores = np.unique(np.round(np.linspace(-3, 4, 71), 1))
+    true_curve = [truth.at(Threshold(score), pair, "sensitivity").value for score in scores]
+    at_share = truth.at(0.1, pair, "sensitivity").value
+    inside = {"band": 0, "share": 0}
+    for _ in range(150):
+        cuts = cuts_of(drawn(rng, 700))
+        worst = cuts.worst(pair, "sensitivity")
+        half = max(worst.interval[1] - worst.value, worst.value - worst.interval[0])
+        curve = [cuts.at(Threshold(score), pair, "sensitivity").value for score in scores]
+        inside["band"] += bool(np.all(np.abs(np.subtract(curve, true_curve)) <= half + 1e-12))
+        low, high = cuts.at(0.1, pair, "sensitivity").interval
+        inside["share"] += low <= at_share <= high
+    assert 134 <= inside["band"] <= 149
+    assert 134 <= inside["share"] <= 149

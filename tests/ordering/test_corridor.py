@@ -1,0 +1,112 @@
+"""Orderings that keep a limit at every cut, against all paths that do."""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from xorder import ScoreTable
+from xorder._metric import METRICS, auc_gains
+from xorder.exceptions import InputError
+from xorder.ordering._corridor import order_within_cuts, smallest_cut_gap
+from xorder.ordering._ordering import pairs_of_ordering
+
+Path = NDArray[np.int64]
+
+
+def cuts_of(path: Path, a: ScoreTable, b: ScoreTable) -> list[float]:
+    """Difference of sensitivities at every cut of an interleaving, walked score by score."""
+    above_a = above_b = 0.0
+    found, j = [], 0
+    for i, behind in enumerate([*path.tolist(), len(b)]):
+        for k in range(j, behind):
+            above_b += b.positive[k]
+            found.append(above_a / a.n1 - above_b / b.n1)
+        j = behind
+        if i < len(a):
+            above_a += a.positive[i]
+            found.append(above_a / a.n1 - above_b / b.n1)
+    return found
+
+
+def all_paths(a: ScoreTable, b: ScoreTable) -> list[Path]:
+    return [np.array(path) for path in combinations_with_replacement(range(len(b) + 1), len(a))]
+
+
+def small_tables(rng: np.random.Generator) -> ScoreTable:
+    """Few scores, tied and weighted rows, often a class alone at an end."""
+    while True:
+        size = int(rng.integers(1, 6))
+        positive, negative = rng.integers(0, 3, size) * rng.choice([1.0, 0.5]), rng.integers(0, 3, size) * 1.0
+        if rng.random() < 0.3:
+            positive[0] = 0
+        kept = positive + negative > 0
+        if positive[kept].sum() > 0 and negative[kept].sum() > 0:
+            score = np.sort(rng.choice(20, kept.sum(), replace=False))[::-1].astype(float)
+            return ScoreTable(score, positive[kept], negative[kept])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", METRICS)
+def test_small_cases_against_all_paths(metric: str) -> None:
+    rng = np.random.default_rng(list(METRICS).index(metric))
+    solved = 0
+    for _ in range(1100):
+        a, b = small_tables(rng), small_tables(rng)
+        limit = float(rng.choice([0.05, 0.1, 0.2, 0.3, 0.5, 1.0]))
+        gains, utility = METRICS[metric].gains(a, b), auc_gains(a, b)
+        widest = {tuple(path): max(map(abs, cuts_of(path, a, b))) for path in all_paths(a, b)}
+        inside = [np.array(path) for path, gap in widest.items() if gap <= limit + 1e-9]
+        assert smallest_cut_gap(a, b) == pytest.approx(min(widest.values()), abs=1e-12)
+        if not inside:
+            with pytest.raises(InputError, match="can be kept by no ordering"):
+                order_within_cuts(a, b, gains, tradeoff=1.0, max_gap=None, max_cut_gap=limit)
+            continue
+        solved += 1
+        pairs = [pairs_of_ordering(a, b, path) for path in inside]
+        auc = np.array([utility.value(each) for each in pairs])
+        gap = np.array([gains.value(each) for each in pairs])
+        tradeoff, max_gap = float(rng.choice([0, 0.1, 0.5, 1, 3])), float(rng.choice([0, 0.05, 0.2]))
+        found = order_within_cuts(a, b, gains, tradeoff=tradeoff, max_gap=None, max_cut_gap=limit)
+        assert max(map(abs, cuts_of(found.b_above, a, b))) <= limit + 1e-9
+        # So few scores are searched in full.
+        assert found.objective == pytest.approx(np.max(auc - tradeoff * np.abs(gap)), abs=1e-9)
+        assert found.bound >= found.objective - 1e-12
+        within = order_within_cuts(a, b, gains, tradeoff=None, max_gap=max_gap, max_cut_gap=limit)
+        assert max(map(abs, cuts_of(within.b_above, a, b))) <= limit + 1e-9
+        allowed = np.abs(gap) <= max_gap + 1e-12
+        if allowed.any():
+            assert abs(within.gap) <= max_gap + 1e-9
+            assert auc[allowed].max() <= within.auc + within.optimality_gap + 1e-9
+        else:
+            assert abs(within.gap) == pytest.approx(np.abs(gap).min(), abs=1e-9)
+    assert solved > 200
+
+
+def many_scores(rows: int, lower: float, seed: int) -> ScoreTable:
+    rng = np.random.default_rng(seed)
+    label = rng.random(rows) < 0.3
+    return ScoreTable.from_arrays(label, rng.normal(size=rows) + 1.2 * label - lower)
+
+
+@pytest.mark.parametrize("limit", [0.02, 0.1])
+def test_large_tables_keep_the_limit_and_come_close_to_the_bound(limit: float) -> None:
+    a, b = many_scores(3000, 0.0, 0), many_scores(500, 0.6, 1)
+    gains = METRICS["xauc"].gains(a, b)
+    found = order_within_cuts(a, b, gains, tradeoff=1.0, max_gap=None, max_cut_gap=limit)
+    assert max(map(abs, cuts_of(found.b_above, a, b))) <= limit + 1e-9
+    assert found.optimality_gap < 1e-3
+
+
+def test_thinned_tables_keep_the_limit_at_every_score(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xorder.ordering._corridor._CELLS", 1000)
+    monkeypatch.setattr("xorder.ordering._corridor._LEVELS", 60)
+    a, b = many_scores(700, 0.0, 2), many_scores(900, 0.5, 3)
+    gains = METRICS["prf"].gains(a, b)
+    exact_bound = order_within_cuts(a, b, gains, tradeoff=1.0, max_gap=None, max_cut_gap=1.0).bound
+    found = order_within_cuts(a, b, gains, tradeoff=1.0, max_gap=None, max_cut_gap=0.1)
+    assert max(map(abs, cuts_of(found.b_above, a, b))) <= 0.1 + 1e-9
+    assert found.objective <= found.bound <= exact_bound + 1e-9
