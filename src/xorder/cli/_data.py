@@ -1,4 +1,4 @@
-"""The commands ``xorder data ...``: what open data sets there are, getting them, and building clinical cohorts."""
+"""``xorder data``: open data sets listed, described and fetched, and clinical cohorts built."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from xorder import datasets
-from xorder.cli_options import Parser, add_json, add_output, progress_line, show
+from xorder.cli._options import Parser, add_json, add_output, show
+from xorder.cli._progress import progress_line
 from xorder.datasets._catalogue import Entry, available, describe, fetch
 from xorder.exceptions import InputError, XorderError
 
@@ -35,13 +36,13 @@ IN_SHORT = {
 _BUILT = {name: f"xorder data build-{name} FOLDER -o {name}.parquet" for name in ("mimic3", "eicu")}
 
 
-def add_data(parser: argparse.ArgumentParser) -> None:
-    """Add the commands of ``xorder data``."""
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the commands and their options."""
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=Parser)
 
-    def command(name: str, run: Callable[[argparse.Namespace], None], summary: str) -> argparse.ArgumentParser:
+    def command(name: str, act: Callable[[argparse.Namespace], None], summary: str) -> argparse.ArgumentParser:
         one: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=summary)
-        one.set_defaults(run=run)
+        one.set_defaults(act=act)
         add_json(one)
         return one
 
@@ -69,6 +70,11 @@ def add_data(parser: argparse.ArgumentParser) -> None:
             one.add_argument(
                 "--apply-ranges", action="store_true", help="drop implausible values, which the benchmark keeps"
             )
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run the command chosen."""
+    options.act(options)
 
 
 def _add_data_home(command: argparse.ArgumentParser, what: str) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,8 +24,7 @@ from support.needs import terminals
 from support.raw_tables import draw_rows, give, header_of, public_text, serve, small_set, write_csv
 from support.real_data import data_file
 from xorder import datasets
-from xorder.cli import main
-from xorder.cli_data import IN_SHORT, progress_line
+from xorder.cli._data import IN_SHORT
 from xorder.datasets import _catalogue as catalogue
 from xorder.datasets._raw_table import parse_table
 
@@ -409,23 +406,6 @@ class TestProgress:
         assert re.search(rb"\rreading patient, 100 %, \d+ s\x1b\[K\r", shown)
         assert shown.endswith(b"\r\x1b[K")
 
-    def test_a_line_every_half_minute_in_a_log(self) -> None:
-        out = io.StringIO()
-        times = iter([0, 29, 31, 45, 62, 91, 3600])
-        clock = [next(times)]
-        with progress_line(out, lambda: clock[0]) as progress:
-            for share in (None, None, 0.2, 0.256, None, 1.0):
-                clock[0] = next(times)
-                progress("reading", share)
-        assert out.getvalue() == "xorder: reading, 31 s\nxorder: reading, 26 %, 1 min\nxorder: reading, 100 %, 60 min\n"
-
-    def test_a_narrow_terminal(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        out = Terminal()
-        monkeypatch.setenv("COLUMNS", "12")
-        with progress_line(out) as progress:
-            progress("reading CHARTEVENTS.csv.gz", 0.5)
-        assert out.getvalue() == "\rreading CHA\x1b[K\r\x1b[K"
-
     def test_the_line_is_wiped_when_the_build_fails(
         self, run: Callable[..., Ran], tables: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -433,23 +413,6 @@ class TestProgress:
         ran = run("build-mimic3", tables["mimic3"], "-o", tmp_path / "x.parquet", "--memory", "1KB")
         assert ran.code == 2
         assert "\x1b[K\r\x1b[Kxorder: error: the memory allowed" in ran.err
-
-    def test_nobody_listens(self) -> None:
-        reading, writing = os.pipe()
-        os.close(reading)
-        with os.fdopen(writing, "w", buffering=1) as closed:
-            closed.isatty = lambda: True
-            for out in (closed, None):
-                with progress_line(out) as progress:
-                    progress("reading", 0.5)
-            # What could not be written is still in the buffer.
-            with pytest.raises(BrokenPipeError if os.name == "posix" else OSError):
-                closed.close()
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 def _read(terminal: int) -> bytes:
@@ -497,28 +460,6 @@ def test_a_signal_leaves_nothing(tables: dict[str, Path], tmp_path: Path, signal
     err = err.partition("nanobind: leaked")[0]
     assert (process.returncode, out, err) == (code, "", "")
     assert sorted(tmp_path.rglob("*")) == there
-
-
-def test_sigterm_is_as_before_when_a_command_ends(succeed: Callable[..., str]) -> None:
-    def own(*_: object) -> None:
-        raise NotImplementedError
-
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        for handler in (signal.SIG_DFL, signal.SIG_IGN, own):
-            signal.signal(signal.SIGTERM, handler)
-            succeed("list")
-            assert signal.getsignal(signal.SIGTERM) is handler
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def test_a_command_in_another_thread(capsys: pytest.CaptureFixture[str]) -> None:
-    codes: list[int] = []
-    thread = threading.Thread(target=lambda: codes.append(main(["data", "list"])))
-    thread.start()
-    thread.join()
-    assert codes == [0]
 
 
 class TestHelp:

@@ -136,8 +136,8 @@ def test_the_tradeoff_is_the_frontier(shown: tuple[Path, str]) -> None:
     }
     curve = xorder.frontier(tables["A"], tables["B"])
     found = columns(shown[0] / "tradeoff.csv")
-    assert list(found) == ["disparity", "auc"]
-    np.testing.assert_array_equal(found["disparity"].astype(float), curve.gap)
+    assert list(found) == ["gap", "auc"]
+    np.testing.assert_array_equal(found["gap"].astype(float), curve.gap)
     np.testing.assert_array_equal(found["auc"].astype(float), curve.auc)
     assert curve.auc.size > 10
 

@@ -1,27 +1,22 @@
-"""What the commands share: options for input and output, the tables of a file, and how a result is printed."""
+"""What commands share: the parser, options, the tables of a file, and how a result is printed."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import Any, NoReturn
 
 from xorder._groups import MISSING_GROUPS, UNSEEN_GROUPS
-from xorder._progress import Progress
 from xorder._table import Tables
-from xorder.engines import tables_of
+from xorder.cli._progress import progress_line
+from xorder.engines import files_of, tables_of
+from xorder.exceptions import InputError
 
 FOLDS = 5
-"""Folds by which is told what to expect on new people."""
-
-# In a log, how much time passes between two lines.
-_LINE_SECONDS = 30.0
+"""Folds that show what to expect on new people."""
 
 
 class _Once(argparse.Action):
@@ -108,6 +103,16 @@ def add_unseen(command: argparse.ArgumentParser, usual: str | None) -> None:
     )
 
 
+def add_map(command: argparse.ArgumentParser, *, required: bool) -> None:
+    """Add the map to use."""
+    command.add_argument("--map", required=required, metavar="MAP", help="what 'xorder fit' wrote")
+
+
+def add_confidence(command: argparse.ArgumentParser) -> None:
+    """Add the confidence of the intervals."""
+    command.add_argument("--confidence", type=float, default=0.95, help="of the intervals (default 0.95)")
+
+
 def add_output(command: argparse.ArgumentParser, metavar: str, what: str) -> None:
     """Add the name of the file to write."""
     command.add_argument("-o", "--output", required=True, metavar=metavar, help=what)
@@ -139,39 +144,14 @@ def read_tables(options: argparse.Namespace, folds: int = 0) -> Tables:
         )
 
 
-def is_same_file(one: str, other: str) -> bool:
+def check_output(output: str, *, overwrite: bool, inputs: Sequence[str]) -> None:
+    """Refuse what could not be written in the end before anything is read or computed."""
+    if not overwrite and Path(output).exists():
+        raise InputError(f"{output} exists already; choose another name, or replace it with overwrite=True.")
+    if any(_is_same_file(output, file) for name in inputs for file in files_of(name)):
+        raise InputError(f"{output} is an input itself; choose another name.")
+
+
+def _is_same_file(one: str, other: str) -> bool:
     """Whether two names are those of one file; not by name, as on some systems case does not count."""
     return Path(one).exists() and Path(other).exists() and Path(one).samefile(other)
-
-
-@contextmanager
-def progress_line(out: TextIO | None, now: Callable[[], float] = time.monotonic) -> Iterator[Progress]:
-    """Yield a function that shows on ``out`` what is being done: one line that changes if that is a terminal.
-
-    In a log it adds a line every half minute, so that a short run adds none. Whoever stops reading stops nothing.
-    """
-    began = said = now()
-    live = out is not None and out.isatty()
-
-    def write(text: str) -> None:
-        if out is not None:
-            with suppress(OSError):
-                out.write(text)
-                out.flush()
-
-    def show(step: str, share: float | None) -> None:
-        nonlocal said
-        if not live and now() - said < _LINE_SECONDS:
-            return
-        said = now()
-        seconds = int(said - began)
-        passed = f"{seconds // 60} min" if seconds >= 60 else f"{seconds} s"
-        text = f"{step}, {passed}" if share is None else f"{step}, {100 * share:.0f} %, {passed}"
-        # A line that is longer than the terminal is wide could not be overwritten.
-        write(f"\r{text[: shutil.get_terminal_size().columns - 1]}\x1b[K" if live else f"xorder: {text}\n")
-
-    try:
-        yield show
-    finally:
-        if live:
-            write("\r\x1b[K")

@@ -1,4 +1,4 @@
-"""How a command ends: errors and warnings in the user's words, one line each, and signals in order."""
+"""How a command ends: errors and warnings in words of the command line, one line each, and signals in order."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import errno
 import io
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
@@ -20,7 +21,7 @@ from xorder.exceptions import XorderError, XorderWarning
 
 
 def run_command(options: argparse.Namespace) -> int:
-    """Run what was parsed; return 0, or the exit code of what went wrong after telling it."""
+    """Run what was parsed; return 0, or the exit code of what went wrong, which is printed."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name that the terminal's encoding lacks is shown escaped, as it is on standard error.
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -32,10 +33,10 @@ def run_command(options: argparse.Namespace) -> int:
             options.run(options)
             sys.stdout.flush()
         except XorderError as error:
-            return _complain(in_the_users_words(str(error), options))
+            return _complain(translated(str(error), options))
         except ExceptionGroup as failures:
             for failure in failures.exceptions:
-                _complain(in_the_users_words(str(failure), options))
+                _complain(translated(str(failure), options))
             return 2
         except OSError as error:
             if not _is_broken_pipe(error):
@@ -52,36 +53,42 @@ def run_command(options: argparse.Namespace) -> int:
 # Windows has no SIGHUP, and alone has SIGBREAK, by which one process asks another to end.
 _ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
 
-# Arguments of Python that are columns on the command line, and what has an option of another name; all other options
-# are named as their arguments are.
-_COLUMNS = {"sensitive_features": "group", "y_true": "label", "y_score": "score", "sample_weight": "weight"}
-_OTHERWISE = {"overwrite=True": "--force", "repair": "the map"}
+# Arguments of Python, and their options on the command line; all other options are named as their arguments are.
+_OPTIONS = {
+    "sensitive_features": "group",
+    "y_true": "label",
+    "y_score": "score",
+    "sample_weight": "weight",
+    "overwrite": "force",
+    "repair": "map",
+}
+# Arguments that hold the rows of a column.
+_ROWS = ("sensitive_features", "y_true", "y_score", "sample_weight")
 
-# Where a message names an argument: with a value or a sign of equality; by a word that is none of English; or by any
-# word that begins a sentence about it.
+# A message names an argument with an equals sign and maybe a value; by a word that is not English; or as the subject of
+# its first sentence.
 _NAMED = (
-    re.compile(r"(?<![\w/.'\"-])(?P<name>[a-z_]+)=(?:'(?P<value>[^']*)')?"),
+    re.compile(r"(?<![\w/.'\"-])(?P<name>[a-z_]+)=(?P<value>'[^']*'|\w+(?:\.\w+)*|)"),
     re.compile(r"(?<![\w/.'\"-])(?P<name>[a-z]+(?:_[a-z]+)+)(?![\w/.'\"-]*[/'\"=])\b(?P<value>)"),
     re.compile(r"(?:^|(?<=^give ))(?P<name>[a-z]+)(?P<value>)(?= (?:must|is|or)\b)"),
     re.compile(r"\b(?P<name>[a-z]+)(?P<value>)(?=(?: and [a-z]+)? both name)"),
 )
 
 
-def in_the_users_words(message: str, options: argparse.Namespace) -> str:
-    """Name the columns of the file and the options instead of the arguments that they were passed as."""
+def translated(message: str, options: argparse.Namespace) -> str:
+    """Return a message of the library with columns of the file and options in place of arguments of Python."""
     given = vars(options)
-    for argument, option in _COLUMNS.items():
-        if given.get(option) is not None and "file" in given:
-            message = message.replace(argument, f"{options.file}: column {given[option]!r}", 1)
-    for words, other in _OTHERWISE.items():
-        if words != "repair" or message.startswith("repair "):
-            message = message.replace(words, other, 1)
 
     def named(match: re.Match[str]) -> str:
-        name, value = match["name"], match["value"]
-        if name not in given:
+        name, value = match["name"], match["value"].strip("'")
+        option = _OPTIONS.get(name, name)
+        if name in _ROWS and "file" in given and given.get(option) is not None:
+            return f"{options.file}: column {given[option]!r}"
+        if name in _ROWS or option not in given:
             return match[0]
-        return f"--{name.replace('_', '-')}" + (f" {value}" if value else "")
+        prefix = "--no-" if value == "False" else "--"
+        words = "" if value in ("", "True", "False") else f" {shlex.quote(value)}"
+        return prefix + option.replace("_", "-") + words
 
     for pattern in _NAMED:
         message = pattern.sub(named, message)
@@ -130,5 +137,5 @@ def _show_warning(
     options: argparse.Namespace, message: Warning | str, category: type[Warning], *_: Any, **__: Any
 ) -> None:
     if issubclass(category, XorderWarning):
-        words = in_the_users_words(str(message), options)
+        words = translated(str(message), options)
         print("xorder: warning: " + " ".join(words.split()), file=sys.stderr)

@@ -1,0 +1,60 @@
+"""The command line, a file per command: parse, call one public function, print."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
+from typing import NoReturn
+
+from xorder import __version__
+from xorder.cli._errors import run_command
+from xorder.cli._options import Parser
+
+# Each command has a module of its name, which adds its options and runs it.
+_COMMANDS = {
+    "audit": "measure how a score ranks each group",
+    "fit": "learn how to adjust the scores, and save it",
+    "apply": "adjust the scores of a file with a saved map",
+    "report": "write a page on how a score ranks each group, for people to read",
+    "demo": "show it all on a simulated population",
+    "data": "open data sets, and cohorts of your own copy of MIMIC-III or eICU",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return 0, or 2 with one line on standard error for what the user got wrong."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    return run_command(_parser(next(iter(arguments), None)).parse_args(arguments))
+
+
+def program() -> NoReturn:
+    """Run as a program of its own: end at once, without taking the interpreter apart.
+
+    Nothing is left to be done by then, and DuckDB's bindings, if a cache of another package still holds them, would
+    print what they take for leaks.
+    """
+    code = main()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
+def _parser(chosen: str | None) -> Parser:
+    """Return the parser; only the module of the command chosen is loaded, and only its options are added."""
+    parser = Parser(
+        prog="xorder",
+        description="Audit how fairly a risk score ranks people of different groups, and repair it after the fact.",
+    )
+    parser.add_argument("--version", action="version", version=f"xorder {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=Parser)
+    for name, summary in _COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=summary)
+        if name == chosen:
+            module = import_module(f"xorder.cli._{name}")
+            module.add(command)
+            command.set_defaults(run=module.run)
+    return parser

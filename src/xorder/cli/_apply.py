@@ -1,0 +1,43 @@
+"""``xorder apply``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from xorder.cli._options import add_input, add_map, add_output, add_unseen, show
+from xorder.cli._progress import progress_line
+from xorder.engines import apply_to_file
+from xorder.estimators import load_fitted
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add_input(command, labelled=False)
+    add_map(command, required=True)
+    add_output(command, "OUT", "where to write the file with the adjusted scores")
+    command.add_argument(
+        "--into", default="adjusted", metavar="COLUMN", help="name of the new column (default adjusted)"
+    )
+    add_unseen(command, None)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Adjust the scores of a file."""
+    repair = load_fitted(options.map)
+    repair = repair.choosing(missing_group=options.missing_group, unseen_group=options.unseen_group)
+    with progress_line(sys.stderr) as progress:
+        rows = apply_to_file(
+            repair.group_maps(),
+            options.file,
+            options.output,
+            score=options.score,
+            group=options.group,
+            into=options.into,
+            overwrite=options.force,
+            encoding=options.encoding,
+            memory=options.memory,
+            progress=progress,
+        )
+    done = {"rows": rows, "column": options.into, "output": options.output}
+    show(done if options.json else f"Wrote {rows:,} rows to {options.output}; the new column is {options.into!r}.")
