@@ -22,7 +22,7 @@ pytest = OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile
 .PHONY: page demo test check setup lint types layers tests quick docs newest lowest kernels coverage constraints reproduce benchmark clean
 
 demo: $(LIGHT)
-	$(BIN)/xorder demo --out xorder-demo --force
+	$(BIN)/xorder demo -o xorder-demo --force
 
 test: setup lint types layers tests docs
 

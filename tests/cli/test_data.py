@@ -469,7 +469,7 @@ class TestHelp:
         entries = [re.sub(r"\n\s+", "  ", entry).strip() for entry in re.split(r"\n  (?=-)", "\n" + text)[1:]]
         explained = {re.findall(r"--[a-z-]+", names)[-1] for names in (entry.partition("  ")[0] for entry in entries)}
         assert explained == OPTIONS[command] | {"--help"}
-        assert all(entry.partition("  ")[2].strip() for entry in entries)
+        assert all(re.match(r"[A-Z].*[^.]$", entry.partition("  ")[2].strip()) for entry in entries)
 
     def test_commands(self, succeed: Callable[..., str], refuse: Callable[..., str]) -> None:
         for text in (succeed("--help"), refuse("biuld")):

@@ -30,7 +30,7 @@ FILES = [
 
 def demo(folder: Path, *options: str, launcher: str | None = None, **environment: str) -> subprocess.CompletedProcess:
     launch = ["-m", "xorder.cli"] if launcher is None else ["-c", launcher]
-    command = [sys.executable, *launch, "demo", "--out", str(folder), *options]
+    command = [sys.executable, *launch, "demo", "--output", str(folder), *options]
     return subprocess.run(
         command, capture_output=True, text=True, timeout=120, check=False, env=os.environ | environment
     )
@@ -164,7 +164,7 @@ def test_the_same_seed_gives_the_same_files_and_another_does_not(
 ) -> None:
     outputs = {}
     for name, seed in (("a", "7"), ("b", "7"), ("c", "8")):
-        assert main(["demo", "--out", str(tmp_path / name), "--rows", "600", "--seed", seed]) == 0
+        assert main(["demo", "--output", str(tmp_path / name), "--rows", "600", "--seed", seed]) == 0
         outputs[name] = capsys.readouterr().out.replace(str(tmp_path / name), "")
     for file in FILES:
         same, other = ((tmp_path / name / file).read_bytes() for name in "bc")
@@ -177,7 +177,7 @@ def test_the_same_seed_gives_the_same_files_and_another_does_not(
 def test_a_folder_in_use_is_left_alone_unless_forced(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     mine = tmp_path / "people.csv"
     mine.write_text("mine", encoding="utf-8")
-    arguments = ["demo", "--out", str(tmp_path), "--rows", "600"]
+    arguments = ["demo", "--output", str(tmp_path), "--rows", "600"]
     assert main(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -192,7 +192,7 @@ def test_a_folder_in_use_is_left_alone_unless_forced(tmp_path: Path, capsys: pyt
 def test_an_empty_folder_is_used_and_a_missing_one_made(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for folder in (tmp_path / "empty", tmp_path / "new" / "deep"):
-        assert main(["demo", "--out", str(folder), "--rows", "600"]) == 0
+        assert main(["demo", "--output", str(folder), "--rows", "600"]) == 0
         assert sorted(path.name for path in folder.iterdir()) == FILES
 
 
@@ -212,7 +212,7 @@ def test_bad_numbers_are_told_in_one_line_and_nothing_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], words: str
 ) -> None:
     try:
-        code = main(["demo", "--out", str(tmp_path / "out"), *options])
+        code = main(["demo", "--output", str(tmp_path / "out"), *options])
     except SystemExit as stop:
         code = stop.code
     captured = capsys.readouterr()
@@ -225,7 +225,7 @@ def test_bad_numbers_are_told_in_one_line_and_nothing_is_written(
 @pytest.mark.parametrize("below", ["", "sub"])
 def test_a_file_in_the_place_of_the_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str], below: str) -> None:
     (tmp_path / "file").write_text("mine", encoding="utf-8")
-    assert main(["demo", "--out", str(tmp_path / "file" / below)]) == 2
+    assert main(["demo", "--output", str(tmp_path / "file" / below)]) == 2
     assert re.fullmatch(r"xorder: error: [^\n]+\n", capsys.readouterr().err)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 

@@ -33,9 +33,9 @@ OPTIONS = {
     | {"--min-group-size", "--small-groups", "--unseen-group"},
     "apply": READING | {"--map", "--output", "--force", "--into", "--unseen-group"},
     "report": READING
-    | {"--label", "--positive", "--weight", "--output", "--force", "--before-after", "--metric", "--title"}
+    | {"--label", "--positive", "--weight", "--output", "--force", "--map", "--metric", "--title"}
     | {"--confidence", "--weights-are", "--unseen-group"},
-    "demo": {"--out", "--rows", "--seed", "--force"},
+    "demo": {"--output", "--rows", "--seed", "--force"},
 }
 
 
@@ -62,6 +62,18 @@ class TestUsage:
         assert error.startswith(f"xorder {command}: error: ")
         assert set(re.findall(r"FILE|--[a-z]+", error.partition(" (see")[0])) == set(missing)
 
+    @pytest.mark.parametrize("command", [*([name] for name in OPTIONS), ["data", "list"], ["data", "build-eicu"]])
+    def test_an_unknown_option_points_to_the_help_of_the_command(
+        self, refuse: Callable[..., str], command: list[str]
+    ) -> None:
+        needed = {"apply": ["--map", "m", "-o", "n"], "fit": ["-o", "n"], "build-eicu": ["tables", "-o", "n"]}
+        columns = [] if command[0] in ("demo", "data") else ["FILE", "--score", "s", "--group", "g"]
+        labels = ["--label", "y"] if columns and command != ["apply"] else []
+        name = " ".join(["xorder", *command])
+        error = refuse(*command, *columns, *labels, *needed.get(command[-1], []), "--no-such", "two\nlines")
+        assert error.startswith(f"{name}: error: unrecognized arguments: --no-such")
+        assert error.endswith(f" (see '{name} --help')\n")
+
 
 class TestHelp:
     @pytest.mark.parametrize("command", OPTIONS)
@@ -76,7 +88,7 @@ class TestHelp:
         for entry in re.split(r"\n  (?=-)", text):
             names, _, explanation = re.sub(r"\n\s{4,}", "   ", entry).strip().partition("   ")
             explanation = explanation or names.partition("  ")[2]
-            assert explanation.strip(), entry
+            assert re.match(r"[A-Z].*[^.]$", explanation.strip(), re.S), entry
 
     def test_every_command_is_in_the_help(self, succeed: Callable[..., str]) -> None:
         text = succeed("--help")

@@ -28,7 +28,7 @@ def test_the_page_and_its_numbers(succeed: Callable[..., str], people: Path, tmp
 
 @pytest.mark.slow
 def test_what_a_saved_map_does(succeed: Callable[..., str], people: Path, saved: Path) -> None:
-    numbers = json.loads(succeed("report", people, *LABELLED, "--before-after", saved, "--json"))
+    numbers = json.loads(succeed("report", people, *LABELLED, "--map", saved, "--json"))
     assert numbers["path"]["stops"][-1]["auc"] == pytest.approx(xorder.load(saved).auc_)
 
 
@@ -46,7 +46,7 @@ def test_a_map_that_knows_other_groups_is_not_reported_on(
     columns = table()
     columns["group"][20] = columns["group"][30] = "C"
     people = write(tmp_path / "people.csv", columns)
-    error = refuse("report", people, *LABELLED, "--before-after", saved, "--json")
+    error = refuse("report", people, *LABELLED, "--map", saved, "--json")
     assert "people.csv: group 'C' was not seen in fit (2 rows, the first in line 22)" in error
 
 

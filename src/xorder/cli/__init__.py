@@ -15,12 +15,12 @@ from xorder.cli._options import Parser
 
 # Each command has a module of its name, which adds its options and runs it.
 _COMMANDS = {
-    "audit": "measure how a score ranks each group",
-    "fit": "learn how to adjust the scores, and save it",
-    "apply": "adjust the scores of a file with a saved map",
-    "report": "write a page on how a score ranks each group, for people to read",
-    "demo": "show it all on a simulated population",
-    "data": "open data sets, and cohorts of your own copy of MIMIC-III or eICU",
+    "audit": "Measure how a score ranks each group",
+    "fit": "Fit a repair of the scores, and save its map",
+    "apply": "Adjust the scores of a file with a saved map",
+    "report": "Write a page on how a score ranks each group, for people to read",
+    "demo": "Show all of it on a simulated population",
+    "data": "Get open data sets, and build cohorts from your own copy of MIMIC-III or eICU",
 }
 
 
@@ -49,7 +49,9 @@ def _parser(chosen: str | None) -> Parser:
         prog="xorder",
         description="Audit how fairly a risk score ranks people of different groups, and repair it after the fact.",
     )
-    parser.add_argument("--version", action="version", version=f"xorder {__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"xorder {__version__}", help="Show the version and exit"
+    )
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=Parser)
     for name, summary in _COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=summary)

@@ -14,10 +14,10 @@ from xorder.estimators import load_fitted
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_input(command, labelled=False)
-    add_map(command, required=True)
-    add_output(command, "OUT", "where to write the file with the adjusted scores")
+    add_map(command, "Map that 'xorder fit' wrote", required=True)
+    add_output(command, "OUT", "File to write, with the adjusted scores")
     command.add_argument(
-        "--into", default="adjusted", metavar="COLUMN", help="name of the new column (default adjusted)"
+        "--into", default="adjusted", metavar="COLUMN", help="Name of the new column (default adjusted)"
     )
     add_unseen(command, None)
 

@@ -46,29 +46,31 @@ def add(parser: argparse.ArgumentParser) -> None:
         add_json(one)
         return one
 
-    one = command("list", _list, "list the open data sets, and whether they are here")
-    _add_data_home(one, "folder to look in first, before that of XORDER_DATA and the cache")
+    one = command("list", _list, "List the open data sets, and where they are here")
+    _add_data_home(one, "Folder to look in first, before that of XORDER_DATA and the cache")
 
-    one = command("info", _info, "tell what to know of an open data set")
-    one.add_argument("name", metavar="NAME", help=" or ".join(IN_SHORT))
-    _add_data_home(one, "folder to look in first, before that of XORDER_DATA and the cache")
+    one = command("info", _info, "Say what there is to know of an open data set")
+    one.add_argument("name", metavar="NAME", help=f"Name of the set: {', '.join(IN_SHORT)}")
+    _add_data_home(one, "Folder to look in first, before that of XORDER_DATA and the cache")
 
-    one = command("fetch", _fetch, "download open data sets and verify them")
-    one.add_argument("names", metavar="NAME", nargs="*", help=" or ".join(IN_SHORT))
-    one.add_argument("--all", action="store_true", help="fetch all of them")
-    _add_data_home(one, "folder that shall have them (default: look where 'list' does, save in the cache)")
+    one = command("fetch", _fetch, "Download open data sets and verify them")
+    one.add_argument("names", metavar="NAME", nargs="*", help=f"Name of the set: {', '.join(IN_SHORT)}")
+    one.add_argument("--all", action="store_true", help="Fetch all of them")
+    _add_data_home(one, "Folder to keep them in (default: look where 'list' does, save in the cache)")
 
     for name, source in (("mimic3", "MIMIC-III v1.4"), ("eicu", "eICU-CRD 2.0")):
-        one = command(f"build-{name}", partial(_build, name=name), f"build the cohort from your own copy of {source}")
-        one.add_argument("folder", metavar="FOLDER", help=f"where the tables of {source} are, as csv or csv.gz")
-        add_output(one, "FILE", "where to write the cohort (parquet)")
-        one.add_argument("--memory", default="2GB", metavar="AMOUNT", help="used before spilling to disk (default 2GB)")
+        one = command(f"build-{name}", partial(_build, name=name), f"Build the cohort from your own copy of {source}")
+        one.add_argument("folder", metavar="FOLDER", help=f"Folder of the tables of {source}, as csv or csv.gz")
+        add_output(one, "FILE", "File to write the cohort to (parquet)")
         one.add_argument(
-            "--spill", metavar="DIR", help="folder with space for intermediate results (default: a temporary one)"
+            "--memory", default="2GB", metavar="AMOUNT", help="Memory used before spilling to disk (default 2GB)"
+        )
+        one.add_argument(
+            "--spill", metavar="DIR", help="Folder with space for intermediate results (default: a temporary one)"
         )
         if name == "mimic3":
             one.add_argument(
-                "--apply-ranges", action="store_true", help="drop implausible values, which the benchmark keeps"
+                "--apply-ranges", action="store_true", help="Drop implausible values, which the benchmark keeps"
             )
 
 
@@ -149,7 +151,7 @@ def _fetch(options: argparse.Namespace) -> None:
     if options.json:
         show({"files": paths, "failures": {name: str(error) for name, error in failures.items()}})
     if failures:
-        # What came well is told before what did not.
+        # What came is printed before what did not.
         sys.stdout.flush()
         raise ExceptionGroup("not fetched", list(failures.values()))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xorder import estimators
 from xorder._atomic import atomic_path
 from xorder._optional import import_optional
-from xorder.cli._options import show
+from xorder.cli._options import add_output, show
 from xorder.datasets import Population, simulate_population
 from xorder.engines import apply_to_file
 from xorder.exceptions import InputError, MissingExtraError
@@ -27,11 +27,10 @@ _MOST_PEOPLE = 100_000_000
 
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
-    command.description = "Simulate a biased score, audit it, repair it, and check the repair on new people."
-    command.add_argument("--out", default="xorder-demo", metavar="FOLDER", help="for the files (default xorder-demo)")
-    command.add_argument("--rows", type=int, default=4000, help="people in each sample (default 4000)")
-    command.add_argument("--seed", type=int, default=0, help="of the simulation (default 0)")
-    command.add_argument("--force", action="store_true", help="replace files of an earlier demo")
+    command.description = "Simulate a biased score, audit it, repair it, and check the repair on new people"
+    add_output(command, "FOLDER", "Folder of the files (default xorder-demo)", required=False, default="xorder-demo")
+    command.add_argument("--rows", type=int, default=4000, help="Number of people in each sample (default 4000)")
+    command.add_argument("--seed", type=int, default=0, help="Seed of the simulation (default 0)")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -41,7 +40,7 @@ def run(options: argparse.Namespace) -> None:
             f"the demo takes from 1 to {_MOST_PEOPLE:,} people (--rows) and a seed from 0 up (--seed); "
             f"got {options.rows} and {options.seed}."
         )
-    out = Path(options.out)
+    out = Path(options.output)
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file; name a folder for the demo's files.")
     if out.is_dir() and any(out.iterdir()) and not options.force:

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from xorder.cli._options import note_idle
 from xorder.exceptions import XorderError, XorderWarning
 
 
@@ -30,6 +31,7 @@ def run_command(options: argparse.Namespace) -> int:
         warnings.simplefilter("once", XorderWarning)
         warnings.showwarning = partial(_show_warning, options)
         try:
+            note_idle(options)
             options.run(options)
             sys.stdout.flush()
         except XorderError as error:
@@ -83,7 +85,8 @@ def translated(message: str, options: argparse.Namespace) -> str:
         name, value = match["name"], match["value"].strip("'")
         option = _OPTIONS.get(name, name)
         if name in _ROWS and "file" in given and given.get(option) is not None:
-            return f"{options.file}: column {given[option]!r}"
+            columns = given[option] if isinstance(given[option], list) else [given[option]]
+            return f"{options.file}: column {' & '.join(map(repr, columns))}"
         if name in _ROWS or option not in given:
             return match[0]
         prefix = "--no-" if value == "False" else "--"

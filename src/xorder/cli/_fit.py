@@ -6,9 +6,8 @@ import argparse
 import math
 import warnings
 
-from xorder._metric import METRICS
 from xorder._table import Tables
-from xorder.cli._options import FOLDS, add_input, add_output, add_unseen, check_output, read_tables, show
+from xorder.cli._options import FOLDS, add_input, add_metric, add_output, add_unseen, check_output, read_tables, show
 from xorder.estimators import (
     SMALL_GROUPS,
     TRANSFERS,
@@ -26,43 +25,43 @@ def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     usual = RepairSettings()
     add_input(command, labelled=True)
-    add_output(command, "MAP", "where to write the learnt map (JSON)")
-    command.add_argument("--metric", choices=tuple(METRICS), default="xauc", help="the gap to close (default xauc)")
+    add_output(command, "MAP", "File to write the map to (JSON)")
+    add_metric(command, "Metric of the gap to close (default xauc)", usual.metric)
     aim = command.add_mutually_exclusive_group()
-    aim.add_argument("--max-gap", type=float, default=0.0, metavar="GAP", help="largest gap wanted (default 0)")
-    aim.add_argument("--tradeoff", type=float, help="instead: points of AUC worth giving for a point of the gap")
+    aim.add_argument("--max-gap", type=float, default=0.0, metavar="GAP", help="Largest gap wanted (default 0)")
+    aim.add_argument("--tradeoff", type=float, help="Points of AUC worth giving for a point of the gap")
     command.add_argument(
-        "--solver",
-        choices=tuple(SOLVERS),
-        default=usual.solver,
-        help=f"how the groups are interleaved (default {usual.solver})",
+        "--solver", choices=tuple(SOLVERS), default=usual.solver, help=f"Solver (default {usual.solver})"
     )
     command.add_argument(
         "--adjust",
         metavar="GROUP",
         default=usual.adjust,
-        help="group whose scores move (default: the disadvantaged of two)",
+        help="Group whose scores move (default: the disadvantaged of two)",
     )
     command.add_argument(
-        "--reference", metavar="GROUP", help="group whose scores stay (default: of more than two, the largest)"
+        "--reference", metavar="GROUP", help="Group whose scores stay (default: of more than two, the largest)"
     )
     command.add_argument(
         "--transfer",
         choices=[name for name in TRANSFERS if name != "rank"],
         default=usual.transfer,
-        help=f"how the repair is carried over to new scores (default {usual.transfer})",
+        help=f"Way to new scores (default {usual.transfer})",
     )
-    command.add_argument("--do-no-harm", action="store_true", help="repair only as much as the evidence carries")
-    command.add_argument("--min-group-size", type=float, default=0, metavar="ROWS", help="groups below it are small")
+    command.add_argument("--do-no-harm", action="store_true", help="Repair only as much as the evidence carries")
+    command.add_argument(
+        "--min-group-size", type=float, default=0, metavar="ROWS", help="Size below which a group is small (default 0)"
+    )
     command.add_argument(
         "--small-groups",
         choices=SMALL_GROUPS,
         default=usual.small_groups,
-        help="refuse them, leave their scores, or count them with the reference (default error)",
+        help="Choice for small groups: refuse them, leave their scores alone, or count them with the reference "
+        f"(default {usual.small_groups})",
     )
     add_unseen(command, usual.unseen_group)
     command.add_argument(
-        "--bounds", type=float, nargs=2, metavar=("LOW", "HIGH"), help="adjusted scores stay between these, e.g. 0 100"
+        "--bounds", type=float, nargs=2, metavar=("LOW", "HIGH"), help="Range of adjusted scores, such as 0 100"
     )
 
 

@@ -10,13 +10,17 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from xorder._groups import MISSING_GROUPS, UNSEEN_GROUPS
+from xorder._metric import METRICS
 from xorder._table import Tables
 from xorder.cli._progress import progress_line
 from xorder.engines import files_of, tables_of
-from xorder.exceptions import InputError
+from xorder.exceptions import InputError, warn_caller
 
 FOLDS = 5
 """Folds that show what to expect on new people."""
+
+# Options that do nothing where another one, if the command has it, is not given.
+_NEEDED = {"weights_are": "weight", "unseen_group": "map", "force": "output"}
 
 
 class _Once(argparse.Action):
@@ -25,9 +29,9 @@ class _Once(argparse.Action):
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
     ) -> None:
-        given = vars(namespace).setdefault("_given", set())
+        given = given_options(namespace)
         if option_string is not None and self.dest in given:
-            parser.error(f"{option_string} is given twice; give it once")
+            parser.error(f"{'/'.join(self.option_strings)} is given twice; give it once")
         given.add(self.dest)
         setattr(namespace, self.dest, values)
 
@@ -44,52 +48,87 @@ class _OnceTrue(_Once):
         super().__call__(parser, namespace, True, option_string)
 
 
+class _Columns(argparse.Action):
+    """Stores the name of a column, or a list of the names of several, in the order given."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
+    ) -> None:
+        before = getattr(namespace, self.dest)
+        if before is None:
+            setattr(namespace, self.dest, values)
+        else:
+            setattr(namespace, self.dest, [*(before if isinstance(before, list) else [before]), values])
+
+
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, as all other errors do; no option may be given twice."""
 
-    def __init__(self, *arguments: Any, **settings: Any) -> None:
-        super().__init__(*arguments, **settings)
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(add_help=False, **settings)
         self.register("action", None, _Once)
         self.register("action", "store", _Once)
         self.register("action", "store_true", _OnceTrue)
+        self.add_argument("-h", "--help", action="help", help="Show this help and exit")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse; refuse what is unknown here, so that the line names the command whose help to see."""
+        parsed, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return parsed, unknown
 
     def error(self, message: str) -> NoReturn:
         """Print the line, and end with exit code 2."""
         self.exit(2, f"{self.prog}: error: {' '.join(message.split())} (see '{self.prog} --help')\n")
 
 
+def given_options(namespace: argparse.Namespace) -> set[str]:
+    """Return the names of what the user gave, which are not those that have a default."""
+    given: set[str] = vars(namespace).setdefault("_given", set())
+    return given
+
+
 def add_json(command: argparse.ArgumentParser) -> None:
     """Add the option to print for machines."""
-    command.add_argument("--json", action="store_true", help="print JSON instead of text")
+    command.add_argument("--json", action="store_true", help="Print JSON instead of text")
 
 
 def add_input(command: argparse.ArgumentParser, *, labelled: bool) -> None:
     """Add the file and its columns."""
     add_json(command)
-    command.add_argument("file", metavar="FILE", help="csv, csv.gz or parquet; of many files a pattern in quotes")
-    command.add_argument("--score", required=True, metavar="COLUMN", help="the score; higher ranks higher")
-    command.add_argument("--group", required=True, metavar="COLUMN", help="the group of each row")
+    command.add_argument(
+        "file", metavar="FILE", help="Rows as csv, csv.gz or parquet; a pattern in quotes names many files"
+    )
+    command.add_argument("--score", required=True, metavar="COLUMN", help="Column of the score; higher ranks higher")
+    command.add_argument(
+        "--group",
+        required=True,
+        action=_Columns,
+        metavar="COLUMN",
+        help="Column of the group; give several, each with --group, for combinations such as 'Black & female'",
+    )
     if labelled:
-        command.add_argument("--label", required=True, metavar="COLUMN", help="the outcome, 0 or 1")
-        command.add_argument("--positive", metavar="VALUE", help="value of the outcome that counts as 1")
-        command.add_argument("--weight", metavar="COLUMN", help="weight of each row")
+        command.add_argument("--label", required=True, metavar="COLUMN", help="Column of the outcome, 0 or 1")
+        command.add_argument("--positive", metavar="VALUE", help="Value of the outcome that counts as 1")
+        command.add_argument("--weight", metavar="COLUMN", help="Column of the weights of rows")
         command.add_argument(
             "--weights-are",
             choices=("counts", "sampling"),
             default="counts",
-            help="counts: a row of weight 2 is two rows; sampling: weights correct for how rows were drawn "
-            "(default counts)",
+            help="Meaning of the weights: by counts, a row of weight 2 is two rows; by sampling, weights correct for "
+            "how rows were drawn (default counts)",
         )
     usual = "error" if labelled else None
     command.add_argument(
         "--missing-group",
         choices=MISSING_GROUPS,
         default=usual,
-        help="rows without a group: refuse them, leave them and their scores, or take them as a group (default "
-        f"{usual or 'as in fit'})",
+        help="Choice for rows without a group: refuse them, leave them out and their scores alone, or take them as a "
+        f"group (default {usual or 'as in fit'})",
     )
-    command.add_argument("--encoding", default="utf-8", help="of csv files (default utf-8)")
-    command.add_argument("--memory", default="2GB", metavar="AMOUNT", help="used for large files (default 2GB)")
+    command.add_argument("--encoding", default="utf-8", help="Encoding of csv files (default utf-8)")
+    command.add_argument("--memory", default="2GB", metavar="AMOUNT", help="Memory used for large files (default 2GB)")
 
 
 def add_unseen(command: argparse.ArgumentParser, usual: str | None) -> None:
@@ -98,25 +137,41 @@ def add_unseen(command: argparse.ArgumentParser, usual: str | None) -> None:
         "--unseen-group",
         choices=UNSEEN_GROUPS,
         default=usual,
-        help="rows to adjust whose group was not in fit: refuse them, or leave their scores (default "
+        help="Choice for rows to adjust whose group was not in fit: refuse them, or leave their scores alone (default "
         f"{usual or 'as in fit'})",
     )
 
 
-def add_map(command: argparse.ArgumentParser, *, required: bool) -> None:
+def add_map(command: argparse.ArgumentParser, what: str, *, required: bool) -> None:
     """Add the map to use."""
-    command.add_argument("--map", required=required, metavar="MAP", help="what 'xorder fit' wrote")
+    command.add_argument("--map", required=required, metavar="MAP", help=what)
+
+
+def add_metric(command: argparse.ArgumentParser, what: str, usual: str | None) -> None:
+    """Add the metric, one of those there are by now."""
+    command.add_argument("--metric", choices=tuple(METRICS), default=usual, help=what)
 
 
 def add_confidence(command: argparse.ArgumentParser) -> None:
     """Add the confidence of the intervals."""
-    command.add_argument("--confidence", type=float, default=0.95, help="of the intervals (default 0.95)")
+    command.add_argument("--confidence", type=float, default=0.95, help="Confidence of the intervals (default 0.95)")
 
 
-def add_output(command: argparse.ArgumentParser, metavar: str, what: str) -> None:
+def add_output(command: argparse.ArgumentParser, metavar: str, what: str, **settings: Any) -> None:
     """Add the name of the file to write."""
-    command.add_argument("-o", "--output", required=True, metavar=metavar, help=what)
-    command.add_argument("--force", action="store_true", help="replace the output if it exists")
+    command.add_argument("-o", "--output", metavar=metavar, help=what, **{"required": True} | settings)
+    command.add_argument("--force", action="store_true", help="Replace the output if it exists")
+
+
+def note_idle(options: argparse.Namespace) -> None:
+    """Say which of the options given have no effect."""
+    given = given_options(options)
+    for name, needed in _NEEDED.items():
+        if name in given and needed in options and getattr(options, needed) is None:
+            warn_caller(f"--{name.replace('_', '-')} has no effect without --{needed}.")
+    if "encoding" in given and options.file.lower().endswith(".parquet"):
+        options.encoding = "utf-8"
+        warn_caller("--encoding has no effect on parquet files.")
 
 
 def show(what: str | dict[str, Any]) -> None:

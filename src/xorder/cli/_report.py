@@ -7,9 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from xorder import estimators
-from xorder._metric import METRICS
 from xorder.cli._errors import translated
-from xorder.cli._options import FOLDS, add_confidence, add_input, add_unseen, check_output, read_tables, show
+from xorder.cli._options import (
+    FOLDS,
+    add_confidence,
+    add_input,
+    add_map,
+    add_metric,
+    add_output,
+    add_unseen,
+    check_output,
+    read_tables,
+    show,
+)
 from xorder.engines import GroupMaps, check_matched
 from xorder.exceptions import InputError, warn_caller
 from xorder.reporting import report_tables
@@ -19,25 +29,22 @@ def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_input(command, labelled=True)
     command.set_defaults(missing_group=None)
-    command.add_argument("-o", "--output", metavar="PAGE", help="where to write the page (HTML)")
-    command.add_argument("--force", action="store_true", help="replace the output if it exists")
-    command.add_argument(
-        "--before-after", metavar="MAP", help="what 'xorder fit' wrote; tell what it does to these rows"
-    )
+    add_output(command, "PAGE", "Page to write (HTML)", required=False)
+    add_map(command, "Map that 'xorder fit' wrote, to say what it does to these rows", required=False)
     add_unseen(command, None)
-    command.add_argument("--metric", choices=tuple(METRICS), help="the gap to speak of (default the map's, or xauc)")
-    command.add_argument("--title", help="of the page")
+    add_metric(command, "Metric of the gap to report (default the map's, or xauc)", None)
+    command.add_argument("--title", help="Title of the page")
     add_confidence(command)
 
 
 def run(options: argparse.Namespace) -> None:
     """Write the page on a file."""
     if options.output is not None:
-        inputs = [options.file] if options.before_after is None else [options.file, options.before_after]
+        inputs = [options.file] if options.map is None else [options.file, options.map]
         check_output(options.output, overwrite=options.force, inputs=inputs)
     elif not options.json:
         raise InputError("name the page to write with -o report.html, or ask for its numbers alone with --json.")
-    repair = None if options.before_after is None else estimators.load(options.before_after)
+    repair = None if options.map is None else estimators.load(options.map)
     if repair is not None and options.unseen_group is not None:
         repair.set_params(unseen_group=options.unseen_group)
     if options.missing_group is None:
@@ -50,11 +57,12 @@ def run(options: argparse.Namespace) -> None:
     if repair is not None:
         maps = GroupMaps(repair.maps_, repair.missing_group, repair.unseen_group)
         check_matched(maps, tables, options.file, score=options.score, group=options.group, encoding=options.encoding)
+    groups = [options.group] if isinstance(options.group, str) else options.group
     result = report_tables(
         tables,
         repair=repair,
         metric=options.metric,
-        names={"score": options.score, "label": options.label, "group": options.group},
+        names={"score": options.score, "label": options.label, "group": " & ".join(groups)},
         title=options.title,
         confidence=options.confidence,
         # A pattern has no one file to be named.
