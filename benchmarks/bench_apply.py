@@ -38,10 +38,10 @@ def seconds(task: Callable[[], Any], rounds: int = 2) -> tuple[float, float]:
     return best[0], best[1]
 
 
-def learnt_maps(transfer: str, tolerance: float | None) -> dict[str, ScoreMap]:
+def fitted_maps(method: str, tolerance: float | None) -> dict[str, ScoreMap]:
     """Maps as two million people teach them."""
     score, label, group = people(2_000_000, seed=1)
-    repair = XOrder(transfer=transfer).fit(score, label, sensitive_features=group)
+    repair = XOrder(method=method, do_no_harm=False).fit(score, label, sensitive_features=group)
     maps = {"AB"[group]: learnt for group, learnt in repair.maps_.items()}
     return maps if tolerance is None else {group: learnt.compressed(tolerance) for group, learnt in maps.items()}
 
@@ -112,9 +112,9 @@ def main() -> None:
 
     results: dict[str, Any] = {"rows": options.rows}
     kinds = {
-        "blocks, all knots": learnt_maps("blocks", None),
-        "blocks, 1e-9": learnt_maps("blocks", 1e-9),
-        "blocks, 1e-5": learnt_maps("blocks", 1e-5),
+        "frontier, all knots": fitted_maps("frontier", None),
+        "frontier, 1e-9": fitted_maps("frontier", 1e-9),
+        "frontier, 1e-5": fitted_maps("frontier", 1e-5),
     }
     for name, maps in kinds.items():
         results[f"knots of {name}"] = sum(learnt.raw.size for learnt in maps.values())
@@ -138,7 +138,7 @@ def main() -> None:
                 "/ copy (wanted <= 4)": own / wall,
                 "processor / copy": own_cpu / cpu,
             }
-        write_maps(folder / "maps.json", kinds["blocks, 1e-9"], params={}, summary={})
+        write_maps(folder / "maps.json", kinds["frontier, 1e-9"], params={}, summary={})
         files["apply_to_file, blocks, 1e-9"]["peak GiB, memory='2GB'"] = peak_of(source, folder / "maps.json")
         results["files"] = files
         connection.close()

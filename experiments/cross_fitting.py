@@ -19,9 +19,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from xorder import XOrder, audit
+from xorder import FairRanker, XOrder, audit
 from xorder.datasets import load_compas, load_framingham, load_german
-from xorder.estimators._fair_ranker import FairRanker
 from xorder.exceptions import XorderWarning
 
 LOADERS = {"framingham": load_framingham, "german": load_german, "compas": load_compas}
@@ -38,15 +37,15 @@ WAYS = ("unadjusted", "in-sample", "refit", "mean, then map", "map, then mean")
 def one_split(problem: Any, model: Any, train: Any, test: Any) -> dict[str, Any]:
     """Held-out AUC and signed xAUC gap of each way, and what the training rows had led to expect."""
     X, y, group = problem.X.to_numpy(), problem.y, problem.sensitive_features
-    ranker = FairRanker(model, adjuster=XOrder(), final_model="folds")
+    ranker = FairRanker(model, repair=XOrder(method="frontier"), final_model="folds")
     ranker.fit(X[train], y[train], sensitive_features=group[train])
     refitted = clone(model).fit(X[train], y[train])
     own, new = (refitted.predict_proba(X[rows])[:, 1] for rows in (train, test))
-    in_sample = XOrder().fit(own, y[train], sensitive_features=group[train])
+    in_sample = XOrder(method="frontier").fit(own, y[train], sensitive_features=group[train])
     of_folds = [fitted.predict_proba(X[test])[:, 1] for fitted in ranker.estimators_]
 
     def repaired(score: Any) -> Any:
-        return ranker.adjuster_.transform(score, sensitive_features=group[test])
+        return ranker.repair_.transform(score, sensitive_features=group[test])
 
     scores = {
         "unadjusted": new,

@@ -6,8 +6,8 @@
 Each map is learnt on the model's own training scores ("in", as in the paper) and on out-of-fold scores ("out"); both
 are applied to the scores of a model fitted to all training rows. ``FairRanker`` is the default of the package. Two
 simulated scores, of no gap and of a small one, show what a repair does where there is little to repair. ``run``
-appends one line a split to ``experiments/results/generalisation.jsonl`` and goes on where it stopped; ``tables`` reads
-that file only.
+appends one line per split to ``experiments/results/generalisation.jsonl`` and goes on where it stopped; ``tables``
+reads that file only.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from xorder import FairRanker, XOrder
+from experiments.candidates import CANDIDATES, applied, tables_of_rows
+from xorder import FairRanker
 from xorder.datasets import Problem, load_adult, load_compas, load_framingham, load_german
 from xorder.metrics import xauc_difference
 from xorder.models import RankBoost
@@ -45,15 +46,7 @@ MODELS = {
 # Rows to train on; all of the training part, or so many of them.
 SIZES = ("full", "1000")
 
-REPAIRS = {
-    "dp": {"solver": "dp"},
-    "frontier": {},
-    "blocks": {"transfer": "blocks"},
-    "bent": {"transfer": "bent"},
-    "logistic": {"transfer": "logistic"},
-    "logistic, no harm": {"transfer": "logistic", "do_no_harm": True},
-}
-SHOWN = ["unadjusted", "in, dp", "in, frontier", *(f"out, {name}" for name in REPAIRS), "FairRanker"]
+SHOWN = ["unadjusted", "in, dp", "in, frontier", *(f"out, {name}" for name in CANDIDATES), "FairRanker"]
 
 # How much lower the score reads the second group, on the logit scale; .085 makes an xAUC gap of about .025.
 SIMULATED = {"no gap": 0.0, "small gap": 0.085}
@@ -109,12 +102,9 @@ def _held_out(
 ) -> dict[str, list[float]]:
     """AUC and gap of the new people, with each repair learnt on each kind of score."""
     figures = {"unadjusted": _figures(new_y, new, new_groups)}
-    for (where, score), (name, settings) in product(learnt_on.items(), REPAIRS.items()):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            repair = XOrder(**settings).fit(score, y, sensitive_features=groups)
-            adjusted = repair.transform(new, sensitive_features=new_groups)
-        figures[f"{where}, {name}"] = _figures(new_y, adjusted, new_groups)
+    for (where, score), (name, candidate) in product(learnt_on.items(), CANDIDATES.items()):
+        maps = candidate(tables_of_rows(score, y, groups))
+        figures[f"{where}, {name}"] = _figures(new_y, applied(maps, new, new_groups), new_groups)
     return figures
 
 

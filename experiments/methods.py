@@ -64,16 +64,16 @@ class Task:
         return self.base_scores().test
 
     def gap(self, score: Any) -> float:
-        """Absolute disparity of scores of the training rows."""
+        """Absolute gap of scores of the training rows."""
         return abs(GAP_OF[self.metric](self.y, score, sensitive_features=self.groups))
 
 
-def adjusted(task: Task, adjuster: Any) -> tuple[Any, Any]:
+def adjusted(task: Task, repair: Any) -> tuple[Any, Any]:
     """Learn an adjustment on the base model's own training scores, and apply it to both parts."""
-    adjuster.fit(task.score, task.y, sensitive_features=task.groups)
+    repair.fit(task.score, task.y, sensitive_features=task.groups)
     return (
-        adjuster.transform(task.score, sensitive_features=task.groups),
-        adjuster.transform(task.score_new, sensitive_features=task.groups_new),
+        repair.transform(task.score, sensitive_features=task.groups),
+        repair.transform(task.score_new, sensitive_features=task.groups_new),
     )
 
 
@@ -83,22 +83,22 @@ def unadjusted(task: Task) -> tuple[Any, Any]:
 
 
 def post_logit(task: Task) -> tuple[Any, Any]:
-    """Kallus and Zhou's logistic function of one group's scores, of the smallest training disparity."""
+    """Kallus and Zhou's logistic function of one group's scores, of the smallest training gap."""
     return adjusted(task, PostLogit(metric=task.metric))
 
 
 def xorder_dp(task: Task) -> tuple[Any, Any]:
     """The paper's dynamic programme; the parameter is the tradeoff."""
-    return adjusted(task, XOrder(metric=task.metric, tradeoff=task.parameter, solver="dp"))
+    return adjusted(task, XOrder(metric=task.metric, tradeoff=task.parameter, method="dp"))
 
 
 def xorder_frontier(task: Task) -> tuple[Any, Any]:
     """The same objective by the solver that proves how far from optimal it is; the parameter is the tradeoff."""
-    return adjusted(task, XOrder(metric=task.metric, tradeoff=task.parameter))
+    return adjusted(task, XOrder(metric=task.metric, tradeoff=task.parameter, method="frontier"))
 
 
 def fair_ranker(task: Task) -> tuple[Any, Any]:
-    """What ``FairRanker`` does; the parameter is the part of the disparity that may stay, 0 by default.
+    """What ``FairRanker`` does; the parameter is the part of the gap that may stay, 0 by default.
 
     The models of the folds are fitted once and serve every parameter and metric; a test compares the outcome with
     ``FairRanker`` itself. What stands for the training scores are the out-of-fold scores it learns on.
@@ -107,8 +107,6 @@ def fair_ranker(task: Task) -> tuple[Any, Any]:
     repair = XOrder(
         metric=task.metric,
         max_gap=float(task.parameter or 0.0) * task.gap(folds.train),
-        transfer="logistic",
-        do_no_harm=True,
     )
     repair.fit(folds.train, task.y, sensitive_features=task.groups)
     new = [repair.transform(score, sensitive_features=task.groups_new) for score in folds.test]
@@ -123,7 +121,7 @@ def corr_reg(task: Task) -> tuple[Any, Any]:
 
 
 def constrained(task: Task) -> tuple[Any, Any]:
-    """AUC under a limit on the disparity; the parameter is the limit as a part of the base model's disparity."""
+    """AUC under a limit on the gap; the parameter is the limit as a part of the base model's gap."""
     from xorder.baselines import ConstrainedRanker
 
     limit = float(task.parameter or 0.0) * task.gap(task.score)

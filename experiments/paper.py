@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from experiments.unadjusted import PAPER, Figures
 
-# (data, base model) -> unadjusted test disparities, mean and deviation over ten runs
+# (data, base model) -> unadjusted test gaps, mean and deviation over ten runs
 _COLUMNS = {"linear": "linear", "linear for AUC": "linear-auc", "RankBoost": "rankboost"}
 UNADJUSTED = {(data, _COLUMNS[column]): figures for (data, column), figures in PAPER.items()} | {
     ("mimic3-mortality", "linear"): Figures(0.050, 0.012, 0.020, 0.009),
@@ -18,7 +18,7 @@ UNADJUSTED = {(data, _COLUMNS[column]): figures for (data, column), figures in P
     ("eicu-long-stay", "rankboost"): Figures(0.083, 0.029, 0.032, 0.018),
 }
 
-# Its level of the t-test that a mean disparity is not 0.
+# Its level of the t-test that a mean gap is not 0.
 LEVEL = 0.0001
 
 # Seconds of xOrder on a laptop of six cores.

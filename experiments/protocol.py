@@ -1,6 +1,6 @@
 """The paper's protocol: what to run, and how far each method raises its parameter.
 
-A weight is raised from 0 until the training disparity, averaged over the splits, is below 0.0001 or has not fallen for
+A weight is raised from 0 until the training gap, averaged over the splits, is below 0.0001 or has not fallen for
 two steps. What comes next is a function of the rows of finished steps alone, so it does not matter in which order
 cells end, on how many processes, or how often a run was stopped and started again.
 """
@@ -37,15 +37,15 @@ class Sweep:
 
     def next_cells(self, rows: Mapping[tuple[Any, ...], Row]) -> list[Cell]:
         """Cells still to run of the first step that is not finished; none when the sweep is over."""
-        method, disparities = METHODS[self.method], []
+        method, gaps = METHODS[self.method], []
         for parameter in method.parameters:
             cells = self.cells(parameter)
             missing = [cell for cell in cells if cell not in rows]
             if missing:
                 return missing
             if method.until_fair:
-                disparities.append(mean_disparity([rows[cell] for cell in cells], self.metric))
-                if is_over(disparities):
+                gaps.append(mean_gap([rows[cell] for cell in cells], self.metric))
+                if is_over(gaps):
                     break
         return []
 
@@ -54,21 +54,21 @@ class Sweep:
         return sum(cell not in rows for parameter in METHODS[self.method].parameters for cell in self.cells(parameter))
 
 
-def mean_disparity(rows: list[Row], metric: str) -> float | None:
-    """Mean absolute training disparity of the splits that worked; None if none did."""
+def mean_gap(rows: list[Row], metric: str) -> float | None:
+    """Mean absolute training gap of the splits that worked; None if none did."""
     found = [abs(row[f"{metric}_train"]) for row in rows if row.get(f"{metric}_train") is not None]
     return fmean(found) if found else None
 
 
-def is_over(disparities: list[float | None]) -> bool:
-    """Whether to stop raising the parameter after these mean disparities; a fall by less than 0.0001 is none."""
-    latest = disparities[-1]
+def is_over(gaps: list[float | None]) -> bool:
+    """Whether to stop raising the parameter after these mean gaps; a fall by less than 0.0001 is none."""
+    latest = gaps[-1]
     if latest is None or latest < FAIR:
         return True
-    if len(disparities) <= PATIENCE:
+    if len(gaps) <= PATIENCE:
         return False
-    before = min(value for value in disparities[:-PATIENCE] if value is not None)
-    return all(value is not None and value > before - FAIR for value in disparities[-PATIENCE:])
+    before = min(value for value in gaps[:-PATIENCE] if value is not None)
+    return all(value is not None and value > before - FAIR for value in gaps[-PATIENCE:])
 
 
 def sweeps(

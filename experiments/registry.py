@@ -26,10 +26,10 @@ METRICS = ("xauc", "prf")
 # What a method without a metric to care for, such as none at all, has in the place of one.
 NO_METRIC = "none"
 
-# Tradeoffs: points of AUC worth giving for one point of disparity.
+# Tradeoffs: points of AUC worth giving for one point of gap.
 TRADEOFFS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 WEIGHTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5)
-# Parts of the disparity that may stay.
+# Parts of the gap that may stay.
 LIMITS = (0.6, 0.3, 0.05)
 SHARES = (1.0, 0.5, 0.0)
 

@@ -28,7 +28,7 @@ _TEST_PER_TRAIN = 3 / 7
 
 
 def unadjusted(results: Results) -> str:
-    """Unadjusted test disparities with the paper's t-test, beside the paper's figures."""
+    """Unadjusted test gaps with the paper's t-test, beside the paper's figures."""
     lines = []
     for data, model in product(_data(results), results.listed("model", UNADJUSTED)):
         splits = results.splits_of(data)
@@ -52,7 +52,7 @@ def _spread_and_test(point: Point) -> str:
 
 
 def fairest(results: Results, metric: str) -> str:
-    """Test AUC / absolute disparity of each method where its mean training disparity is smallest."""
+    """Test AUC / absolute gap of each method where its mean training gap is smallest."""
     methods, lines = results.listed("method", METHODS), []
     for data, model in product(_data(results), _models(results)):
         points = [results.fairest(data, results.splits_of(data), model, method, metric) for method in methods]
@@ -63,7 +63,7 @@ def fairest(results: Results, metric: str) -> str:
 
 
 def against(results: Results, metric: str) -> str:
-    """Paired differences to xOrder (dp) at those points: AUC, and absolute disparity, rival minus xOrder."""
+    """Paired differences to xOrder (dp) at those points: AUC, and absolute gap, rival minus xOrder."""
     rivals = [method for method in results.listed("method", METHODS) if method not in ("unadjusted", "xorder-dp")]
     lines = []
     for data, model in product(_data(results), _models(results)):

@@ -1,4 +1,4 @@
-"""Unadjusted test disparities of the base models on the paper's ten splits, beside the paper's figures.
+"""Unadjusted test gaps of the base models on the paper's ten splits, beside the paper's figures.
 
     python -m experiments.unadjusted [DATASET ...]
 
@@ -95,8 +95,8 @@ MODELS: dict[str, tuple[str, Callable[[int], Any], str]] = {
 }
 
 
-def disparities(problem: Problem, model: Callable[[int], Any], *, scaled_by: str = "training part") -> Figures:
-    """Mean and deviation of the absolute disparities on the test parts of the problem's splits."""
+def gaps(problem: Problem, model: Callable[[int], Any], *, scaled_by: str = "training part") -> Figures:
+    """Mean and deviation of the absolute gaps on the test parts of the problem's splits."""
     X, gaps = problem.X.to_numpy(), []
     for number, (train, test) in enumerate(problem.splits):
         inputs, new = _scaled(X[train], X[test], scaled_by)
@@ -122,7 +122,7 @@ def main(names: list[str]) -> None:
     for name in names or LOADERS:
         problem = LOADERS[name](splits="stored")
         for shown, (column, model, scaled_by) in MODELS.items():
-            found = disparities(problem, model, scaled_by=scaled_by)
+            found = gaps(problem, model, scaled_by=scaled_by)
             print(f"| {name} | `{shown}` | {found} | {PAPER[name, column]} |", flush=True)
 
 

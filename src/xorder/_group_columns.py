@@ -28,36 +28,6 @@ def groups_in(X: Any, columns: Any) -> NDArray[Any]:
     return found[names[0]] if len(names) == 1 else _combined(found)
 
 
-def groups_given(X: Any, sensitive_features: Any) -> NDArray[Any]:
-    """Return the group of each row of ``X``, by labels or by the columns of ``X`` that hold them."""
-    columns = columns_named(X, sensitive_features)
-    return group_labels(sensitive_features) if columns is None else groups_in(X, columns)
-
-
-def columns_named(X: Any, sensitive_features: Any) -> Any:
-    """Return ``sensitive_features`` if it names columns of ``X``; None if it holds a label, or several, for each row.
-
-    A single text or number names a column. A list of texts is labels if it has one a row of ``X``, whatever they are;
-    of any other length, it names columns.
-    """
-    if isinstance(sensitive_features, str | int | np.integer):
-        return sensitive_features
-    if not isinstance(sensitive_features, list | tuple) or not all(
-        isinstance(each, str) for each in sensitive_features
-    ):
-        return None
-    rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    if len(sensitive_features) in (0, rows):
-        return None
-    here = _names(X) or []
-    if not any(name in here for name in sensitive_features):
-        raise InputError(
-            f"sensitive_features must hold one label for each of the {rows:,} rows of X, or name columns of X; got a "
-            f"list of {len(sensitive_features):,}, such as {sensitive_features[0]!r}, none of which is a column."
-        )
-    return list(sensitive_features)
-
-
 def text_columns(X: Any) -> list[Hashable]:
     """Return the columns of a frame that hold text; nothing for what is no frame."""
     names = _names(X) or []
@@ -140,7 +110,7 @@ def listed(columns: Any) -> list[Hashable]:
     """Return one column, or several, as a list of different ones."""
     names = list(columns) if isinstance(columns, list | tuple) else [columns]
     if not names or len(set(names)) < len(names):
-        raise InputError(f"sensitive_features must name one column of X, or several different ones; got {columns!r}.")
+        raise InputError(f"sensitive_columns must name one column of X, or several different ones; got {columns!r}.")
     return names
 
 
@@ -152,7 +122,7 @@ def _check_there(X: Any, names: Sequence[Hashable]) -> None:
             more = ", ..." if len(here) > 10 else ""
             how = "more than one column" if missing[0] in here else "no column"
             raise InputError(
-                f"sensitive_features names {_quoted(missing[:1])}, but X has {how} of that name; "
+                f"sensitive_columns names {_quoted(missing[:1])}, but X has {how} of that name; "
                 f"its columns are {_quoted(here[:10])}{more}."
             )
         return
@@ -160,12 +130,12 @@ def _check_there(X: Any, names: Sequence[Hashable]) -> None:
     for name in names:
         if not isinstance(name, int | np.integer):
             raise InputError(
-                f"sensitive_features names the column {name!r}, but X is an array, whose columns have no names. "
+                f"sensitive_columns names the column {name!r}, but X is an array, whose columns have no names. "
                 "Pass a DataFrame (transformers of a pipeline give one after set_output(transform='pandas')), "
-                "or the place of the column."
+                "or the position of the column."
             )
         if not 0 <= name < width:
-            raise InputError(f"sensitive_features names column {name}, but X has {width} columns, counted from 0.")
+            raise InputError(f"sensitive_columns names column {name}, but X has {width} columns, counted from 0.")
 
 
 def _names(X: Any) -> list[Hashable] | None:

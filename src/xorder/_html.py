@@ -129,21 +129,20 @@ def repair_html(repair: Any) -> str:
     """Show what a fitted repair did on the sample it was learnt from; nothing before it is fitted."""
     if not hasattr(repair, "maps_"):
         return ""
-    found = repair.summary()
+    found = repair.to_dict()
     metric = _METRICS.get(found["metric"], found["metric"])
     rows = [
-        ["AUC", _number(found["auc_before"]), _number(found["auc_after"])],
+        ["AUC", _number(found["auc_before"]), _number(found["auc"])],
         [
             f"{metric} gap   {_pair(found['pair'])}",
             _signed(found["gap_before"]),
-            _signed(found["gap_after"]),
+            _signed(found["gap"]),
         ],
     ]
-    if isinstance(found["moved"], list):
+    if len(found["moved"]) > 1:
         rows.append(["widest gap of any two groups", "", _number(found["worst_gap"])])
-    return html_table(
-        ["on the sample learnt from", "before", "after"], rows, caption="Repair", notes=[repair.report().split("\n")[0]]
-    )
+    headings = ["on the sample it was fitted to", "before", "after"]
+    return html_table(headings, rows, caption="Repair", notes=[repair.describe().split("\n")[0]])
 
 
 def _drawn(x: Any, y: Any) -> str:

@@ -27,9 +27,6 @@ from xorder.exceptions import InputError, warn_caller
 WeightKind = Literal["counts", "sampling"]
 """What weights mean: how many rows each stands for, or how rows were drawn."""
 
-# The group whose scores move, if none is named.
-DISADVANTAGED = "disadvantaged"
-
 # More groups than this and the "group" column is most likely an identifier.
 MAX_GROUPS = 100
 

@@ -53,21 +53,26 @@ def columns(path: Path) -> dict[str, np.ndarray]:
 
 def before_and_after(output: str) -> dict[str, tuple[float, float]]:
     """AUC and xAUC gap of each row of the closing table."""
-    rows = re.findall(r"^(learnt on|new people), score (as it was|adjusted) +(0\.\d{3}) +([+-]0\.\d{3}) ", output, re.M)
+    rows = re.findall(
+        r"^(first sample|new people), score (as it was|adjusted) +(0\.\d{3}) +([+-]0\.\d{3}) ", output, re.M
+    )
     return {f"{who} {when}": (float(auc), float(gap)) for who, when, auc, gap in rows}
 
 
 @pytest.mark.slow
 def test_the_table_shows_the_gap_before_and_after(shown: tuple[Path, str]) -> None:
     rows = before_and_after(shown[1])
-    assert set(rows) == {f"{who} {when}" for who in ("learnt on", "new people") for when in ("as it was", "adjusted")}
-    for seed, who in ((0, "learnt on"), (1, "new people")):
+    assert set(rows) == {
+        f"{who} {when}" for who in ("first sample", "new people") for when in ("as it was", "adjusted")
+    }
+    for seed, who in ((0, "first sample"), (1, "new people")):
         people = xorder.datasets.simulate_population(4000, random_state=seed)
         result = xorder.audit(people.y_true, people.y_score, sensitive_features=people.group)
         auc, gap = rows[f"{who} as it was"]
         assert auc == pytest.approx(result.auc, abs=5.001e-4)
         assert gap == pytest.approx(result.gap("xauc").value, abs=5.001e-4)
-    assert rows["learnt on adjusted"][1] == pytest.approx(0, abs=0.001)
+    # All but what the evidence does not carry, which is little of so wide a gap.
+    assert rows["first sample adjusted"][1] == pytest.approx(0, abs=0.005)
 
 
 @pytest.mark.slow
@@ -85,7 +90,7 @@ def test_the_audit_and_the_repair_are_printed(shown: tuple[Path, str]) -> None:
     folder, output = shown
     people = xorder.datasets.simulate_population(4000, random_state=0)
     assert str(xorder.audit(people.y_true, people.y_score, sensitive_features=people.group)) in output
-    assert xorder.load(folder / "map.json").report() in output
+    assert xorder.load(folder / "map.json").describe() in output
 
 
 @pytest.mark.slow

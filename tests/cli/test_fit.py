@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,8 +25,10 @@ from xorder.estimators import expected_gap_tables
         ("csv", ["--metric", "prf"], {"metric": "prf"}),
         ("csv", ["--max-gap", "0.05"], {"max_gap": 0.05}),
         ("csv", ["--tradeoff", "0.1"], {"tradeoff": 0.1}),
-        ("csv", ["--solver", "greedy"], {"solver": "greedy"}),
-        ("csv", ["--adjust", "A"], {"adjust": "A"}),
+        ("csv", ["--method", "frontier", "--do-no-harm"], {"method": "frontier", "do_no_harm": True}),
+        ("csv", ["--method", "dp"], {"method": "dp"}),
+        ("csv", ["--reference", "B", "--no-do-no-harm"], {"reference": "B", "do_no_harm": False}),
+        ("csv", ["--small-groups", "merge", "--min-group-size", "5"], {"small_groups": "merge", "min_group_size": 5}),
     ],
 )
 def test_fit_learns_what_the_python_class_learns(
@@ -39,12 +42,12 @@ def test_fit_learns_what_the_python_class_learns(
     printed = json.loads(succeed("fit", file, *LABELLED, "-o", out, "--json", *options))
     repair = xorder.XOrder(**settings).fit(PEOPLE.y_score, PEOPLE.y_true, sensitive_features=PEOPLE.group)
     before = xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group)
-    gap = before.gap(repair.metric, (repair.reference_, repair.moved_))
+    gap = before.gap(repair.metric, repair.pair_)
     assert printed.pop("gap_before_interval") == pytest.approx(list(gap.interval), rel=1e-12)
     tables = check_tables(PEOPLE.y_true, PEOPLE.y_score, PEOPLE.group, None)
     expected = expected_gap_tables(repair, tables).to_dict()
     assert printed.pop("expected") == json.loads(json.dumps(expected))
-    assert printed == repair.summary() | {"map": str(out)}
+    assert printed == repair.to_dict() | {"map": str(out)}
     learnt = xorder.load(out)
     assert learnt.get_params() == repair.get_params()
     for scores, groups in ((PEOPLE.y_score, PEOPLE.group), (NEW.y_score, NEW.group)):
@@ -61,7 +64,7 @@ def test_fit_with_weights(succeed: Callable[..., str], people: Path, repair: xor
         PEOPLE.y_score, PEOPLE.y_true, sensitive_features=PEOPLE.group, sample_weight=table()["weight"]
     )
     assert printed["auc_before"] == weighted.auc_before_ != repair.auc_before_
-    assert printed["auc_after"] == weighted.auc_
+    assert printed["auc"] == weighted.auc_
 
 
 @pytest.mark.slow
@@ -75,26 +78,36 @@ def test_fit_says_what_it_did_and_wrote(
     tables = check_tables(PEOPLE.y_true, PEOPLE.y_score, PEOPLE.group, None)
     expected = expected_gap_tables(repair, tables)
     assert expected.caution in str(expected)
-    assert printed == (f"{repair.report()}\nThe gap before: {sure}\n\n{expected}\n\nWrote {tmp_path / 'm.json'}\n")
+    assert printed == (f"{repair.describe()}\nThe gap before: {sure}\n\n{expected}\n\nWrote {tmp_path / 'm.json'}\n")
 
 
 def test_fit_of_very_few_says_that_nothing_can_be_expected(run: Callable[..., Ran], tmp_path: Path) -> None:
     file = tmp_path / "few.csv"
     file.write_text("s,y,g\n.9,1,A\n.4,0,A\n.8,1,B\n.1,0,B\n.3,1,A\n.2,0,A\n", encoding="utf-8")
     fit = ("fit", file, "--score", "s", "--label", "y", "--group", "g")
-    printed = run(*fit, "-o", tmp_path / "m.json")
-    assert "What to expect on new people cannot be told: the repair cannot be learnt without fold" in printed.out
+    left = run(*fit, "-o", tmp_path / "left.json")
+    assert left.out.startswith("All scores are left as they are.")
+    assert "What to expect on new people cannot be said: fewer than two groups are repaired" in left.out
+    assert "--small-groups repair repairs them all the same" in left.err
+    printed = run(*fit, "-o", tmp_path / "m.json", "--small-groups", "repair")
+    assert "What to expect on new people cannot be said: the repair cannot be fitted without fold" in printed.out
     assert "group 'B' (positives 1, negatives 1) has a single row of a class" in printed.err
     assert json.loads(run(*fit, "-o", tmp_path / "n.json", "--json").out)["expected"] is None
 
 
 @pytest.mark.slow
-def test_fit_says_when_a_gap_cannot_be_told_from_chance(succeed: Callable[..., str], tmp_path: Path) -> None:
+def test_fit_says_when_a_gap_cannot_be_told_from_chance(
+    run: Callable[..., Ran], succeed: Callable[..., str], tmp_path: Path
+) -> None:
     rng = np.random.default_rng(0)
     rows = zip(rng.random(200), rng.integers(0, 2, 200), rng.choice(["A", "B"], 200), strict=True)
     file = tmp_path / "noise.csv"
     file.write_text("s,y,g\n" + "".join(f"{s},{y},{g}\n" for s, y, g in rows), encoding="utf-8")
-    printed = succeed("fit", file, "--score", "s", "--label", "y", "--group", "g", "-o", tmp_path / "m.json")
+    fit = ("fit", file, "--score", "s", "--label", "y", "--group", "g", "-o", tmp_path / "m.json")
+    left = run(*fit)
+    assert "harm" not in left.out
+    assert "scores of group 'B' are left as they are: the gap to group 'A' may be chance" in left.err
+    printed = succeed(*fit, "--force", "--no-do-no-harm")
     assert "It cannot be told from chance; repairing it may do more harm than good." in printed
 
 
@@ -128,10 +141,11 @@ def test_three_groups_are_audited_and_repaired(succeed: Callable[..., str], tmp_
     people = write(tmp_path / "people.csv", table() | {"group": groups})
     found = json.loads(succeed("audit", people, *LABELLED, "--json"))
     assert found == xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=groups).to_dict()
-    told = json.loads(succeed("fit", people, *LABELLED, "-o", tmp_path / "map.json", "--json"))
+    fit = ("fit", people, *LABELLED, "-o", tmp_path / "map.json", "--no-do-no-harm")
+    told = json.loads(succeed(*fit, "--json"))
     assert sorted([told["reference"], *told["moved"]]) == ["A", "B", "C"]
     assert told["worst_gap"] < 0.02 < abs(told["gap_before"])
-    assert "interval" in succeed("fit", people, *LABELLED, "-o", tmp_path / "map.json", "--force")
+    assert "interval" in succeed(*fit, "--force")
     succeed(
         "apply",
         people,
@@ -146,10 +160,15 @@ def test_three_groups_are_audited_and_repaired(succeed: Callable[..., str], tmp_
     )
 
 
-def test_a_group_to_adjust_that_is_not_there(refuse: Callable[..., str], people: Path, tmp_path: Path) -> None:
-    error = refuse("fit", people, *LABELLED, "-o", tmp_path / "map.json", "--adjust", "C")
-    assert "['A', 'B']" in error
+def test_a_reference_that_is_not_there(refuse: Callable[..., str], people: Path, tmp_path: Path) -> None:
+    error = refuse("fit", people, *LABELLED, "-o", tmp_path / "map.json", "--reference", "C")
+    assert "'A', 'B'" in error
     assert "'C'" in error
+
+
+def test_harm_and_no_harm_exclude_each_other(refuse: Callable[..., str], people: Path, tmp_path: Path) -> None:
+    error = refuse("fit", people, *LABELLED, "-o", tmp_path / "map.json", "--do-no-harm", "--no-do-no-harm")
+    assert "--do-no-harm/--no-do-no-harm is given twice" in error
 
 
 def test_tradeoff_and_max_gap_exclude_each_other(refuse: Callable[..., str], people: Path, tmp_path: Path) -> None:
@@ -177,3 +196,19 @@ def test_survey_weights_are_noticed_and_rows_dealt_whole(run: Callable[..., Ran]
     low, high = told["sampling"]["expected"]["after"]["gaps"][0]["interval"]
     assert high - low > 0.05
     assert abs(told["counts"]["expected"]["after"]["gaps"][0]["value"]) > 1e-3
+
+
+def test_a_group_of_one_class_is_left_alone_or_refused(
+    run: Callable[..., Ran], refuse: Callable[..., str], tmp_path: Path
+) -> None:
+    columns = table()
+    columns["outcome"] = [
+        0 if group == "B" else y for group, y in zip(columns["group"], columns["outcome"], strict=True)
+    ]
+    people = write(tmp_path / "people.csv", columns)
+    fit = ("fit", people, *LABELLED, "-o", tmp_path / "map.json")
+    assert "group 'B' has no positives" in refuse(*fit, "--small-groups", "repair")
+    assert "--small-groups leave" in refuse(*fit, "--small-groups", "error")
+    ran = run(*fit, "--json")
+    assert json.loads(ran.out)["left"] == ["B"]
+    assert re.search(r"warning: scores of group 'B' \(0 positives, \d+ negatives\) are left as they are", ran.err)

@@ -29,7 +29,7 @@ OPTIONS = {
         "--max-gap",
         "--tradeoff",
     }
-    | {"--solver", "--adjust", "--bounds", "--reference", "--transfer", "--do-no-harm"}
+    | {"--method", "--bounds", "--reference", "--do-no-harm", "--no-do-no-harm"}
     | {"--min-group-size", "--small-groups", "--unseen-group"},
     "apply": READING | {"--map", "--output", "--force", "--into", "--unseen-group"},
     "report": READING

@@ -244,7 +244,7 @@ class TestOutput:
         assert "--force" in error
         succeed(*arguments, "--force")
         if command == "fit":
-            assert xorder.load(out).moved_ == "B"
+            assert xorder.load(out).moved_ == ("B",)
         else:
             assert len(read(out)["adjusted"]) == ROWS
 
@@ -315,7 +315,7 @@ class TestValues:
             ("fit", "--tradeoff", "nan", "from 0 up"),
             ("fit", "--tradeoff", "1,5", "'1,5'"),
             ("fit", "--metric", "auc", "parity"),
-            ("fit", "--solver", "magic", "frontier"),
+            ("fit", "--method", "magic", "frontier"),
             ("fit", "--no-such", "1", "--no-such"),
             ("fit", "--no-such", "two\nlines", "--no-such"),
             ("apply", "--label", "outcome", "--label"),
@@ -361,7 +361,7 @@ class TestLarge:
         found = json.loads(succeed("audit", file, *LABELLED, "--json"))
         assert found == xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group).to_dict()
         told = json.loads(succeed("fit", file, *LABELLED, "-o", tmp_path / "map.json", "--json"))
-        assert {name: told[name] for name in repair.summary()} == repair.summary()
+        assert {name: told[name] for name in repair.to_dict()} == repair.to_dict()
 
     def test_apply_gives_the_same_numbers(
         self, succeed: Callable[..., str], file: Path, saved: Path, tmp_path: Path

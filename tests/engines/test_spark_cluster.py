@@ -56,7 +56,7 @@ def people() -> People:
 
 @pytest.fixture(scope="module")
 def repair(people: People) -> xorder.XOrder:
-    return xorder.XOrder(transfer="blocks").fit(people.score, people.label, sensitive_features=people.group)
+    return xorder.XOrder(do_no_harm=False).fit(people.score, people.label, sensitive_features=people.group)
 
 
 def rows(session: Any, parts: int = 8) -> Any:
@@ -142,7 +142,7 @@ def test_audit_and_fit_agree_with_memory(spark_on_cluster: Any, people: People, 
     for gap, expected in zip(found.gaps, exact.gaps, strict=True):
         assert gap.value == pytest.approx(expected.value, abs=1e-9)
         assert gap.interval == pytest.approx(expected.interval, abs=1e-9)
-    learnt = xorder.XOrder(transfer="blocks").fit_frame(frame, **names)
+    learnt = xorder.XOrder(do_no_harm=False).fit_frame(frame, **names)
     np.testing.assert_allclose(learnt.maps_["B"].adjusted, repair.maps_["B"].adjusted, rtol=0, atol=1e-9)
 
 

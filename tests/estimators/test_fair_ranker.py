@@ -55,7 +55,7 @@ INPUTS = ["risk", "noise", "is_b"]
 
 
 def by_column(model=None, **options):
-    settings = {"adjuster": OddsShift(), "sensitive_features": "race", "drop_sensitive_features": True} | options
+    settings = {"repair": OddsShift(), "sensitive_columns": "race", "drop_sensitive_columns": True} | options
     return FairRanker(LogisticRegression() if model is None else model, **settings)
 
 
@@ -68,29 +68,29 @@ def routing():
 @pytest.mark.slow
 def test_settings_of_the_default_repair_can_be_searched():
     frame, y, _ = people()
-    ranker = FairRanker(LogisticRegression(), sensitive_features="race", drop_sensitive_features=True, cv=2)
+    ranker = FairRanker(LogisticRegression(), sensitive_columns="race", drop_sensitive_columns=True, cv=2)
     search = GridSearchCV(ranker, {"repair__max_gap": [0.0, 0.1]}, scoring="roc_auc", cv=2)
     search.fit(frame, y == "yes")
-    assert search.best_estimator_.adjuster.do_no_harm
-    assert search.best_estimator_.adjuster.max_gap == search.best_params_["repair__max_gap"]
+    assert search.best_estimator_.repair.do_no_harm
+    assert search.best_estimator_.repair.max_gap == search.best_params_["repair__max_gap"]
 
 
 def test_a_column_that_the_estimator_cannot_take_is_pointed_out():
     frame, y, _ = people(200)
     with pytest.raises(ValueError, match="could not convert string to float") as caught:
-        by_column(drop_sensitive_features=False).fit(frame, y)
+        by_column(drop_sensitive_columns=False).fit(frame, y)
     (note,) = caught.value.__notes__
     assert note.startswith("LogisticRegression was given the column 'race' too")
-    assert "drop_sensitive_features=True" in note
+    assert "drop_sensitive_columns=True" in note
 
 
-@pytest.mark.parametrize("adjuster", [XOrder, "xauc", LogisticRegression(), StandardScaler()])
-def test_what_is_no_repair(adjuster):
+@pytest.mark.parametrize("repair", [XOrder, "xauc", LogisticRegression(), StandardScaler()])
+def test_what_is_no_repair(repair):
     frame, y, group = people(60)
-    with pytest.raises(InputError, match="adjuster must be a repair such as"):
-        FairRanker(LogisticRegression(), adjuster=adjuster).fit(frame[INPUTS], y, sensitive_features=group)
-    with pytest.raises(InputError, match="adjuster must be a repair such as"):
-        expected_gap(adjuster, frame["risk"], y == "yes", sensitive_features=group)
+    with pytest.raises(InputError, match="repair must be a repair such as"):
+        FairRanker(LogisticRegression(), repair=repair).fit(frame[INPUTS], y, sensitive_features=group)
+    with pytest.raises(InputError, match="repair must be a repair such as"):
+        expected_gap(repair, frame["risk"], y == "yes", sensitive_features=group)
 
 
 # What fit learns
@@ -98,16 +98,16 @@ def test_what_is_no_repair(adjuster):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("final_model", ["refit", "folds"])
-@pytest.mark.parametrize("adjuster", [XOrder(), PostLogit(), OddsShift()])
-def test_the_repair_is_that_of_out_of_fold_scores(adjuster, final_model):
+@pytest.mark.parametrize("repair", [XOrder(), PostLogit(), OddsShift()])
+def test_the_repair_is_that_of_out_of_fold_scores(repair, final_model):
     frame, y, group = people()
     X = frame[INPUTS].to_numpy()
-    ranker = FairRanker(LogisticRegression(), adjuster=adjuster, final_model=final_model)
+    ranker = FairRanker(LogisticRegression(), repair=repair, final_model=final_model)
     ranker.fit(X, y, sensitive_features=group)
     folds = make_folds(5, X, y, group)
     held_out = cross_val_predict(LogisticRegression(), X, y, cv=folds, method="predict_proba")[:, 1]
     np.testing.assert_allclose(ranker.out_of_fold_, held_out)
-    repair = clone(adjuster).fit(held_out, y == "yes", sensitive_features=group)
+    repair = clone(repair).fit(held_out, y == "yes", sensitive_features=group)
     new, _, new_group = people(200, seed=5)
     parts = [fold.train for fold in folds] if final_model == "folds" else [np.arange(len(y))]
     models = [LogisticRegression().fit(X[rows], y[rows]) for rows in parts]
@@ -124,7 +124,7 @@ def test_a_model_that_knows_its_rows_by_heart_is_repaired_for_others():
     frame, y, group = people(5000)
     new, new_y, new_group = people(4000, seed=9)
     forest = RandomForestClassifier(20, max_depth=14, random_state=0)
-    ranker = FairRanker(forest, adjuster=OddsShift()).fit(frame[INPUTS], y, sensitive_features=group)
+    ranker = FairRanker(forest, repair=OddsShift()).fit(frame[INPUTS], y, sensitive_features=group)
     forest.fit(frame[INPUTS], y)
     own, raw = (forest.predict_proba(rows[INPUTS])[:, 1] for rows in (frame, new))
     in_sample = OddsShift().fit(own, y == "yes", sensitive_features=group).transform(raw, sensitive_features=new_group)
@@ -138,7 +138,7 @@ def test_a_model_that_knows_its_rows_by_heart_is_repaired_for_others():
 def test_what_to_expect_is_what_comes():
     frame, y, group = people(1500)
     new, new_y, new_group = people(4000, seed=9)
-    ranker = FairRanker(LogisticRegression(), adjuster=OddsShift()).fit(frame[INPUTS], y, sensitive_features=group)
+    ranker = FairRanker(LogisticRegression(), repair=OddsShift()).fit(frame[INPUTS], y, sensitive_features=group)
     adjusted = ranker.predict_proba(new[INPUTS], sensitive_features=new_group)[:, 1]
     low, high = ranker.expected_.gap(("A", "B")).interval
     assert low < xauc_difference(new_y == "yes", adjusted, sensitive_features=new_group) < high
@@ -154,7 +154,7 @@ def test_scores_of_real_people():
     train, test = problem.splits[0]
     train = np.random.default_rng(0).permutation(train)[:1000]
     model = RandomForestClassifier(30, random_state=0)
-    ranker = FairRanker(model, adjuster=OddsShift()).fit(X[train], y[train], sensitive_features=group[train])
+    ranker = FairRanker(model, repair=OddsShift()).fit(X[train], y[train], sensitive_features=group[train])
     alone = clone(model).fit(X[train], y[train])
     fair, plain = (
         neg_xauc_difference(found, X[test], y[test], sensitive_features=group[test]) for found in (ranker, alone)
@@ -166,8 +166,8 @@ def test_scores_of_real_people():
 def test_many_groups():
     frame, y, _ = people(1200)
     group = np.random.default_rng(0).choice(["a", "b", "c", "d"], 1200)
-    ranker = FairRanker(LogisticRegression(), adjuster=OddsShift()).fit(frame[INPUTS], y, sensitive_features=group)
-    assert set(ranker.adjuster_.shifts_) == {"a", "b", "c", "d"}
+    ranker = FairRanker(LogisticRegression(), repair=OddsShift()).fit(frame[INPUTS], y, sensitive_features=group)
+    assert set(ranker.repair_.shifts_) == {"a", "b", "c", "d"}
     assert len([g for g in ranker.expected_.after.gaps if g.metric == "xauc"]) == 6
 
 
@@ -191,9 +191,7 @@ def test_probabilities_decisions_and_classes_agree(final_model):
 
 def test_certain_probabilities_have_finite_log_odds():
     frame, y, group = people()
-    neighbours = FairRanker(KNeighborsClassifier(1), adjuster=PostLogit()).fit(
-        frame[INPUTS], y, sensitive_features=group
-    )
+    neighbours = FairRanker(KNeighborsClassifier(1), repair=PostLogit()).fit(frame[INPUTS], y, sensitive_features=group)
     assert {0.0, 1.0} <= set(neighbours.predict_proba(frame[INPUTS], sensitive_features=group)[:, 1].tolist())
     decision = neighbours.decision_function(frame[INPUTS], sensitive_features=group)
     assert np.isfinite(decision).all()
@@ -210,7 +208,7 @@ def test_without_probabilities_there_are_decisions_only(model):
     decision = ranker.decision_function(frame[INPUTS], sensitive_features=group)
     np.testing.assert_array_equal(ranker.predict(frame[INPUTS], sensitive_features=group) == "yes", decision > 0)
     raw = np.mean([fitted.decision_function(frame[INPUTS]) for fitted in ranker.estimators_], axis=0)
-    stays = group == ranker.adjuster_.reference_
+    stays = group == ranker.repair_.reference_
     np.testing.assert_allclose(decision[stays], raw[stays])
 
 
@@ -218,8 +216,8 @@ def test_without_probabilities_there_are_decisions_only(model):
 def test_any_two_labels(labels):
     frame, y, group = people()
     named = np.array(labels)[(y == "yes").astype(int)]
-    ranker = FairRanker(LogisticRegression(), adjuster=OddsShift()).fit(frame[INPUTS], named, sensitive_features=group)
-    expected = FairRanker(LogisticRegression(), adjuster=OddsShift()).fit(frame[INPUTS], y, sensitive_features=group)
+    ranker = FairRanker(LogisticRegression(), repair=OddsShift()).fit(frame[INPUTS], named, sensitive_features=group)
+    expected = FairRanker(LogisticRegression(), repair=OddsShift()).fit(frame[INPUTS], y, sensitive_features=group)
     np.testing.assert_array_equal(
         ranker.predict_proba(frame[INPUTS], sensitive_features=group),
         expected.predict_proba(frame[INPUTS], sensitive_features=group),
@@ -266,7 +264,7 @@ def test_a_frozen_model_is_left_as_it_is():
     model = LogisticRegression().fit(frame[INPUTS][:300], y[:300])
     before = pickle.dumps(model)
     rest, rest_y, rest_group = frame[INPUTS][300:], y[300:], group[300:]
-    ranker = FairRanker(FrozenEstimator(model), adjuster=OddsShift()).fit(rest, rest_y, sensitive_features=rest_group)
+    ranker = FairRanker(FrozenEstimator(model), repair=OddsShift()).fit(rest, rest_y, sensitive_features=rest_group)
     assert pickle.dumps(model) == before
     raw = model.predict_proba(rest)[:, 1]
     np.testing.assert_array_equal(ranker.out_of_fold_, raw)
@@ -296,7 +294,7 @@ def test_the_group_may_be_a_column(kind):
     frame, y, group = people()
     table = pl.from_pandas(frame) if kind == "polars" else frame
     ranker = by_column().fit(table, y)
-    apart = FairRanker(LogisticRegression(), adjuster=OddsShift()).fit(frame[INPUTS], y, sensitive_features=group)
+    apart = FairRanker(LogisticRegression(), repair=OddsShift()).fit(frame[INPUTS], y, sensitive_features=group)
     np.testing.assert_allclose(
         ranker.predict_proba(table), apart.predict_proba(frame[INPUTS], sensitive_features=group), rtol=1e-9
     )
@@ -308,12 +306,12 @@ def test_in_an_array_the_group_is_a_place():
     frame, y, _ = people()
     X = frame[INPUTS].to_numpy()
     kept, dropped = (
-        FairRanker(LogisticRegression(), adjuster=OddsShift(), sensitive_features=2, drop_sensitive_features=drop)
+        FairRanker(LogisticRegression(), repair=OddsShift(), sensitive_columns=2, drop_sensitive_columns=drop)
         for drop in (False, True)
     )
     assert kept.fit(X, y).estimators_[0].n_features_in_ == 3
     assert dropped.fit(X, y).estimators_[0].n_features_in_ == 2
-    assert set(kept.adjuster_.shifts_) == {0.0, 1.0}
+    assert set(kept.repair_.shifts_) == {0.0, 1.0}
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
@@ -323,22 +321,22 @@ def test_several_columns_are_combined(kind):
     frame["urban"] = np.arange(1000) % 2
     table = pl.from_pandas(frame) if kind == "polars" else frame
     ranker = by_column(sensitive_features=["race", "age"]).fit(table, y)
-    assert list(ranker.adjuster_.shifts_) == ["A & over 65", "A & under 65", "B & over 65", "B & under 65"]
+    assert list(ranker.repair_.shifts_) == ["A & over 65", "A & under 65", "B & over 65", "B & under 65"]
     assert ranker.estimators_[0].n_features_in_ == 4
     named = by_column(sensitive_features=["race", "urban"]).fit(
         table.drop("age", **({} if kind == "polars" else {"axis": 1})), y
     )
-    assert list(named.adjuster_.shifts_) == ["A & urban=0", "A & urban=1", "B & urban=0", "B & urban=1"]
-    passed = FairRanker(LogisticRegression(), adjuster=OddsShift())
+    assert list(named.repair_.shifts_) == ["A & urban=0", "A & urban=1", "B & urban=0", "B & urban=1"]
+    passed = FairRanker(LogisticRegression(), repair=OddsShift())
     passed.fit(frame[INPUTS], y, sensitive_features=table[["race", "age"]])
-    assert list(passed.adjuster_.shifts_) == list(ranker.adjuster_.shifts_)
+    assert list(passed.repair_.shifts_) == list(ranker.repair_.shifts_)
 
 
 def test_what_is_passed_comes_before_the_column():
     frame, y, group = people()
     other = np.where(group == "A", "x", "y")
     ranker = by_column().fit(frame, y, sensitive_features=other)
-    assert set(ranker.adjuster_.shifts_) == {"x", "y"}
+    assert set(ranker.repair_.shifts_) == {"x", "y"}
     assert ranker.estimators_[0].n_features_in_ == 3
 
 
@@ -394,7 +392,7 @@ def test_text_goes_through_a_pipeline():
     texts = [
         f"{'good' if label ^ (noise < 0.2) else 'bad'} word" for label, noise in zip(y, rng.random(200), strict=True)
     ]
-    ranker = FairRanker(make_pipeline(CountVectorizer(), LogisticRegression()), adjuster=OddsShift())
+    ranker = FairRanker(make_pipeline(CountVectorizer(), LogisticRegression()), repair=OddsShift())
     found = ranker.fit(texts, y, sensitive_features=group).predict_proba(texts, sensitive_features=group)
     assert roc_auc_score(y, found[:, 1]) > 0.7
 
@@ -415,7 +413,7 @@ def test_cross_validation_and_search_by_column(kind):
     assert fair["test_auc"].mean() > 0.7
     search = GridSearchCV(
         by_column(),
-        {"estimator__C": [1e-4, 1.0], "adjuster": [OddsShift(), Leave()]},
+        {"estimator__C": [1e-4, 1.0], "repair": [OddsShift(), Leave()]},
         scoring=make_gap_scorer("xauc", sensitive_features="race", tradeoff=1.0),
         cv=3,
         error_score="raise",
@@ -443,7 +441,7 @@ def test_pipelines_around_and_inside(kind):
         inside.fit(table, y).predict_proba(table), around.fit(table, y).predict_proba(table), atol=0.02
     )
     numbers = make_column_transformer((StandardScaler(), make_column_selector(dtype_include=float)))
-    whole = by_column(make_pipeline(numbers, LogisticRegression()), drop_sensitive_features=False)
+    whole = by_column(make_pipeline(numbers, LogisticRegression()), drop_sensitive_columns=False)
     assert whole.fit(frame, y).predict_proba(frame).shape == (500, 2)
 
 
@@ -454,7 +452,7 @@ def test_metadata_is_routed():
     X = frame[INPUTS]
     weight = np.random.default_rng(0).integers(1, 4, 600)
     model = LogisticRegression().set_fit_request(sample_weight=True)
-    ranker = FairRanker(model, adjuster=OddsShift()).set_fit_request(sensitive_features=True, sample_weight=True)
+    ranker = FairRanker(model, repair=OddsShift()).set_fit_request(sensitive_features=True, sample_weight=True)
     params = {"sensitive_features": group, "sample_weight": weight}
     scorer = neg_xauc_difference.set_score_request(sample_weight=True)
     found = cross_validate(ranker, X, y, scoring=scorer, params=params, cv=3, error_score="raise")
@@ -476,7 +474,7 @@ def test_metadata_is_routed():
 @pytest.mark.usefixtures("routing")
 def test_metadata_is_routed_through_a_pipeline():
     frame, y, group = people(600)
-    last = FairRanker(LogisticRegression(), adjuster=OddsShift())
+    last = FairRanker(LogisticRegression(), repair=OddsShift())
     for method in ("fit", "predict", "predict_proba", "decision_function", "score"):
         getattr(last, f"set_{method}_request")(sensitive_features=True)
     whole = make_pipeline(StandardScaler(), last).fit(frame[INPUTS], y, sensitive_features=group)
@@ -492,9 +490,9 @@ def test_metadata_is_routed_through_a_pipeline():
 def test_a_splitter_gets_the_people_that_rows_belong_to():
     frame, y, group = people(300)
     person = np.arange(300) // 3
-    routed = FairRanker(LogisticRegression(), adjuster=OddsShift(), cv=GroupKFold(4))
+    routed = FairRanker(LogisticRegression(), repair=OddsShift(), cv=GroupKFold(4))
     routed.fit(frame[INPUTS], y, sensitive_features=group, groups=person)
-    listed = FairRanker(LogisticRegression(), adjuster=OddsShift(), cv=list(GroupKFold(4).split(frame, y, person)))
+    listed = FairRanker(LogisticRegression(), repair=OddsShift(), cv=list(GroupKFold(4).split(frame, y, person)))
     listed.fit(frame[INPUTS], y, sensitive_features=group)
     np.testing.assert_array_equal(routed.out_of_fold_, listed.out_of_fold_)
 
@@ -521,8 +519,8 @@ def test_the_same_again():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("final_model", ["refit", "folds"])
-@pytest.mark.parametrize("adjuster", [XOrder(), PostLogit(), OddsShift()])
-def test_a_row_of_weight_2_is_the_row_twice(adjuster, final_model):
+@pytest.mark.parametrize("repair", [XOrder(), PostLogit(), OddsShift()])
+def test_a_row_of_weight_2_is_the_row_twice(repair, final_model):
     frame, y, group = people(300)
     X = frame[INPUTS].to_numpy()
     weight = np.random.default_rng(0).integers(1, 4, 300)
@@ -533,7 +531,7 @@ def test_a_row_of_weight_2_is_the_row_twice(adjuster, final_model):
     found = []
     for rows, weights in ((np.arange(300), weight), (copies, None)):
         cv = [(np.flatnonzero(fold_of[rows] != k), np.flatnonzero(fold_of[rows] == k)) for k in range(4)]
-        ranker = FairRanker(model, adjuster=adjuster, cv=cv, final_model=final_model)
+        ranker = FairRanker(model, repair=repair, cv=cv, final_model=final_model)
         ranker.fit(X[rows], y[rows], sensitive_features=group[rows], sample_weight=weights)
         found.append((ranker.predict_proba(X, sensitive_features=group), ranker.expected_))
     (first, told), (second, told_of_copies) = found
@@ -545,10 +543,10 @@ def test_a_row_of_weight_2_is_the_row_twice(adjuster, final_model):
 def test_weights_an_estimator_cannot_take_are_told():
     frame, y, group = people()
     weight = np.ones(500)
-    ranker = FairRanker(KNeighborsClassifier(), adjuster=OddsShift())
+    ranker = FairRanker(KNeighborsClassifier(), repair=OddsShift())
     with pytest.warns(XorderWarning, match="fit of KNeighborsClassifier takes no sample_weight: the weights serve"):
         ranker.fit(frame[INPUTS], y, sensitive_features=group, sample_weight=weight)
-    whole = FairRanker(make_pipeline(StandardScaler(), LogisticRegression()), adjuster=OddsShift())
+    whole = FairRanker(make_pipeline(StandardScaler(), LogisticRegression()), repair=OddsShift())
     with warnings.catch_warnings():
         warnings.filterwarnings("error", message=".*sample_weight.*")
         options = {"sample_weight": weight, "logisticregression__sample_weight": weight}
@@ -583,7 +581,7 @@ def test_where_the_repair_cannot_be_tried_it_is_told():
 
 def test_a_fit_that_failed_leaves_nothing_to_predict_with():
     frame, y, _ = people(60)
-    ranker = by_column(adjuster=XOrder(max_gap=-1))
+    ranker = by_column(repair=XOrder(max_gap=-1))
     with pytest.raises(InputError, match="max_gap"):
         ranker.fit(frame, y)
     with pytest.raises(NotFittedError):
@@ -628,7 +626,7 @@ CLASS_IS_GROUP = {
 
 def not_applicable(ranker):
     """Checks that cannot pass, by name, with the reason; a repair that needs no classes passes the second kind, too."""
-    return {} if isinstance(ranker.adjuster, Leave) else CLASS_IS_GROUP
+    return {} if isinstance(ranker.repair, Leave) else CLASS_IS_GROUP
 
 
 @pytest.mark.slow
@@ -637,9 +635,9 @@ def not_applicable(ranker):
 @parametrize_with_checks(
     [
         GroupedRanker(LogisticRegression()),
-        GroupedRanker(LogisticRegression(), adjuster=OddsShift()),
-        GroupedRanker(LogisticRegression(), adjuster=Leave(), final_model="refit"),
-        GroupedRanker(LinearSVC(random_state=0), adjuster=Leave()),
+        GroupedRanker(LogisticRegression(), repair=OddsShift()),
+        GroupedRanker(LogisticRegression(), repair=Leave(), final_model="refit"),
+        GroupedRanker(LinearSVC(random_state=0), repair=Leave()),
     ],
     expected_failed_checks=not_applicable,
 )

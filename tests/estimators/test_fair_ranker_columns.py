@@ -28,11 +28,11 @@ def people(size=500):
 
 
 def plain(**options):
-    return FairRanker(LogisticRegression(), **({"adjuster": OddsShift()} | options))
+    return FairRanker(LogisticRegression(), **({"repair": OddsShift()} | options))
 
 
 def by_column(**options):
-    return plain(**({"sensitive_features": "race", "drop_sensitive_features": True} | options))
+    return plain(**({"sensitive_columns": "race", "drop_sensitive_columns": True} | options))
 
 
 # Columns named in fit
@@ -41,7 +41,7 @@ def by_column(**options):
 @pytest.mark.parametrize("name", ["race", ["race"]])
 def test_a_column_named_in_fit_is_one_named_at_construction(name):
     frame, y, group = people()
-    found = plain(drop_sensitive_features=True).fit(frame, y, sensitive_features=name)
+    found = plain(drop_sensitive_columns=True).fit(frame, y, sensitive_features=name)
     expected = by_column().fit(frame, y)
     for method in ("predict_proba", "decision_function", "predict"):
         wanted = getattr(expected, method)(frame)
@@ -55,8 +55,8 @@ def test_a_column_named_in_fit_is_one_named_at_construction(name):
 def test_several_columns_named_in_fit_are_combined():
     frame, y, _ = people(1000)
     frame["age"] = np.where(np.arange(1000) % 3, "under 65", "over 65")
-    found = plain(drop_sensitive_features=True).fit(frame, y, sensitive_features=["race", "age"])
-    assert list(found.adjuster_.shifts_) == ["A & over 65", "A & under 65", "B & over 65", "B & under 65"]
+    found = plain(drop_sensitive_columns=True).fit(frame, y, sensitive_features=["race", "age"])
+    assert list(found.repair_.shifts_) == ["A & over 65", "A & under 65", "B & over 65", "B & under 65"]
     assert found.estimators_[0].n_features_in_ == 3
     assert found.predict_proba(frame[:4]).shape == (4, 2)
 
@@ -72,7 +72,7 @@ def test_columns_named_twice_in_different_ways_are_both_kept_from_the_estimator(
     frame, y, _ = people()
     frame["sex"] = np.where(np.arange(500) % 2, "f", "m")
     found = by_column().fit(frame, y, sensitive_features="sex")
-    assert set(found.adjuster_.shifts_) == {"f", "m"}
+    assert set(found.repair_.shifts_) == {"f", "m"}
     assert found.estimators_[0].n_features_in_ == 3
     np.testing.assert_array_equal(found.predict(frame), found.predict(frame, sensitive_features="sex"))
 
@@ -110,7 +110,7 @@ def test_texts_that_name_no_column_are_told(passed):
 def test_a_column_named_in_fit_goes_through_routing():
     frame, y, _ = people()
     with sklearn.config_context(enable_metadata_routing=True):
-        ranker = plain(drop_sensitive_features=True).set_fit_request(sensitive_features=True)
+        ranker = plain(drop_sensitive_columns=True).set_fit_request(sensitive_features=True)
         found = cross_validate(ranker, frame, y, scoring="roc_auc", params={"sensitive_features": "race"}, cv=3)
     np.testing.assert_array_equal(
         found["test_score"], cross_validate(by_column(), frame, y, scoring="roc_auc", cv=3)["test_score"]
@@ -126,7 +126,7 @@ def test_text_columns_are_pointed_out_where_the_group_is_passed_along():
         plain().fit(frame, y, sensitive_features=group)
     (note,) = caught.value.__notes__
     assert note.startswith("X has columns that are no numbers: 'race'. If LogisticRegression cannot take that: ")
-    assert "FairRanker(..., sensitive_features='race', drop_sensitive_features=True)" in note
+    assert "FairRanker(..., sensitive_columns='race', drop_sensitive_columns=True)" in note
 
 
 def test_other_columns_of_text_are_pointed_out_too():
@@ -134,7 +134,7 @@ def test_other_columns_of_text_are_pointed_out_too():
     frame["town"] = "Ulm"
     for drop, starts in ((True, ["X has"]), (False, ["LogisticRegression was given the column 'race' too", "X has"])):
         with pytest.raises(ValueError, match="could not convert string to float") as caught:
-            by_column(drop_sensitive_features=drop).fit(frame, y)
+            by_column(drop_sensitive_columns=drop).fit(frame, y)
         notes = caught.value.__notes__
         assert [note.startswith(start) for note, start in zip(notes, starts, strict=True)] == [True] * len(starts)
         assert "X has columns that are no numbers: 'town'. " in notes[-1]
@@ -159,7 +159,7 @@ def test_frozen_models_are_no_exception():
 def test_errors_of_other_kinds_have_no_hint():
     frame, y, group = people(200)
     with pytest.raises(InputError) as caught:
-        FairRanker(LogisticRegression(), adjuster=OddsShift(), cv=1).fit(frame, y, sensitive_features=group)
+        FairRanker(LogisticRegression(), repair=OddsShift(), cv=1).fit(frame, y, sensitive_features=group)
     assert not hasattr(caught.value, "__notes__")
 
 
@@ -190,7 +190,7 @@ def test_a_splitter_that_is_not_told_who_belongs_together(splitter, routing):
 def test_one_row_set_aside_leaves_the_expectation(rare, options):
     frame, y, _ = people(900)
     frame.loc[5, "race"] = rare
-    ranker = by_column(adjuster=XOrder(transfer="logistic", **options)).fit(frame, y)
+    ranker = by_column(repair=XOrder(do_no_harm=False, **options)).fit(frame, y)
     assert {*ranker.expected_.gap().pair} == {"A", "B"}
     assert ranker.predict_proba(frame).shape == (900, 2)
 
@@ -199,5 +199,5 @@ def test_one_row_set_aside_leaves_the_expectation(rare, options):
 def test_people_without_a_group_may_be_in_any_fold():
     frame, y, _ = people(900)
     frame.loc[5, "race"] = None
-    ranker = by_column(adjuster=XOrder(transfer="logistic", missing_group="leave"))
+    ranker = by_column(repair=XOrder(do_no_harm=False, missing_group="leave"))
     assert np.isfinite(cross_val_score(ranker, frame, y, scoring="roc_auc", cv=3, error_score="raise")).all()

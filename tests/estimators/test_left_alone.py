@@ -61,7 +61,7 @@ def test_no_repair_is_worse_than_none(metric, goal):
                 left += 1
                 assert any("left a" in str(warning.message) for warning in heard)
                 assert (repair.auc_, repair.gap_) == (repair.auc_before_, repair.gap_before_)
-                assert "All scores are left as they are." in repair.report()
+                assert "All scores are left as they are." in repair.describe()
             else:
                 repaired += 1
     assert left > 1
@@ -77,9 +77,9 @@ def test_a_group_too_small_to_tell_does_not_stop_the_repair_of_others(seed):
     y = rng.random(group.size) < 1 / (1 + np.exp(-risk))
     score = risk + rng.normal(0, 0.8, group.size) - 0.35 * (group == "B")
     with pytest.warns(XorderWarning, match="'C' are left alone|C.*cannot be told from chance"):
-        repair = XOrder(transfer="logistic", do_no_harm=True).fit(score, y, sensitive_features=group)
-    assert repair.trust_["B"] > 0.8
-    assert repair.trust_["C"] == 0
+        repair = XOrder().fit(score, y, sensitive_features=group)
+    assert repair.kept_share_["B"] > 0.8
+    assert repair.kept_share_["C"] == 0
     adjusted = repair.transform(score, sensitive_features=group)
     before, after = (
         abs(xauc_difference(y, one, sensitive_features=group, pair=("A", "B"))) for one in (score, adjusted)
@@ -109,7 +109,7 @@ def test_a_limit_that_the_scores_keep_is_not_broken():
     limit = before + 0.001
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XorderWarning)
-        repair = XOrder(transfer="logistic", max_gap=limit).fit(score, y, sensitive_features=group)
+        repair = XOrder(do_no_harm=False, max_gap=limit).fit(score, y, sensitive_features=group)
     assert repair.worst_gap_ <= limit
     assert repair.auc_ >= repair.auc_before_
 
@@ -132,5 +132,5 @@ def test_part_of_the_way_that_is_worse_than_none_is_not_gone(seed, rows, transfe
         careful.fit(score, y, sensitive_features=group)
     assert any("the share of the repair that the evidence for the gap" in str(one.message) for one in heard)
     np.testing.assert_array_equal(careful.transform(score, sensitive_features=group), score)
-    assert set(careful.trust_.values()) == {0.0}
+    assert set(careful.kept_share_.values()) == {0.0}
     assert careful.auc_ == careful.auc_before_

@@ -54,7 +54,7 @@ CANNOT_APPLY = {
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::xorder.exceptions.XorderWarning")
 @parametrize_with_checks(
-    [XOrderOfInputs(), XOrderOfInputs(transfer="logistic", do_no_harm=True), PostLogitOfInputs()],
+    [XOrderOfInputs(), XOrderOfInputs(method="frontier"), PostLogitOfInputs()],
     expected_failed_checks=lambda estimator: CANNOT_APPLY,
 )
 def test_scikit_learn_checks(estimator, check):

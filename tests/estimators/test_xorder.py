@@ -46,7 +46,7 @@ def samples(draw):
 @settings(max_examples=25, deadline=None)
 def test_adjusted_training_scores_realise_the_ordering(metric, solver, drawn, tradeoff):
     score, label, group, weight = drawn
-    repair = XOrder(metric=metric, tradeoff=tradeoff, solver=solver)
+    repair = XOrder(metric=metric, tradeoff=tradeoff, method=solver)
     weights = {"sample_weight": weight, "weights_are": "sampling"}
     adjusted = repair.fit_transform(score, label, sensitive_features=group, **weights)
     found = repair.ordering_
@@ -66,18 +66,18 @@ def test_adjusted_training_scores_realise_the_ordering(metric, solver, drawn, tr
 def test_unbounded_scores_work_alike(metric):
     score, label, group = sample()
     logits = np.log(score / (1 - score))
-    repair = XOrder(metric=metric, solver="dp", tradeoff=1.0)
+    repair = XOrder(metric=metric, method="dp", tradeoff=1.0)
     adjusted = repair.fit_transform(logits, label, sensitive_features=group)
     assert roc_auc_score(label, adjusted) == pytest.approx(repair.ordering_.auc, abs=1e-12)
-    alike = XOrder(metric=metric, solver="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
+    alike = XOrder(metric=metric, method="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
     np.testing.assert_array_equal(alike.ordering_.b_above, repair.ordering_.b_above)
 
 
 def test_summary_tells_before_and_after():
     score, label, group = sample()
-    repair = XOrder(solver="dp", tradeoff=1.0)
+    repair = XOrder(method="dp", tradeoff=1.0)
     adjusted = repair.fit_transform(score, label, sensitive_features=group)
-    told = repair.summary()
+    told = repair.to_dict()
     pair = told["reference"], told["moved"]
     assert told["auc_before"] == pytest.approx(roc_auc_score(label, score))
     assert told["auc_after"] == pytest.approx(roc_auc_score(label, adjusted))
@@ -89,7 +89,7 @@ def test_summary_tells_before_and_after():
 def test_a_tradeoff_is_the_ordering_of_that_tradeoff():
     score, label, group = sample()
     tables = [xorder.ScoreTable.from_arrays(label[group == g], score[group == g]) for g in ("A", "B")]
-    repair = XOrder(metric="prf", tradeoff=0.4, solver="dp", adjust="B").fit(score, label, sensitive_features=group)
+    repair = XOrder(metric="prf", tradeoff=0.4, method="dp", reference="A").fit(score, label, sensitive_features=group)
     expected = xorder.order(*tables, metric="prf", tradeoff=0.4, solver="dp")
     np.testing.assert_array_equal(repair.ordering_.b_above, expected.b_above)
 
@@ -98,7 +98,7 @@ def test_a_tradeoff_is_the_ordering_of_that_tradeoff():
 @pytest.mark.parametrize("target", [0.01, 0.05, 0.1])
 def test_a_wanted_gap_is_met(metric, target):
     score, label, group = sample(300)
-    repair = XOrder(metric=metric, max_gap=target, solver="dp")
+    repair = XOrder(metric=metric, max_gap=target, method="dp")
     adjusted = repair.fit_transform(score, label, sensitive_features=group)
     reached = gap(metric, label, adjusted, group, "A", "B")
     before = gap(metric, label, score, group, "A", "B")
@@ -107,7 +107,7 @@ def test_a_wanted_gap_is_met(metric, target):
 
 def test_by_default_the_gap_all_but_vanishes():
     score, label, group = sample(300)
-    adjusted = XOrder(solver="dp").fit_transform(score, label, sensitive_features=group)
+    adjusted = XOrder(method="dp").fit_transform(score, label, sensitive_features=group)
     assert abs(gap("xauc", label, adjusted, group, "A", "B")) < 0.005
 
 
@@ -118,15 +118,15 @@ def test_by_default_the_gap_all_but_vanishes():
 def test_the_losing_group_moves(metric):
     score, label, group = sample()
     assert gap(metric, label, score, group, "A", "B") > 0
-    assert XOrder(metric=metric, solver="dp", tradeoff=1.0).fit(score, label, sensitive_features=group).moved_ == "B"
+    assert XOrder(metric=metric, method="dp", tradeoff=1.0).fit(score, label, sensitive_features=group).moved_ == "B"
     turned = np.where(group == "A", "B", "A")
-    assert XOrder(metric=metric, solver="dp", tradeoff=1.0).fit(score, label, sensitive_features=turned).moved_ == "A"
+    assert XOrder(metric=metric, method="dp", tradeoff=1.0).fit(score, label, sensitive_features=turned).moved_ == "A"
 
 
 @pytest.mark.parametrize("adjust", ["A", "B"])
 def test_either_group_can_be_chosen(adjust):
     score, label, group = sample()
-    repair = XOrder(adjust=adjust, solver="dp", tradeoff=1.0)
+    repair = XOrder(adjust=adjust, method="dp", tradeoff=1.0)
     adjusted = repair.fit_transform(score, label, sensitive_features=group)
     assert repair.moved_ == adjust
     np.testing.assert_array_equal(adjusted[group != adjust], score[group != adjust])
@@ -135,7 +135,7 @@ def test_either_group_can_be_chosen(adjust):
 
 
 def test_without_any_gap_the_last_group_moves():
-    repair = XOrder(solver="dp", tradeoff=1.0)
+    repair = XOrder(method="dp", tradeoff=1.0)
     repair.fit([0.8, 0.2, 0.8, 0.2], [1, 0, 1, 0], sensitive_features=["x", "x", "y", "y"])
     assert repair.moved_ == "y"
 
@@ -143,14 +143,14 @@ def test_without_any_gap_the_last_group_moves():
 def test_a_group_may_be_called_disadvantaged():
     score, label, group = sample()
     named = np.where(group == "A", "disadvantaged", "other")
-    repair = XOrder(adjust="disadvantaged", solver="dp", tradeoff=1.0).fit(score, label, sensitive_features=named)
+    repair = XOrder(adjust="disadvantaged", method="dp", tradeoff=1.0).fit(score, label, sensitive_features=named)
     assert repair.moved_ == "disadvantaged"
 
 
 def test_a_group_that_is_not_there_cannot_move():
     score, label, group = sample()
     with pytest.raises(InputError, match=r"adjust must name one of the groups \['A', 'B'\]; got 'C'"):
-        XOrder(adjust="C", solver="dp").fit(score, label, sensitive_features=group)
+        XOrder(adjust="C", method="dp").fit(score, label, sensitive_features=group)
 
 
 # Settings
@@ -190,7 +190,7 @@ def test_numpy_numbers_are_numbers():
 
 
 def test_clone_and_params():
-    repair = XOrder(metric="prf", tradeoff=0.5, solver="dp", transfer="rank", adjust="B")
+    repair = XOrder(metric="prf", tradeoff=0.5, method="dp", transfer="rank", reference="A")
     again = clone(repair)
     assert again is not repair
     assert again.get_params() == repair.get_params()
@@ -208,7 +208,7 @@ def test_repr_shows_what_differs_from_the_defaults():
 
 
 def test_tags():
-    tags = XOrder().__sklearn_tags__()
+    tags = XOrder(method="frontier").__sklearn_tags__()
     assert tags.target_tags.required
     assert tags.input_tags.one_d_array
     assert not tags.input_tags.two_d_array
@@ -216,16 +216,16 @@ def test_tags():
 
 def test_unfitted_is_said_so(tmp_path):
     with pytest.raises(NotFittedError):
-        XOrder().transform([0.5], sensitive_features=["a"])
+        XOrder(method="frontier").transform([0.5], sensitive_features=["a"])
     with pytest.raises(NotFittedError):
-        XOrder().save(tmp_path / "map.json")
+        XOrder(method="frontier").save(tmp_path / "map.json")
     with pytest.raises(NotFittedError):
-        XOrder().summary()
+        XOrder(method="frontier").to_dict()
 
 
 def test_pickle_round_trip():
     score, label, group = sample()
-    repair = XOrder(solver="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
+    repair = XOrder(method="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
     again = pickle.loads(pickle.dumps(repair))
     np.testing.assert_array_equal(
         again.transform(score, sensitive_features=group), repair.transform(score, sensitive_features=group)
@@ -235,11 +235,11 @@ def test_pickle_round_trip():
 
 def test_fit_is_repeatable_and_can_be_repeated():
     score, label, group = sample()
-    repair = XOrder(solver="dp")
+    repair = XOrder(method="dp")
     first = repair.fit_transform(score, label, sensitive_features=group)
     np.testing.assert_array_equal(first, repair.fit_transform(score, label, sensitive_features=group))
     shuffled = np.random.default_rng(1).permutation(score.size)
-    other = XOrder(solver="dp").fit(score[shuffled], label[shuffled], sensitive_features=group[shuffled])
+    other = XOrder(method="dp").fit(score[shuffled], label[shuffled], sensitive_features=group[shuffled])
     np.testing.assert_array_equal(first, other.transform(score, sensitive_features=group))
 
 
@@ -251,7 +251,7 @@ def test_arrays_given_are_not_changed(transfer):
     kept = [array.copy() for array in given_arrays]
     for array in given_arrays:
         array.flags.writeable = False
-    repair = XOrder(solver="dp", tradeoff=1.0, transfer=transfer)
+    repair = XOrder(method="dp", tradeoff=1.0, transfer=transfer)
     repair.fit(score, label, sensitive_features=group, sample_weight=weight if transfer == "interpolate" else None)
     adjusted = repair.transform(score, sensitive_features=group)
     adjusted[:] = 0
@@ -279,9 +279,9 @@ def test_columns_of_any_library(library, integers):
         make = pytest.importorskip("polars").Series
     else:
         make = pytest.importorskip("pyarrow").array
-    plain = XOrder(solver="dp", tradeoff=1.0)
+    plain = XOrder(method="dp", tradeoff=1.0)
     expected = plain.fit_transform(score, label, sensitive_features=group)
-    repair = XOrder(solver="dp", tradeoff=1.0)
+    repair = XOrder(method="dp", tradeoff=1.0)
     repair.fit(make(score), make(label), sensitive_features=make(group), sample_weight=make(np.ones(score.size)))
     got = repair.transform(make(score), sensitive_features=make(group))
     np.testing.assert_array_equal(got, expected)
@@ -292,7 +292,7 @@ def test_columns_of_any_library(library, integers):
 def test_categories_and_float32():
     pandas = pytest.importorskip("pandas")
     score, label, group = sample()
-    repair = XOrder(solver="dp", tradeoff=1.0)
+    repair = XOrder(method="dp", tradeoff=1.0)
     adjusted = repair.fit_transform(
         pandas.Series(score, dtype="float32"), label == 1, sensitive_features=pandas.Series(group, dtype="category")
     )
@@ -308,8 +308,8 @@ def test_categories_and_float32():
 def test_weight_two_is_the_row_twice(metric):
     score, label, group = sample(120)
     weight = np.random.default_rng(0).integers(0, 4, score.size)
-    weighted = XOrder(metric=metric, solver="dp").fit(score, label, sensitive_features=group, sample_weight=weight)
-    often = XOrder(metric=metric, solver="dp").fit(
+    weighted = XOrder(metric=metric, method="dp").fit(score, label, sensitive_features=group, sample_weight=weight)
+    often = XOrder(metric=metric, method="dp").fit(
         np.repeat(score, weight), np.repeat(label, weight), sensitive_features=np.repeat(group, weight)
     )
     np.testing.assert_array_equal(weighted.ordering_.b_above, often.ordering_.b_above)
@@ -317,11 +317,11 @@ def test_weight_two_is_the_row_twice(metric):
         weighted.transform(score, sensitive_features=group), often.transform(score, sensitive_features=group)
     )
     numbers, words = (
-        {name: value for name, value in weighted.summary().items() if isinstance(value, kind)}
+        {name: value for name, value in weighted.to_dict().items() if isinstance(value, kind)}
         for kind in (float, str | list)
     )
-    assert numbers == pytest.approx({name: often.summary()[name] for name in numbers}, abs=1e-12)
-    assert words == {name: often.summary()[name] for name in words}
+    assert numbers == pytest.approx({name: often.to_dict()[name] for name in numbers}, abs=1e-12)
+    assert words == {name: often.to_dict()[name] for name in words}
 
 
 # Errors in the data
@@ -329,7 +329,7 @@ def test_weight_two_is_the_row_twice(metric):
 
 def test_a_group_never_seen_is_named_with_the_known_ones():
     score, label, group = sample()
-    repair = XOrder(solver="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
+    repair = XOrder(method="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
     with pytest.raises(
         InputError, match=r"group 'C' was not seen in fit \(1 row, the first in row 1\); the known .* 'A', 'B'\. Fit"
     ):
@@ -340,7 +340,7 @@ def test_a_group_never_seen_is_named_with_the_known_ones():
 
 def test_one_group_of_those_seen_is_enough_to_transform():
     score, label, group = sample()
-    repair = XOrder(solver="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
+    repair = XOrder(method="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
     both = repair.transform([0.3, 0.3], sensitive_features=["A", "B"])
     assert repair.transform([0.3], sensitive_features=["A"]) == [0.3] == both[:1]
     assert repair.transform([0.3], sensitive_features=["B"]) == both[1:]
@@ -351,34 +351,34 @@ def test_a_one_class_group_is_named_with_what_is_missing(label, missing):
     score, labels, group = sample()
     labels = np.where(group == "B", label, labels)
     with pytest.raises(InputError, match=f"group 'B' has no {missing}"):
-        XOrder(solver="dp").fit(score, labels, sensitive_features=group)
+        XOrder(method="dp").fit(score, labels, sensitive_features=group)
 
 
 def test_zero_weights_can_empty_a_class():
     score, label, group = sample()
     weight = np.where((group == "A") & (label == 1), 0.0, 1.0)
     with pytest.raises(InputError, match="group 'A' has no positives"):
-        XOrder(solver="dp").fit(score, label, sensitive_features=group, sample_weight=weight)
+        XOrder(method="dp").fit(score, label, sensitive_features=group, sample_weight=weight)
 
 
 def test_one_group_cannot_be_repaired_nor_three_by_the_solvers_of_two():
     score, label, group = sample()
     three = np.where(np.arange(group.size) % 3 == 0, "C", group)
     with pytest.raises(InputError, match="solver='dp' is for two groups; got 3"):
-        XOrder(solver="dp").fit(score, label, sensitive_features=three)
+        XOrder(method="dp").fit(score, label, sensitive_features=three)
     with pytest.raises(InputError, match="at least two groups to repair; got 'A' alone"):
-        XOrder(solver="dp").fit(score, label, sensitive_features=np.full(score.size, "A"))
+        XOrder(method="dp").fit(score, label, sensitive_features=np.full(score.size, "A"))
 
 
 def test_bad_rows_are_told():
     score, label, group = sample(60)
     with pytest.raises(InputError, match="y_score must be finite; row 1 holds nan"):
-        XOrder(solver="dp").fit([0.5, np.nan, *score[2:]], label, sensitive_features=group)
+        XOrder(method="dp").fit([0.5, np.nan, *score[2:]], label, sensitive_features=group)
     with pytest.raises(InputError, match="y_true must hold only 0 and 1"):
-        XOrder(solver="dp").fit(score, label + 1, sensitive_features=group)
+        XOrder(method="dp").fit(score, label + 1, sensitive_features=group)
     with pytest.raises(InputError, match="sensitive_features must have one value a row"):
-        XOrder(solver="dp").fit(score, label, sensitive_features=group[:-1])
-    repair = XOrder(solver="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
+        XOrder(method="dp").fit(score, label, sensitive_features=group[:-1])
+    repair = XOrder(method="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
     with pytest.raises(InputError, match="y_score must be finite"):
         repair.transform([np.inf], sensitive_features=["A"])
     with pytest.raises(InputError, match="sensitive_features must name a group for each row; 1 row has none, row 0"):
@@ -393,10 +393,10 @@ def test_no_room_above_a_score_of_1_is_told():
     label = [0, 1, 0, 1, 1, 0]
     group = ["a", "a", "a", "b", "b", "b"]
     with pytest.warns(XorderWarning, match="leave no room for the ordering") as caught:
-        repair = XOrder(solver="dp", tradeoff=5.0, adjust="b").fit(score, label, sensitive_features=group)
+        repair = XOrder(method="dp", tradeoff=5.0, adjust="b").fit(score, label, sensitive_features=group)
     adjusted = repair.transform(score, sensitive_features=group)
     assert ((adjusted >= 0) & (adjusted <= 1)).all()
-    told = repair.summary()
+    told = repair.to_dict()
     assert told["auc_after"] == pytest.approx(roc_auc_score(label, adjusted))
     assert f"AUC is {told['auc_after']:.4f} instead of {repair.ordering_.auc:.4f}" in str(caught[0].message)
     assert caught[0].filename == __file__
@@ -406,7 +406,7 @@ def test_room_enough_is_not_warned_about():
     score, label, group = sample()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        XOrder(solver="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
+        XOrder(method="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
 
 
 # Transfer to new scores
@@ -414,7 +414,7 @@ def test_room_enough_is_not_warned_about():
 
 def test_new_scores_are_interpolated_one_by_one():
     score, label, group = sample()
-    repair = XOrder(solver="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
+    repair = XOrder(method="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
     new = np.random.default_rng(3).random(50)
     batch = repair.transform(new, sensitive_features=["B"] * 50)
     alone = [repair.transform([value], sensitive_features=["B"])[0] for value in new]
@@ -424,8 +424,8 @@ def test_new_scores_are_interpolated_one_by_one():
 
 def test_by_rank_the_training_batch_gets_the_training_scores():
     score, label, group = sample()
-    by_rank = XOrder(solver="dp", tradeoff=1.0, transfer="rank").fit(score, label, sensitive_features=group)
-    straight = XOrder(solver="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
+    by_rank = XOrder(method="dp", tradeoff=1.0, transfer="rank").fit(score, label, sensitive_features=group)
+    straight = XOrder(method="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
     np.testing.assert_allclose(
         by_rank.transform(score, sensitive_features=group), straight.transform(score, sensitive_features=group)
     )
@@ -433,7 +433,7 @@ def test_by_rank_the_training_batch_gets_the_training_scores():
 
 def test_by_rank_only_the_order_in_the_batch_counts():
     score, label, group = sample()
-    repair = XOrder(solver="dp", tradeoff=1.0, transfer="rank").fit(score, label, sensitive_features=group)
+    repair = XOrder(method="dp", tradeoff=1.0, transfer="rank").fit(score, label, sensitive_features=group)
     one = repair.transform([0.1, 0.2, 0.3], sensitive_features=["B"] * 3)
     np.testing.assert_array_equal(one, repair.transform([0.7, 0.8, 0.9], sensitive_features=["B"] * 3))
     assert repair.transform([0.3], sensitive_features=["B"])[0] != one[2]
@@ -447,12 +447,12 @@ def test_by_rank_only_the_order_in_the_batch_counts():
 def test_scores_shared_by_both_groups_are_left_alone_where_no_ordering_is_as_fair(transfer):
     label, group = np.tile([1, 0], 10), np.repeat(["x", "y"], 10)
     score = np.full(20, 0.5)
-    repair = XOrder(transfer=transfer)
+    repair = XOrder(method="frontier", transfer=transfer)
     with pytest.warns(XorderWarning, match="left alone"):
         repair.fit(score, label, sensitive_features=group)
     np.testing.assert_array_equal(repair.transform(score, sensitive_features=group), score)
     assert (repair.gap_before_, repair.gap_) == (0.0, 0.0)
-    assert "All scores are left as they are." in repair.report()
+    assert "All scores are left as they are." in repair.describe()
     assert repair.auc_ == 0.5
     assert repair.bound_ >= repair.auc_ - 1e-12
 
@@ -469,7 +469,7 @@ def test_a_limit_on_coarse_scores_is_met_from_inside(metric):
         score = np.round(risk + rng.normal(0, 0.7, 900))
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            repair = XOrder(metric=metric, max_gap=0.002).fit(score, label, sensitive_features=group)
+            repair = XOrder(method="frontier", metric=metric, max_gap=0.002).fit(score, label, sensitive_features=group)
         missed += abs(repair.gap_) > 0.002 + 1e-12
     assert missed == 0
 
@@ -478,7 +478,7 @@ def test_a_limit_on_coarse_scores_is_met_from_inside(metric):
 def test_scores_of_any_finite_range(scale):
     score, label, group = sample()
     spread = (score - 0.5) * 2 * scale if scale > 1 else np.round(score * 1000) * scale
-    repair = XOrder(max_gap=0.0).fit(spread, label, sensitive_features=group)
+    repair = XOrder(method="frontier", max_gap=0.0).fit(spread, label, sensitive_features=group)
     adjusted = repair.transform(spread, sensitive_features=group)
     assert np.isfinite(adjusted).all()
     for member in np.unique(group):
@@ -489,7 +489,9 @@ def test_scores_of_any_finite_range(scale):
 def test_ranks_know_no_weights():
     score, label, group = sample()
     with pytest.raises(InputError, match="does not support sample_weight"):
-        XOrder(transfer="rank").fit(score, label, sensitive_features=group, sample_weight=np.ones(score.size))
+        XOrder(method="frontier", transfer="rank").fit(
+            score, label, sensitive_features=group, sample_weight=np.ones(score.size)
+        )
 
 
 def test_settings_of_numpy_types_can_be_saved(tmp_path):
@@ -504,7 +506,7 @@ def test_what_is_said_to_be_best_is_about_what_was_achieved():
     group = np.repeat(["x", "y"], 20)
     label = np.append(np.tile([1, 0], 10), np.repeat([0, 1], 10))
     score = np.append(np.ones(20), np.linspace(0.2, 0.4, 20))
-    repair = XOrder(adjust="y", tradeoff=0.0)
+    repair = XOrder(method="frontier", adjust="y", tradeoff=0.0)
     with pytest.warns(XorderWarning, match="leave no room"):
         repair.fit(score, label, sensitive_features=group)
     assert repair.auc_ < repair.ordering_.auc
@@ -515,7 +517,7 @@ def test_what_is_said_to_be_best_is_about_what_was_achieved():
 def test_huge_tradeoffs(tradeoff):
     score, label, group = sample()
     for solver in ("frontier", "dp"):
-        repair = XOrder(tradeoff=tradeoff, solver=solver)
+        repair = XOrder(tradeoff=tradeoff, method=solver)
         if tradeoff < 1e100:
             assert abs(repair.fit(score, label, sensitive_features=group).gap_) < 0.01
         else:
@@ -533,7 +535,7 @@ def test_scores_stay_between_the_bounds(transfer):
     bounded = XOrder(bounds=(0, 100), transfer=transfer).fit(percent, label, sensitive_features=group)
     adjusted = bounded.transform(percent, sensitive_features=group)
     assert 0 <= adjusted.min() <= adjusted.max() <= 100
-    unit = XOrder(transfer=transfer).fit(score, label, sensitive_features=group)
+    unit = XOrder(method="frontier", transfer=transfer).fit(score, label, sensitive_features=group)
     np.testing.assert_allclose(adjusted, 100 * unit.transform(score, sensitive_features=group), atol=1e-9)
 
 
@@ -541,7 +543,7 @@ def test_scores_stay_between_the_bounds(transfer):
 def test_bounds_must_hold_all_scores(bounds):
     score, label, group = sample()
     with pytest.raises(InputError, match="bounds must be two numbers with all scores"):
-        XOrder(bounds=bounds).fit(100 * score, label, sensitive_features=group)
+        XOrder(method="frontier", bounds=bounds).fit(100 * score, label, sensitive_features=group)
 
 
 def test_bounds_survive_saving(tmp_path):
@@ -557,7 +559,7 @@ def test_bounds_survive_saving(tmp_path):
 
 def test_scores_on_another_scale_are_told():
     score, label, group = sample(400)
-    repair = XOrder().fit(score, label, sensitive_features=group)
+    repair = XOrder(method="frontier").fit(score, label, sensitive_features=group)
     with pytest.warns(XorderWarning, match=r"outside those seen in fit \(0 to 1\); is it the same score"):
         repair.transform(100 * score, sensitive_features=group)
     repair.transform(score, sensitive_features=group)

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from experiments.cells import Cell
-from experiments.protocol import Sweep, finished, is_over, mean_disparity, sweeps
+from experiments.protocol import Sweep, finished, is_over, mean_gap, sweeps
 from experiments.registry import METHODS, TRADEOFFS
 
 
 @pytest.mark.parametrize(
-    ("disparities", "over"),
+    ("gaps", "over"),
     [
         ([0.2], False),
         ([0.00009], True),
@@ -31,14 +31,14 @@ from experiments.registry import METHODS, TRADEOFFS
         ([0.2, None], True),
     ],
 )
-def test_when_to_stop(disparities: list[float | None], over: bool) -> None:
-    assert is_over(disparities) is over
+def test_when_to_stop(gaps: list[float | None], over: bool) -> None:
+    assert is_over(gaps) is over
 
 
 def test_the_mean_is_over_absolute_values_of_splits_that_worked() -> None:
     rows: list[dict[str, Any]] = [{"xauc_train": 0.2}, {"xauc_train": -0.1}, {"error": "no"}, {"xauc_train": None}]
-    assert mean_disparity(rows, "xauc") == pytest.approx(0.15)
-    assert mean_disparity([{"error": "no"}], "xauc") is None
+    assert mean_gap(rows, "xauc") == pytest.approx(0.15)
+    assert mean_gap([{"error": "no"}], "xauc") is None
 
 
 def run_through(sweep: Sweep, gaps: dict[float, list[float]], *, reverse: bool = False) -> list[Cell]:

@@ -1,4 +1,4 @@
-"""Unadjusted disparities on the paper's splits, for all three base models: its figures, or why not."""
+"""Unadjusted gaps on the paper's splits, for all three base models: its figures, or why not."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from experiments.unadjusted import MODELS, PAPER, Figures, disparities
+from experiments.unadjusted import MODELS, PAPER, Figures, gaps
 from support.real_data import stored_problem
 
 pytestmark = pytest.mark.slow
@@ -46,7 +46,7 @@ def measured(name: str, shown: str) -> tuple[Figures, Figures]:
     column, model, scaled_by = MODELS[shown]
     problem = stored_problem(name)
     problem = replace(problem, splits=problem.splits[: FEW.get((name, shown))])
-    return disparities(problem, model, scaled_by=scaled_by), PAPER[name, column]
+    return gaps(problem, model, scaled_by=scaled_by), PAPER[name, column]
 
 
 def within_a_deviation(found: Figures, paper: Figures) -> bool:

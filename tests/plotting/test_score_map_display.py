@@ -83,7 +83,7 @@ def test_a_ranker_brings_its_repairs_maps() -> None:
     people = simulate_population(3000, random_state=1)
     X = np.column_stack([people.y_score, people.group == "B"])
     ranker = FairRanker(LogisticRegression(), sensitive_features=1, cv=3).fit(X, people.y_true)
-    assert ScoreMapDisplay.from_estimator(ranker).maps is ranker.adjuster_.maps_
+    assert ScoreMapDisplay.from_estimator(ranker).maps is ranker.repair_.maps_
 
 
 def test_any_other_repair_is_read_off_its_scores() -> None:

@@ -119,7 +119,7 @@ def test_without_a_repair_there_is_one_axis() -> None:
 def test_a_ranker_shows_its_models_score_before_and_its_own_after() -> None:
     people = simulate_population(3000, random_state=1)
     X = np.column_stack([people.y_score, people.group == "B"])
-    ranker = FairRanker(LogisticRegression(), sensitive_features=1, drop_sensitive_features=True, cv=3)
+    ranker = FairRanker(LogisticRegression(), sensitive_columns=1, drop_sensitive_columns=True, cv=3)
     ranker.fit(X, people.y_true)
     display = ScoreShiftDisplay.from_estimator(ranker, X, people.y_true)
     before = np.mean([model.predict_proba(X[:, :1])[:, 1] for model in ranker.estimators_], axis=0)

@@ -37,7 +37,7 @@ def test_people_without_a_group_are_a_group_where_the_repair_says_so() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("response_method", ["auto", "predict_proba", "decision_function"])
 def test_a_ranker_reads_its_column_and_keeps_it_from_its_models(response_method: str) -> None:
-    ranker = FairRanker(LogisticRegression(), sensitive_features="group", drop_sensitive_features=True, cv=3)
+    ranker = FairRanker(LogisticRegression(), sensitive_columns="group", drop_sensitive_columns=True, cv=3)
     y = np.where(PEOPLE.y_true == 1, "yes", "no")
     ranker.fit(X, y)
     rows = scored_rows(ranker, X, y, response_method=response_method)

@@ -207,7 +207,7 @@ def test_many_groups_are_cut_to_what_can_be_read() -> None:
 @pytest.mark.usefixtures("few_steps")
 def test_a_saved_map_is_audited_before_and_after() -> None:
     other = people(500, {"A": 0.0, "B": 0.9}, seed=9)
-    repair = xorder.XOrder(transfer="logistic")
+    repair = xorder.XOrder(do_no_harm=False)
     repair.fit(TWO["y_score"], TWO["y_true"], sensitive_features=TWO["sensitive_features"])
     page = Page(report(**other, repair=repair).html())
     _, *rows = page.table("The saved map on these people")

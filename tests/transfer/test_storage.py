@@ -57,7 +57,7 @@ def test_what_is_loaded_adjusts_as_what_was_saved(saved):
     )
     assert again.get_params() == repair.get_params()
     assert (again.reference_, again.moved_) == (repair.reference_, repair.moved_)
-    assert again.summary() == repair.summary()
+    assert again.to_dict() == repair.to_dict()
 
 
 def test_saving_what_was_loaded_gives_the_same_file(saved, tmp_path):

@@ -11,10 +11,10 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import expit
 
-from xorder._adjuster import ScoreAdjuster
 from xorder._metric import METRICS, PairGains, auc_gains
+from xorder._repair import BaseRepair
 from xorder._table import FloatArray, ScoreTable
-from xorder._validation import DISADVANTAGED, check_tables
+from xorder._validation import check_tables
 from xorder.exceptions import XorderWarning
 from xorder.models._parameters import check_finite, check_word
 
@@ -26,7 +26,7 @@ BETAS = np.linspace(-3.0, -1.0, 41)
 _ROUNDING = 1e-12
 
 
-class PostLogit(ScoreAdjuster):
+class PostLogit(BaseRepair):
     """Put one group's scores x through ``1 / (1 + exp(-(alpha x + beta)))`` so that the gap on the sample is smallest.
 
     It looks at the gap alone, not at the AUC. Among parameters of equal gap the first is taken. Scores are to be
@@ -37,24 +37,24 @@ class PostLogit(ScoreAdjuster):
     metric : {"xauc", "prf", "parity"}
     beta : float or "search"
         As in the paper -2 by default, with alpha searched in [0, 10]; ``"search"`` tries beta in [-3, -1] as well.
-    adjust : group label or "disadvantaged"
-        The group whose scores move, as in :class:`xorder.XOrder`.
+    reference : group label, default=None
+        The group whose scores stay, as in :class:`xorder.XOrder`.
 
     Attributes
     ----------
     alpha_, beta_ : the parameters found
-    reference_, moved_ : labels of the two groups
+    reference_, moved_ : the group whose scores stay, and the other, in a tuple
     auc_before_, gap_before_, auc_, gap_ : on the training sample; gaps are reference minus moved
     """
 
     _learnt = "auc_"
 
     def __init__(
-        self, *, metric: str = "xauc", beta: float | Literal["search"] = -2.0, adjust: Hashable = DISADVANTAGED
+        self, *, metric: str = "xauc", beta: float | Literal["search"] = -2.0, reference: Hashable | None = None
     ) -> None:
         self.metric = metric
         self.beta = beta
-        self.adjust = adjust
+        self.reference = reference
 
     def fit(self, y_score: Any, y_true: Any, *, sensitive_features: Any, sample_weight: Any = None) -> PostLogit:
         """Learn the parameters from scores, labels and groups."""

@@ -47,9 +47,9 @@ def run(options: argparse.Namespace) -> None:
         raise InputError(f"{out} exists and is not empty; choose another folder, or allow replacing (--force).")
     known = simulate_population(options.rows, random_state=options.seed)
     new = simulate_population(options.rows, random_state=options.seed + 1)
-    # Before anything is written: a few people may be too few to learn from.
+    # Before anything is written: a few people may be too few for a repair.
     repair = estimators.XOrder().fit(known.y_score, known.y_true, sensitive_features=known.group)
-    audits = _audits("learnt on", known, repair) | _audits("new people", new, repair)
+    audits = _audits("first sample", known, repair) | _audits("new people", new, repair)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -59,7 +59,7 @@ def run(options: argparse.Namespace) -> None:
     first = next(iter(audits.values()))
     show(
         "A simulated population of two groups. Group B's risks are lower, and the score reads them lower still.\n\n"
-        f"THE SCORE AS IT WAS\n{first}\n\nTHE REPAIR\n{repair.report()}\n\n"
+        f"THE SCORE AS IT WAS\n{first}\n\nTHE REPAIR\n{repair.describe()}\n\n"
         f"BEFORE AND AFTER\n{_table(audits)}\n\nFiles to look at:\n{listed}{''.join(notes)}"
     )
 
@@ -91,14 +91,14 @@ def _write_files(out: Path, known: Population, new: Population, repair: XOrder) 
 
     _write_people(out / "people.csv", known)
     _write_people(out / "new_people.csv", new)
-    repair.save(out / "map.json")
+    repair.save(out / "map.json", overwrite=True)
     for source, target in (("people.csv", "adjusted.csv"), ("new_people.csv", "new_adjusted.csv")):
         maps = repair.fitted_.group_maps()
         apply_to_file(maps, out / source, out / target, score="score", group="group", overwrite=True)
-    display = TradeoffDisplay.from_estimator(repair)
+    display = TradeoffDisplay.from_estimator(repair, known.y_score, known.y_true, sensitive_features=known.group)
     _write_columns(out / "tradeoff.csv", {"gap": display.gap.tolist(), "auc": display.auc.tolist()})
     files = {
-        "people.csv": "the people the repair was learnt on: id, group, outcome, score",
+        "people.csv": "the people the repair was fitted to: id, group, outcome, score",
         "new_people.csv": "other people, for a fair test",
         "map.json": "the repair: which score of which group becomes which",
         "adjusted.csv": "people.csv with one more column, the adjusted score",

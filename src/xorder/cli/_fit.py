@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import math
 import warnings
+from dataclasses import fields
 
 from xorder._table import Tables
 from xorder.cli._options import FOLDS, add_input, add_metric, add_output, add_unseen, check_output, read_tables, show
 from xorder.estimators import (
+    METHODS,
     SMALL_GROUPS,
-    TRANSFERS,
     ExpectedGap,
     RepairSettings,
     expected_gap_tables,
@@ -18,7 +19,6 @@ from xorder.estimators import (
 )
 from xorder.exceptions import InputError, XorderWarning, warn_caller
 from xorder.metrics import audit_tables
-from xorder.ordering import SOLVERS
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -31,33 +31,37 @@ def add(command: argparse.ArgumentParser) -> None:
     aim.add_argument("--max-gap", type=float, default=0.0, metavar="GAP", help="Largest gap wanted (default 0)")
     aim.add_argument("--tradeoff", type=float, help="Points of AUC worth giving for a point of the gap")
     command.add_argument(
-        "--solver", choices=tuple(SOLVERS), default=usual.solver, help=f"Solver (default {usual.solver})"
+        "--method",
+        choices=METHODS,
+        default=usual.method,
+        help="Method: smooth, for any number of groups and for use on new people; frontier, the best that any "
+        "reordering of two groups can do on these rows; dp, the algorithm of the paper "
+        f"(default {usual.method})",
     )
     command.add_argument(
-        "--adjust",
+        "--reference",
         metavar="GROUP",
-        default=usual.adjust,
-        help="Group whose scores move (default: the disadvantaged of two)",
+        help="Group whose scores stay (default: of two the one that the gap favours, of more the largest)",
     )
     command.add_argument(
-        "--reference", metavar="GROUP", help="Group whose scores stay (default: of more than two, the largest)"
+        "--do-no-harm",
+        action=argparse.BooleanOptionalAction,
+        help="Repair of each gap only as far as the evidence for it carries (default: yes for smooth, no for frontier "
+        "and dp)",
     )
     command.add_argument(
-        "--transfer",
-        choices=[name for name in TRANSFERS if name != "rank"],
-        default=usual.transfer,
-        help=f"Way to new scores (default {usual.transfer})",
-    )
-    command.add_argument("--do-no-harm", action="store_true", help="Repair only as much as the evidence carries")
-    command.add_argument(
-        "--min-group-size", type=float, default=0, metavar="ROWS", help="Size below which a group is small (default 0)"
+        "--min-group-size",
+        type=float,
+        default=usual.min_group_size,
+        metavar="ROWS",
+        help="Size below which a group is small (default 0; with fewer than ten positives or negatives it always is)",
     )
     command.add_argument(
         "--small-groups",
         choices=SMALL_GROUPS,
         default=usual.small_groups,
-        help="Choice for small groups: refuse them, leave their scores alone, or count them with the reference "
-        f"(default {usual.small_groups})",
+        help="Choice for small groups: leave their scores alone, merge them with the reference, refuse them, or repair "
+        f"them like the others (default {usual.small_groups})",
     )
     add_unseen(command, usual.unseen_group)
     command.add_argument(
@@ -66,23 +70,9 @@ def add(command: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Learn a repair from a file, and save its map."""
+    """Fit a repair to a file, and save its map."""
     check_output(options.output, overwrite=options.force, inputs=[options.file])
-    settings = RepairSettings(
-        metric=options.metric,
-        tradeoff=options.tradeoff,
-        max_gap=options.max_gap,
-        solver=options.solver,
-        adjust=options.adjust,
-        bounds=options.bounds,
-        transfer=options.transfer,
-        reference=options.reference,
-        do_no_harm=options.do_no_harm,
-        min_group_size=options.min_group_size,
-        small_groups=options.small_groups,
-        missing_group=options.missing_group,
-        unseen_group=options.unseen_group,
-    ).checked()
+    settings = RepairSettings(**{each.name: getattr(options, each.name) for each in fields(RepairSettings)}).checked()
     tables = read_tables(options, folds=FOLDS)
     repair = learn_repair(tables, settings)
     for note in repair.notes:
@@ -92,14 +82,15 @@ def run(options: argparse.Namespace) -> None:
     repair.save(options.output, overwrite=options.force)
     if options.json:
         interval = [end if math.isfinite(end) else None for end in (low, high)]
-        result = repair.summary() | {"gap_before_interval": interval, "map": options.output}
+        result = repair.to_dict() | {"gap_before_interval": interval, "map": options.output}
         show(result | {"expected": None if expected is None else expected.to_dict()})
         return
     sure = "its uncertainty cannot be estimated" if math.isnan(low) else f"95 % interval {low:+.4f} to {high:+.4f}"
-    chance = " It cannot be told from chance; repairing it may do more harm than good." if low <= 0 <= high else ""
+    chance = low <= 0 <= high and repair.moved
+    doubt = " It cannot be told from chance; repairing it may do more harm than good." if chance else ""
     show(
-        f"{repair.text()}\nThe gap before: {sure}.{chance}\n\n"
-        f"{expected or f'What to expect on new people cannot be told: {why_not}'}\n\nWrote {options.output}"
+        f"{repair.text()}\nThe gap before: {sure}.{doubt}\n\n"
+        f"{expected or f'What to expect on new people cannot be said: {why_not}'}\n\nWrote {options.output}"
     )
 
 

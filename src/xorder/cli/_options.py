@@ -48,6 +48,15 @@ class _OnceTrue(_Once):
         super().__call__(parser, namespace, True, option_string)
 
 
+class _OnceYesOrNo(argparse.BooleanOptionalAction, _Once):
+    """Stores whether an option or its opposite is there, once."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
+    ) -> None:
+        _Once.__call__(self, parser, namespace, not str(option_string).startswith("--no-"), option_string)
+
+
 class _Columns(argparse.Action):
     """Stores the name of a column, or a list of the names of several, in the order given."""
 
@@ -69,6 +78,7 @@ class Parser(argparse.ArgumentParser):
         self.register("action", None, _Once)
         self.register("action", "store", _Once)
         self.register("action", "store_true", _OnceTrue)
+        self.register("action", argparse.BooleanOptionalAction, _OnceYesOrNo)
         self.add_argument("-h", "--help", action="help", help="Show this help and exit")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:

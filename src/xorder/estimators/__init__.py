@@ -6,22 +6,21 @@ from xorder._lazy import lazy_names
 from xorder.estimators._expected import ExpectedGap, expected_gap_tables
 from xorder.estimators._fitted import FittedRepair, load_fitted
 from xorder.estimators._learn import learn_repair
-from xorder.estimators._settings import SMALL_GROUPS, TRANSFERS, RepairSettings
+from xorder.estimators._settings import METHODS, SMALL_GROUPS, RepairSettings
 
 if TYPE_CHECKING:
     from xorder.estimators._expected_rows import expected_gap
-    from xorder.estimators._fair_ranker import FairRanker, default_adjuster
+    from xorder.estimators._fair_ranker import FairRanker
     from xorder.estimators._xorder import XOrder, load
 
 __all__ = [
+    "METHODS",
     "SMALL_GROUPS",
-    "TRANSFERS",
     "ExpectedGap",
     "FairRanker",
     "FittedRepair",
     "RepairSettings",
     "XOrder",
-    "default_adjuster",
     "expected_gap",
     "expected_gap_tables",
     "learn_repair",
@@ -32,7 +31,6 @@ __all__ = [
 _MODULES = {
     "FairRanker": "_fair_ranker",
     "XOrder": "_xorder",
-    "default_adjuster": "_fair_ranker",
     "expected_gap": "_expected_rows",
     "load": "_xorder",
 }

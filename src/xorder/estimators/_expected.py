@@ -1,4 +1,4 @@
-"""What to expect on new people: a repair tried on rows that it was not learnt from; here from tables alone."""
+"""What to expect on new people: a repair tried on rows that it was not fitted to; here from tables alone."""
 
 from __future__ import annotations
 
@@ -25,12 +25,23 @@ NOTABLE_GAP = 0.05
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExpectedGap:
-    """How a repair does on people it was not learnt from; made by :func:`xorder.expected_gap`.
+    """How a repair does on people it was not fitted to; made by :func:`xorder.expected_gap`.
 
-    ``before`` audits the scores as they are, ``after`` those of each fold adjusted by a repair learnt from the other
-    folds. ``metric`` is the gap the repair is about, ``target`` the gap it aims at or, where that is 0, one worth
-    excluding; ``folds`` counts the folds. ``aside`` names the groups that the repair of all rows leaves alone, and
-    those it counts with the reference: the audits hold them, but what is said of the repair is about the others.
+    Parameters
+    ----------
+    metric : str
+        The gap that the repair is about.
+    before : Audit
+        Audit of the scores as they are.
+    after : Audit
+        Audit of the scores of each fold adjusted by a repair fitted to the other folds.
+    folds : int
+        Number of folds.
+    target : float
+        The gap that the repair aims at or, where that is 0, one worth excluding.
+    aside : SetAside
+        Groups that the repair of all rows leaves alone, and those it counts with the reference: the audits hold them,
+        but what is said of the repair is about the others.
     """
 
     metric: str
@@ -41,7 +52,18 @@ class ExpectedGap:
     aside: SetAside = NOBODY
 
     def gap(self, pair: tuple[Hashable, Hashable] | None = None) -> Gap:
-        """Return the gap after repair for a pair of groups, with its interval; without a pair, the widest repaired."""
+        """Return the gap after repair.
+
+        Parameters
+        ----------
+        pair : tuple of two group labels, default=None
+            The groups, first minus second; by default those of the widest repaired gap.
+
+        Returns
+        -------
+        Gap
+            The gap with its interval.
+        """
         if pair is not None:
             return self.after.gap(self.metric, pair)
         return max(self._repaired(), key=lambda gap: abs(gap.value) if math.isfinite(gap.value) else -1.0)
@@ -72,7 +94,13 @@ class ExpectedGap:
         return caution_text(self._most_uncertain(), self.after, self.smallest_visible, self.target)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain lists and numbers, ready for JSON; ``nan`` becomes ``None``."""
+        """Return everything as plain lists and numbers, ready for JSON.
+
+        Returns
+        -------
+        dict
+            Numbers and both audits; ``nan`` becomes None.
+        """
         numbers = {"likely_gap": self.likely_gap, "smallest_visible": self.smallest_visible, "target": self.target}
         return {
             "metric": self.metric,
@@ -116,9 +144,27 @@ def expected_gap_tables(
 ) -> ExpectedGap:
     """Estimate AUC and gaps that a repair will have on new people, where only tables are at hand.
 
-    As :func:`xorder.expected_gap`. Tables that hold the sums of so many folds are taken by these. Of others the
-    rows at each score are dealt to the folds at random; where masses are sums of weights, in as many parts as the mass
-    at a score has effective rows. ``repair`` is an :class:`xorder.XOrder`, or its settings; it is not changed.
+    As :func:`xorder.expected_gap`. Tables that hold the sums of so many folds are taken by these. Of others the rows at
+    each score are dealt to the folds at random; where masses are sums of weights, in as many parts as the mass at a
+    score has effective rows.
+
+    Parameters
+    ----------
+    repair : XOrder or RepairSettings
+        The repair, or its settings; it is not changed.
+    tables : Tables or mapping of group to ScoreTable
+        Tables of the groups.
+    cv : int, default=5
+        Number of folds.
+    random_state : int, default=0
+        How rows are dealt to folds.
+    confidence : float, default=0.95
+        Confidence of the intervals.
+
+    Returns
+    -------
+    ExpectedGap
+        Audits before and after.
     """
     if not (isinstance(cv, int | np.integer) and cv >= 2):
         raise InputError(f"cv must be a whole number of folds from 2 up; got {cv!r}.")
@@ -129,6 +175,8 @@ def expected_gap_tables(
     rng = np.random.default_rng(random_state)
     dealt = {group: _dealt(tables, group, int(cv), rng) for group in tables}
     aside = plan_groups(tables, settings).aside
+    if len(tables) - len(aside.left) - len(aside.merged) < 2:
+        raise InputError("fewer than two groups are repaired, so there is no gap to expect.")
     alone = dict.fromkeys((*aside.left, *aside.merged), ScoreMap.identity())
     maps = [alone | _learn_without(settings, tables, dealt, fold, alone) for fold in range(cv)]
     with warnings.catch_warnings():
@@ -184,7 +232,7 @@ def _learn_without(
     fold: int,
     aside: Collection[Hashable],
 ) -> dict[Hashable, ScoreMap]:
-    """Return the maps learnt from all folds but one; groups set aside need not be in these."""
+    """Return the maps fitted to all folds but one; groups set aside need not be in these."""
     rest = {
         group: ScoreTable.from_masses(table.score, *_others(dealt[group], fold, table))
         for group, table in tables.items()
@@ -195,7 +243,7 @@ def _learn_without(
     except InputError as error:
         folds = next(iter(dealt.values())).shape[1]
         raise InputError(
-            f"the repair cannot be learnt without fold {fold} of {folds}: {error} "
+            f"the repair cannot be fitted without fold {fold} of {folds}: {error} "
             "Each group needs at least two rows of each class, in different folds."
         ) from error
 
@@ -224,7 +272,7 @@ def expected_text(expected: ExpectedGap) -> str:
         rows.append((f"{gap.metric} gap", names, was.value, gap.value, gap.interval, "+", mark))
     first, second = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
     lines = [
-        f"On new people ({expected.folds} folds, each adjusted by what was learnt from the others):",
+        f"On new people ({expected.folds} folds, each adjusted by what was fitted to the others):",
         "",
         f"{'':<{first}}  {'':<{second}}  {'before':>8}  {'after':>8}  {percent} interval after",
     ]
@@ -277,9 +325,9 @@ def _or_zero(value: float) -> float:
     return value if math.isfinite(value) else 0.0
 
 
-def target_of(adjuster: Any) -> float:
+def target_of(repair: Any) -> float:
     """Return the gap that a repair aims at or, where that is 0, one worth excluding."""
-    wanted = getattr(adjuster, "max_gap", None)
+    wanted = getattr(repair, "max_gap", None)
     return float(wanted) if wanted else NOTABLE_GAP
 
 

@@ -1,4 +1,4 @@
-"""What to expect on new people, from rows: any repair, tried on folds that it was not learnt from."""
+"""What to expect on new people, from rows: any repair, tried on folds that it was not fitted to."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from xorder._adjuster import check_adjuster
 from xorder._group_columns import group_labels
 from xorder._groups import is_missing
+from xorder._repair import check_repair
 from xorder._table import MISSING, BoolArray, FloatArray, Tables
 from xorder._validation import WeightKind, check_scores, check_tables
 from xorder.estimators._expected import ExpectedGap, target_of
@@ -23,7 +23,7 @@ from xorder.metrics import audit_tables
 
 
 def expected_gap(
-    adjuster: Any,
+    repair: Any,
     y_score: Any,
     y_true: Any,
     *,
@@ -36,21 +36,35 @@ def expected_gap(
 ) -> ExpectedGap:
     """Estimate AUC and gaps that a repair will have on new people.
 
-    The rows are cut into folds. Those of each fold are adjusted by a clone of ``adjuster`` learnt from the other folds,
+    The rows are cut into folds. Those of each fold are adjusted by a clone of ``repair`` fitted to the other folds,
     and all adjusted scores are audited together. Its interval is one for the gap among all people of the kind the rows
     were drawn from; in a new sample of people chance adds to it.
 
     Parameters
     ----------
-    adjuster : XOrder, PostLogit, or whatever has their ``fit`` and ``transform``; it is not changed
-    y_score : scores of people their model was *not* trained on, such as out-of-fold scores
-    y_true : labels, 1 for the positive class, 0 for the other
-    sensitive_features : group of each row, or a table of several attributes
-    sample_weight : weight of each row
-    cv : number of folds, dealt out by label and group; a splitter; or pairs of row numbers
-    random_state : how the folds are drawn, if ``cv`` is a number
-    confidence : of the intervals
-    weights_are : as in :func:`xorder.audit`
+    repair : XOrder, PostLogit or alike
+        The repair; it is not changed.
+    y_score : array-like of shape (n_samples,)
+        Scores of rows that their model was *not* trained on, such as out-of-fold scores.
+    y_true : array-like of shape (n_samples,)
+        Labels, 1 for the outcome that counts, else 0.
+    sensitive_features : array-like of shape (n_samples,) or (n_samples, n_attributes)
+        The group of each row.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weight of each row.
+    cv : int, splitter, or iterable of (train, test) row numbers, default=5
+        Number of folds, dealt out by label and group; or how else rows are cut.
+    random_state : int, RandomState or None, default=0
+        How the folds are drawn, if ``cv`` is a number.
+    confidence : float, default=0.95
+        Confidence of the intervals.
+    weights_are : {"counts", "sampling"}, default="counts"
+        What weights mean, as in :func:`xorder.audit`.
+
+    Returns
+    -------
+    ExpectedGap
+        Audits before and after, and what they let one expect.
 
     Examples
     --------
@@ -61,10 +75,10 @@ def expected_gap(
     >>> round(found.before.gap("xauc").value, 3), abs(found.gap().value) < 0.01, round(found.likely_gap, 3)
     (0.254, True, 0.013)
     """
-    check_adjuster(adjuster)
+    check_repair(repair)
     score, label = check_scores(y_score), np.asarray(y_true)
     groups = group_labels(sensitive_features)
-    missing = getattr(adjuster, "missing_group", "error")
+    missing = getattr(repair, "missing_group", "error")
 
     def tables_at(scores: Any) -> Tables:
         return check_tables(label, scores, groups, sample_weight, weights_are=weights_are, missing_group=missing)
@@ -73,18 +87,18 @@ def expected_gap(
     tables = tables_at(score)
     before = audit_tables(tables, confidence=confidence)
     folds = make_folds(cv, score.reshape(-1, 1), label, groups, random_state=random_state)
-    aside = plan_groups(tables, adjuster._settings()).aside if isinstance(adjuster, XOrder) else NOBODY
-    adjusted = cross_adjusted(adjuster, score, label, groups, sample_weight, folds, aside, weights_are)
+    aside = plan_groups(tables, repair._settings()).aside if isinstance(repair, XOrder) else NOBODY
+    adjusted = cross_adjusted(repair, score, label, groups, sample_weight, folds, aside, weights_are)
     with warnings.catch_warnings():
         # Of groups without a class, or with a single row of one, the audit before has told already.
         warnings.simplefilter("ignore", XorderWarning)
         after = audit_tables(tables_at(adjusted), confidence=confidence)
-    metric = getattr(adjuster, "metric", "xauc")
-    return ExpectedGap(metric, before, after, len(folds), target_of(adjuster), aside)
+    metric = getattr(repair, "metric", "xauc")
+    return ExpectedGap(metric, before, after, len(folds), target_of(repair), aside)
 
 
 def cross_adjusted(
-    adjuster: Any,
+    repair: Any,
     y_score: FloatArray,
     y_true: Any,
     groups: Any,
@@ -93,7 +107,7 @@ def cross_adjusted(
     aside: SetAside = NOBODY,
     weights_are: WeightKind = "counts",
 ) -> FloatArray:
-    """Adjust the scores of each fold by what is learnt from all others.
+    """Adjust the scores of each fold by what is fitted to all others.
 
     Rows of a group that the repair of all rows sets aside keep their scores where the other folds hold none of it, as
     they do in that repair: left alone, or counted with the reference, whose scores stay.
@@ -110,8 +124,8 @@ def cross_adjusted(
                 # What they say is said of the repair of all rows, too, where it matters.
                 warnings.simplefilter("ignore", XorderWarning)
                 # Repairs of others' making know nothing of what weights are.
-                meaning = {"weights_are": weights_are} if isinstance(adjuster, XOrder) else {}
-                learnt = clone(adjuster).fit(
+                meaning = {"weights_are": weights_are} if isinstance(repair, XOrder) else {}
+                learnt = clone(repair).fit(
                     y_score[rest],
                     y_true[rest],
                     sensitive_features=groups[rest],
@@ -121,7 +135,7 @@ def cross_adjusted(
                 adjusted[known] = learnt.transform(y_score[known], sensitive_features=groups[known])
         except InputError as error:
             raise InputError(
-                f"the repair cannot be learnt without fold {number} of {len(folds)} and applied to it: {error} "
+                f"the repair cannot be fitted without fold {number} of {len(folds)} and applied to it: {error} "
                 "Each group needs at least two rows of each class, in different folds."
             ) from error
     return adjusted

@@ -20,8 +20,8 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter, validate_data
 
-from xorder._adjuster import check_adjuster
-from xorder._group_columns import columns_named, groups_given, groups_in, listed, text_columns, without
+from xorder._group_columns import group_labels, groups_in, listed, text_columns, without
+from xorder._repair import check_repair
 from xorder._response import gives_probabilities, response
 from xorder._table import FloatArray
 from xorder._validation import WeightKind, check_weights, check_weights_are
@@ -37,11 +37,6 @@ FINAL_MODELS = ("refit", "folds")
 _LOWEST, _HIGHEST = -746.0, 38.0
 
 
-def default_adjuster() -> Any:
-    """Return the repair that a :class:`FairRanker` learns if none is named; why this one: docs/generalisation.md."""
-    return XOrder(transfer="logistic", do_no_harm=True)
-
-
 def _has_probabilities(ranker: FairRanker) -> bool:
     return gives_probabilities(ranker.estimators_[0] if hasattr(ranker, "estimators_") else ranker.estimator)
 
@@ -49,47 +44,59 @@ def _has_probabilities(ranker: FairRanker) -> bool:
 class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Fit a classifier and, on scores of rows it has not seen, the repair that makes it rank groups on equal terms.
 
-    A repair learnt on a model's own training scores fails as soon as the model knows its training rows by heart. Here
-    the rows are cut into folds, each is scored by a model fitted to the others, and the repair is learnt on these
+    A repair fitted to a model's own training scores fails as soon as the model knows its training rows by heart. Here
+    the rows are cut into folds, each is scored by a model fitted to the others, and the repair is fitted to these
     out-of-fold scores. The classes may be any two labels; the second in sorted order, ``classes_[1]``, is the positive.
 
     Parameters
     ----------
-    estimator : classifier with ``predict_proba`` or, failing that, ``decision_function``
-        A ``sklearn.frozen.FrozenEstimator`` is a model that is fitted already: it is left as it is, and the rows given
+    estimator : classifier
+        What scores rows, with ``predict_proba`` or, failing that, ``decision_function``. A
+        ``sklearn.frozen.FrozenEstimator`` is a model that is fitted already: it is left as it is, and the rows given
         to :meth:`fit`, which it should not have been trained on, serve the repair alone.
-    adjuster : XOrder, PostLogit or alike, optional
+    repair : XOrder, PostLogit or alike, default=None
         The repair, with ``fit(y_score, y_true, *, sensitive_features, sample_weight)`` and ``transform(y_score, *,
-        sensitive_features)``. By default that of :func:`default_adjuster`.
-    cv : int, splitter, or iterable of (train, test) row numbers
-        An int is a number of folds, dealt out by class and group. For people with several rows each, give splits that
-        keep them together, e.g. ``list(GroupKFold().split(X, y, person))``; with metadata routing, the splitter itself
-        and ``fit(..., groups=person)``.
-    sensitive_features : column or list of columns of X, optional
-        Where the group is found if fit is told nothing else: names in a DataFrame (pandas or polars), places in an
-        array. Several columns give the groups of their combinations, e.g. ``"female & over 65"``. With it the ranker
-        works wherever scikit-learn passes nothing but X, such as its scorers.
-    drop_sensitive_features : bool
+        sensitive_features)``. By default ``XOrder()``.
+    cv : int, splitter, or iterable of (train, test) row numbers, default=5
+        How rows are cut into folds. An int is a number of folds, dealt out by class and group. For people with several
+        rows each, give splits that keep them together, e.g. ``list(GroupKFold().split(X, y, person))``; with metadata
+        routing, the splitter itself and ``fit(..., groups=person)``.
+    sensitive_columns : column or list of columns of X, default=None
+        Where the group is found if a method is not given ``sensitive_features``: names in a DataFrame (pandas, polars
+        or pyarrow), positions in an array. Several columns give the groups of their combinations, e.g. ``"female & over
+        65"``. With it the ranker works wherever scikit-learn passes nothing but X, such as its scorers.
+    drop_sensitive_columns : bool, default=False
         Whether these columns are kept from the estimator.
-    final_model : {"refit", "folds"}
-        What scores new people: one more model, fitted to all rows, or the models of the folds, as the mean of their
-        adjusted scores. The mean ranks better where models are unstable, as boosted trees are, and alike where they
-        are linear (``docs/design/cross-fitting.md``); it takes as many times longer to predict as there are folds.
-    random_state : int, RandomState or None
+    final_model : {"folds", "refit"}, default="folds"
+        What scores new rows: the models of the folds, as the mean of their adjusted scores, or one more model, fitted
+        to all rows. The mean ranks better where models are unstable, as boosted trees are, and alike where they are
+        linear (``docs/design/cross-fitting.md``); it takes as many times longer to predict as there are folds.
+    random_state : int, RandomState or None, default=0
         How rows are dealt to folds, if ``cv`` is an int.
-    n_jobs : int, optional
-        Models fitted at a time.
+    n_jobs : int, default=None
+        Number of models fitted at a time.
 
     Attributes
     ----------
-    classes_ : the two labels
-    estimators_ : the fitted classifiers: one, or one a fold
-    adjuster_ : the fitted repair
-    expected_ : ExpectedGap, AUC and gaps to expect on new people; None, with a warning, where the rows do not
-        suffice to try the repair on others than it was learnt from
-    out_of_fold_ : score of each training row by a model that has not seen it, before the repair
-    group_columns_ : where the group is found in X unless it is passed along: as named in fit, or at construction
-    n_features_in_, feature_names_in_ : of X as given to fit
+    classes_ : ndarray of shape (2,)
+        The two labels.
+    estimators_ : list
+        The fitted classifiers: one, or one per fold.
+    repair_ : XOrder or alike
+        The fitted repair.
+    expected_ : ExpectedGap or None
+        AUC and gaps to expect on new people; None, with a warning, where the rows do not suffice to try the repair on
+        others than it was fitted to.
+    out_of_fold_ : ndarray of shape (n_samples,)
+        Score of each training row by a model that has not seen it, before the repair.
+    n_features_in_ : int
+        Number of columns of X as given to fit.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X as given to fit, if they have any.
+
+    See Also
+    --------
+    XOrder : The repair alone, for scores that are at hand.
 
     Examples
     --------
@@ -110,19 +117,19 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self,
         estimator: Any,
         *,
-        adjuster: Any = None,
+        repair: Any = None,
         cv: Any = 5,
-        sensitive_features: Any = None,
-        drop_sensitive_features: bool = False,
+        sensitive_columns: Any = None,
+        drop_sensitive_columns: bool = False,
         final_model: Literal["refit", "folds"] = "folds",
         random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
-        self.adjuster = adjuster
+        self.repair = repair
         self.cv = cv
-        self.sensitive_features = sensitive_features
-        self.drop_sensitive_features = drop_sensitive_features
+        self.sensitive_columns = sensitive_columns
+        self.drop_sensitive_columns = drop_sensitive_columns
         self.final_model = final_model
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -139,13 +146,25 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     ) -> FairRanker:
         """Fit the classifier and its repair.
 
-        ``sensitive_features`` is the group of each row, or a table of several attributes; it comes before the column
-        named at construction. A text, or a place in an array, names a column of X instead, and so does each text in a
-        list, unless there are just as many as rows: these are labels. The columns are then known to all methods.
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Inputs of the classifier.
+        y : array-like of shape (n_samples,)
+            Labels of two classes.
+        sensitive_features : array-like of shape (n_samples,) or (n_samples, n_attributes), default=None
+            The group of each row; it comes before the columns named at construction.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row, for the repair and, if its ``fit`` takes it, for the estimator.
+        weights_are : {"counts", "sampling"}, default="counts"
+            What weights mean to the repair, as in :func:`xorder.audit`.
+        **fit_params : dict
+            Passed to the estimator; with metadata routing enabled, it gets what it requests.
 
-        ``sample_weight`` goes to the repair and, if its ``fit`` takes it, to the estimator; ``weights_are``, as in
-        :func:`xorder.audit`, to the repair, if it takes that; ``fit_params`` go to the estimator. With
-        metadata routing enabled, the estimator gets what it requests.
+        Returns
+        -------
+        FairRanker
+            The fitted ranker itself.
         """
         if self.final_model not in FINAL_MODELS:
             raise InputError(f"final_model must be one of {', '.join(FINAL_MODELS)}; got {self.final_model!r}.")
@@ -154,8 +173,6 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         validate_data(self, X, skip_check_array=True)
         y, self.classes_ = check_labels(y, self.estimator if frozen else None)
         (X,) = indexable(X)
-        passed = columns_named(X, sensitive_features)
-        self.group_columns_ = self.sensitive_features if passed is None else passed
         groups, inputs = self._groups_and_inputs(X, sensitive_features)
         check_consistent_length(inputs, y, groups)
         weight = None if sample_weight is None else check_weights(sample_weight, len(y))
@@ -166,7 +183,7 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         folds = make_folds(self.cv, inputs, y, groups, random_state=self.random_state, split_params=for_split)
         if not frozen:
             check_both_classes_to_learn_from(folds, positive)
-        with hints_at_columns(self.estimator, inputs, self._columns(), dropped=self.drop_sensitive_features):
+        with hints_at_columns(self.estimator, inputs, self._columns(), dropped=self.drop_sensitive_columns):
             if frozen:
                 score, models = response(self.estimator, inputs), [self.estimator]
             else:
@@ -175,38 +192,71 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 )
             if not frozen and self.final_model == "refit":
                 models = [clone(self.estimator).fit(inputs, y, **for_fit)]
-        adjuster = check_adjuster(default_adjuster() if self.adjuster is None else self.adjuster)
+        repair = check_repair(XOrder() if self.repair is None else self.repair)
         check_weights_are(weights_are)
-        meaning = {"weights_are": weights_are} if isinstance(adjuster, XOrder) else {}
-        self.adjuster_ = clone(adjuster).fit(
-            score, positive, sensitive_features=groups, sample_weight=weight, **meaning
-        )
+        meaning = {"weights_are": weights_are} if isinstance(repair, XOrder) else {}
+        self.repair_ = clone(repair).fit(score, positive, sensitive_features=groups, sample_weight=weight, **meaning)
         rows = {"sensitive_features": groups, "sample_weight": weight, "weights_are": weights_are}
-        self.expected_ = self._expect(adjuster, score, positive, folds, rows)
+        self.expected_ = self._expect(repair, score, positive, folds, rows)
         self.out_of_fold_ = score
         self.estimators_ = models
         return self
 
     def set_params(self, **params: Any) -> FairRanker:
-        """Set parameters; ``repair__max_gap`` and the like also where the repair is the default one."""
-        if self.adjuster is None and any(name.startswith("adjuster__") for name in params):
-            self.adjuster = default_adjuster()
+        """Set parameters; ``repair__max_gap`` and the like also where the repair is the default one.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters by name.
+
+        Returns
+        -------
+        FairRanker
+            The ranker itself.
+        """
+        if self.repair is None and any(name.startswith("repair__") for name in params):
+            self.repair = XOrder()
         super().set_params(**params)
         return self
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> FloatArray:
-        """Adjusted probabilities of the two classes; there only if the estimator has any.
+        """Return adjusted probabilities of the two classes; there only if the estimator has any.
 
-        They rank people of all groups on one scale, that of the group whose scores stay; they are not recalibrated.
+        They rank rows of all groups on one scale, that of the group whose scores stay; they are not recalibrated.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Inputs of the classifier.
+        sensitive_features : array-like of shape (n_samples,) or (n_samples, n_attributes), default=None
+            The group of each row; by default that of the columns named at construction.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Probabilities of ``classes_``.
         """
         positive = np.clip(self._adjusted(X, sensitive_features), 0.0, 1.0)
         return np.column_stack([1.0 - positive, positive])
 
     def decision_function(self, X: Any, *, sensitive_features: Any = None) -> FloatArray:
-        """Adjusted scores, above 0 for the positive class; their order is the ranking.
+        """Return adjusted scores, above 0 for the positive class; their order is the ranking.
 
         Of probabilities these are the log-odds, finite even for 0 and 1; else the adjusted decision function.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Inputs of the classifier.
+        sensitive_features : array-like of shape (n_samples,) or (n_samples, n_attributes), default=None
+            The group of each row; by default that of the columns named at construction.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Adjusted scores.
         """
         adjusted = self._adjusted(X, sensitive_features)
         if not _has_probabilities(self):
@@ -214,17 +264,53 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return np.asarray(np.clip(logit(np.clip(adjusted, 0.0, 1.0)), _LOWEST, _HIGHEST))
 
     def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
-        """Return the positive class where the decision function is above 0: one threshold for all groups."""
+        """Return the positive class where the decision function is above 0: one threshold for all groups.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Inputs of the classifier.
+        sensitive_features : array-like of shape (n_samples,) or (n_samples, n_attributes), default=None
+            The group of each row; by default that of the columns named at construction.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            One of ``classes_`` for each row.
+        """
         above = self.decision_function(X, sensitive_features=sensitive_features) > 0
         return np.asarray(self.classes_[above.astype(int)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None, *, sensitive_features: Any = None) -> float:
-        """Return the accuracy of :meth:`predict`; to judge a ranking, use the scorers of :mod:`xorder.metrics`."""
+        """Return the accuracy of :meth:`predict`; to judge a ranking, use the scorers of :mod:`xorder.metrics`.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_samples, n_features)
+            Inputs of the classifier.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+        sensitive_features : array-like of shape (n_samples,) or (n_samples, n_attributes), default=None
+            The group of each row; by default that of the columns named at construction.
+
+        Returns
+        -------
+        float
+            Share of labels that are predicted.
+        """
         right = self.predict(X, sensitive_features=sensitive_features) == column_or_1d(y)
         return float(np.average(right, weights=sample_weight))
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Say who gets what in ``fit``: the estimator what it requests, a splitter what it requests."""
+        """Say who gets what in ``fit``: the estimator what it requests, a splitter what it requests.
+
+        Returns
+        -------
+        MetadataRouter
+            The routing.
+        """
         to_fit = MethodMapping().add(caller="fit", callee="fit")
         router = MetadataRouter(owner=self).add_self_request(self).add(estimator=self.estimator, method_mapping=to_fit)
         if hasattr(self.cv, "get_metadata_routing"):
@@ -243,29 +329,28 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _groups_and_inputs(self, X: Any, sensitive_features: Any) -> tuple[NDArray[Any], Any]:
         """Return the group of each row, and what the estimator sees of X."""
-        if sensitive_features is None and self.group_columns_ is None:
+        if sensitive_features is None and self.sensitive_columns is None:
             raise InputError(
                 "sensitive_features must name the group of each row: pass it along with X, or name the column of X "
-                "that holds it when making the FairRanker."
+                "that holds it with sensitive_columns= when making the FairRanker."
             )
         passed = sensitive_features is not None
-        groups = groups_given(X, sensitive_features) if passed else groups_in(X, self.group_columns_)
-        columns = self._columns() if self.drop_sensitive_features else []
+        groups = group_labels(sensitive_features) if passed else groups_in(X, self.sensitive_columns)
+        columns = self._columns() if self.drop_sensitive_columns else []
         return np.asanyarray(groups), without(X, columns) if columns else X
 
     def _columns(self) -> list[Any]:
-        """List the columns of X that hold a group, whoever named them."""
-        named = (self.sensitive_features, self.group_columns_)
-        return list(dict.fromkeys(column for each in named if each is not None for column in listed(each)))
+        """List the columns of X that hold a group."""
+        return [] if self.sensitive_columns is None else listed(self.sensitive_columns)
 
     def _expect(
-        self, adjuster: Any, score: FloatArray, positive: Any, folds: Any, rows: dict[str, Any]
+        self, repair: Any, score: FloatArray, positive: Any, folds: Any, rows: dict[str, Any]
     ) -> ExpectedGap | None:
         try:
             with warnings.catch_warnings():
                 # The fit of the repair has said what there is to say of the rows.
                 warnings.simplefilter("ignore", XorderWarning)
-                expected = expected_gap(adjuster, score, positive, cv=folds, **rows)
+                expected = expected_gap(repair, score, positive, cv=folds, **rows)
         except InputError as error:
             warn_caller(f"what to expect on new people is not known: {error}")
             return None
@@ -281,7 +366,7 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         # Each model's score is adjusted before the mean is taken: the repair was learnt on scores of single models, and
         # a mean of several is spread less widely.
         adjusted = [
-            self.adjuster_.transform(response(model, inputs), sensitive_features=groups) for model in self.estimators_
+            self.repair_.transform(response(model, inputs), sensitive_features=groups) for model in self.estimators_
         ]
         return np.asarray(np.mean(adjusted, axis=0))
 
@@ -290,7 +375,7 @@ def check_table(X: Any) -> None:
     """Raise for a row of numbers where a table is needed; a column of text may be for a pipeline to make one of."""
     if isinstance(X, np.ndarray) and X.ndim == 1 and X.dtype.kind in "biuf":
         raise InputError(
-            f"X must have rows and columns; got shape {X.shape}. Reshape your data: one person is one row."
+            f"X must have rows and columns; got shape {X.shape}. Reshape your data: each row is one sample."
         )
 
 
@@ -307,7 +392,7 @@ def hints_at_columns(estimator: Any, X: Any, group_columns: Sequence[Hashable], 
             given = group_columns[0] if len(group_columns) == 1 else list(group_columns)
             error.add_note(
                 f"{name} was given the column {given!r} too. "
-                "If that is what it cannot take: drop_sensitive_features=True keeps the column from it."
+                "If that is what it cannot take: drop_sensitive_columns=True keeps the column from it."
             )
         text = [column for column in text_columns(X) if column not in group_columns]
         if text:
@@ -315,10 +400,10 @@ def hints_at_columns(estimator: Any, X: Any, group_columns: Sequence[Hashable], 
             if not group_columns:
                 hint += (
                     "; if the group is one of them, name it: "
-                    f"FairRanker(..., sensitive_features={text[0]!r}, drop_sensitive_features=True)"
+                    f"FairRanker(..., sensitive_columns={text[0]!r}, drop_sensitive_columns=True)"
                 )
             columns = ", ".join(map(repr, text))
-            error.add_note(f"X has columns that are no numbers: {columns}. If {name} cannot take that: {hint}.")
+            error.add_note(f"X has columns that are not numbers: {columns}. If {name} cannot take that: {hint}.")
         raise
 
 
@@ -354,7 +439,7 @@ def out_of_fold_scores(
 ) -> tuple[FloatArray, list[Any]]:
     """Fit a clone of the estimator for each fold; return the scores of all rows, held out, and the fitted clones.
 
-    Entries of ``fit_params`` with one value a row are cut to the rows of the fold.
+    Entries of ``fit_params`` with one value per row are cut to the rows of the fold.
     """
     found = Parallel(n_jobs=n_jobs)(
         delayed(_fit_and_score)(clone(estimator), X, y, fold, dict(fit_params or {})) for fold in folds
@@ -373,7 +458,7 @@ def _fit_and_score(
     held_out = response(model, _safe_indexing(X, fold.test))
     if held_out.shape != fold.test.shape:
         raise InputError(
-            f"the estimator must give one score a row; {type(model).__name__} gave shape {held_out.shape} for "
+            f"the estimator must give one score per row; {type(model).__name__} gave shape {held_out.shape} for "
             f"{fold.test.size:,} rows."
         )
     return model, held_out

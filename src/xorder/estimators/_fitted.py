@@ -1,4 +1,4 @@
-"""A repair that has been learnt: its maps and what it did, applied to scores, told in words, saved and read back."""
+"""A fitted repair: its maps and what they do, applied to scores, put into words, saved and read back."""
 
 from __future__ import annotations
 
@@ -17,34 +17,52 @@ from xorder.engines import GroupMaps, warn_of_other_scale
 from xorder.estimators._settings import RepairSettings
 from xorder.exceptions import InputError, MapFileError
 from xorder.ordering import Ordering
-from xorder.transfer import ScoreMap, middle_ranks, read_maps, write_maps
+from xorder.transfer import ScoreMap, read_maps, write_maps
 
 Pair = tuple[Hashable, Hashable]
 
-# What a map file tells of the sample learnt from: labels of groups, then numbers.
+# What a map file holds of the sample the repair was fitted to: labels of groups, then numbers.
 _LABELS = ("reference", "moved", "pair", "left", "merged")
 _NUMBERS = (
-    *("auc_before", "auc_after", "gap_before", "gap_after"),
+    *("auc_before", "gap_before", "auc", "gap"),
     *("worst_gap", "bound", "optimality_gap"),
 )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedRepair:
-    """What :func:`xorder.estimators.learn_repair` gives.
+    """A repair that has been fitted: what :func:`xorder.estimators.learn_repair` returns.
 
-    Attributes
+    Parameters
     ----------
-    settings : what was asked for
-    maps : group -> ScoreMap, of all groups, those left alone among them
-    reference, moved : the group whose scores stay, and those whose scores move
-    pair : the two groups that the gaps are about, first minus second
-    left, merged : groups whose scores are left alone, and those counted with the reference
-    auc_before, auc_after, gap_before, gap_after, worst_gap : on the sample learnt from
-    bound, optimality_gap : what no objective exceeds, and how far below it this one is at most; ``nan`` if not known
-    trust : group -> share of its correction that was kept
-    ordering : how two groups interleave, where that was solved
-    notes : what the user should hear
+    settings : RepairSettings
+        What was asked for.
+    maps : dict of group to ScoreMap
+        Maps of all groups, also of those whose scores stay.
+    reference : group label
+        The group whose scores stay.
+    moved : tuple of group labels
+        The groups whose scores move.
+    pair : tuple of two group labels
+        The groups that the gap is about, first minus second.
+    left, merged : tuple of group labels
+        Groups whose scores are left alone, and those counted with the reference.
+    auc_before, gap_before : float
+        AUC and gap of the sample it was fitted to.
+    auc, gap : float
+        The same after the repair.
+    worst_gap : float
+        Largest absolute gap left between any two repaired groups.
+    bound : float
+        The best AUC of any reordering with gaps no larger than ``worst_gap``; ``nan`` if not known.
+    optimality_gap : float
+        How far below the bound ``auc`` is.
+    kept_share : dict of group to float
+        Share of its correction that was kept.
+    ordering : Ordering or None
+        How two groups interleave, where that was solved.
+    notes : tuple of str
+        What the user should hear.
     """
 
     settings: RepairSettings
@@ -55,18 +73,31 @@ class FittedRepair:
     left: tuple[Hashable, ...]
     merged: tuple[Hashable, ...]
     auc_before: float
-    auc_after: float
     gap_before: float
-    gap_after: float
+    auc: float
+    gap: float
     worst_gap: float
     bound: float
     optimality_gap: float
-    trust: dict[Hashable, float] = field(default_factory=dict)
+    kept_share: dict[Hashable, float] = field(default_factory=dict)
     ordering: Ordering | None = None
     notes: tuple[str, ...] = ()
 
     def transform(self, y_score: Any, sensitive_features: Any) -> FloatArray:
-        """Adjust scores; those of the reference group, and of groups left alone, come back as they are."""
+        """Adjust scores.
+
+        Parameters
+        ----------
+        y_score : array-like of shape (n_samples,)
+            Scores to adjust.
+        sensitive_features : array-like of shape (n_samples,)
+            The group of each row.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Adjusted scores; those of the reference group, and of groups left alone, as they are.
+        """
         score = check_scores(y_score)
         adjusted = np.array(score, dtype=np.float64)
         for group, mask in check_groups(sensitive_features, score.size, self.settings.missing_group, reserved=False):
@@ -78,25 +109,29 @@ class FittedRepair:
         return adjusted
 
     def _move(self, score: FloatArray, group: Hashable) -> FloatArray:
-        learnt = self.maps[group]
-        if self.settings.transfer == "rank" and learnt.raw.size:
-            return learnt.apply(middle_ranks(score))
-        warn_of_other_scale(group, learnt, learnt.outside(score), score.size)
-        return learnt.apply(score)
+        score_map = self.maps[group]
+        warn_of_other_scale(group, score_map, score_map.outside(score), score.size)
+        return score_map.apply(score)
 
     def group_maps(self) -> GroupMaps:
-        """Return the maps as frames and files take them."""
-        if self.settings.transfer == "rank":
-            raise InputError(
-                "transfer='rank' adjusts by rank in a batch, and needs all rows at once, so it cannot be applied to "
-                "frames and files. Fit again with transfer='interpolate'."
-            )
+        """Return the maps as frames and files take them.
+
+        Returns
+        -------
+        GroupMaps
+            Maps with what becomes of missing and unseen groups.
+        """
         return GroupMaps(self.maps, self.settings.missing_group, self.settings.unseen_group)
 
-    def summary(self) -> dict[str, Any]:
-        """Return what the repair did on the sample it was learnt from, ready for JSON."""
-        moved = self.moved[0] if len(self.moved) == 1 else self.moved
-        labels = {name: getattr(self, name) for name in _LABELS} | {"moved": moved}
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the repair did to the sample it was fitted to, ready for JSON.
+
+        Returns
+        -------
+        dict
+            Labels and numbers; ``nan`` becomes None.
+        """
+        labels = {name: getattr(self, name) for name in _LABELS}
         numbers = {name: getattr(self, name) for name in _NUMBERS}
         return (
             {name: list(value) if isinstance(value, tuple) else value for name, value in labels.items()}
@@ -105,18 +140,23 @@ class FittedRepair:
         )
 
     def text(self) -> str:
-        """Say what the repair did on the sample it was learnt from, and how close to the best possible that is."""
-        several = len(self.moved) != 1
-        movers = f"groups {', '.join(map(str, self.moved))}" if several else f"group {self.moved[0]}"
+        """Say what the repair did to the sample it was fitted to, and how close to the best possible that is.
+
+        Returns
+        -------
+        str
+            A few lines of text.
+        """
+        several = len(self.moved) > 1
+        movers = f"{'groups' if several else 'group'} {', '.join(map(str, self.moved))}"
         first, second = self.pair
-        moves = any(learnt.raw.size for learnt in self.maps.values())
         lines = [
             f"Scores of {movers} are adjusted; those of group {self.reference} stay as they are."
-            if moves
+            if self.moved
             else "All scores are left as they are.",
-            f"{self.settings.metric} gap  {_signed(self.gap_before)} -> {_signed(self.gap_after)}   "
-            f"({first} minus {second}, on the sample learnt from)",
-            f"AUC       {self.auc_before:.4f} -> {self.auc_after:.4f}{self._certificate()}",
+            f"{self.settings.metric} gap  {_signed(self.gap_before)} -> {_signed(self.gap)}   "
+            f"({first} minus {second}, on the sample it was fitted to)",
+            f"AUC       {self.auc_before:.4f} -> {self.auc:.4f}{self._certificate()}",
         ]
         if several:
             lines.insert(2, f"largest gap left between any two groups: {self.worst_gap:.4f}")
@@ -128,22 +168,38 @@ class FittedRepair:
     def _certificate(self) -> str:
         if math.isnan(self.optimality_gap):
             return ""
-        gap, tradeoff = _rounded_up(self.optimality_gap), self.settings.tradeoff
-        best = "best possible at this gap" if tradeoff is None else "best possible"
-        measured = "" if tradeoff is None else f"AUC less {tradeoff:g} times the gap: "
-        unit = " AUC" if tradeoff is None else ""
-        return f"   ({measured}within {gap}{unit} of the {best}, with the order kept in each group)"
+        below = _rounded_up(self.optimality_gap)
+        return f"   (within {below} of the best possible at this gap, with the order kept in each group)"
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
-        """Write the repair as JSON; :func:`load_fitted` reads it back."""
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the repair as JSON; :func:`load_fitted` reads it back.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write; it appears when it is complete.
+        overwrite : bool, default=False
+            Whether to replace a file that exists.
+        """
         settings, results = (
             {name: value.item() if isinstance(value, np.generic) else value for name, value in record.items()}
-            for record in (settings_dict(self.settings), self.summary())
+            for record in (settings_dict(self.settings), self.to_dict())
         )
         write_maps(path, self.maps, params=settings, summary=results, overwrite=overwrite)
 
     def choosing(self, **settings: Any) -> FittedRepair:
-        """Return the same with other settings of what becomes of missing and unseen groups; None keeps what is set."""
+        """Return the same repair with other settings of what becomes of missing and unseen groups.
+
+        Parameters
+        ----------
+        **settings : dict
+            Settings to change; None keeps what is set.
+
+        Returns
+        -------
+        FittedRepair
+            The repair with these settings.
+        """
         chosen = {name: value for name, value in settings.items() if value is not None}
         return replace(self, settings=replace(self.settings, **chosen).checked())
 
@@ -154,16 +210,30 @@ def settings_dict(settings: RepairSettings) -> dict[str, Any]:
 
 
 def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
-    """Read a repair that :meth:`FittedRepair.save` wrote, checking it in full."""
+    """Read a repair that :meth:`FittedRepair.save` wrote, checking it in full.
+
+    Parameters
+    ----------
+    path : str or path
+        The file to read.
+
+    Returns
+    -------
+    FittedRepair
+        The repair.
+
+    Raises
+    ------
+    MapFileError
+        If the file is missing, damaged, changed by hand, or of another version.
+    """
     maps, params, summary = read_maps(path)
     usual = settings_dict(RepairSettings())
-    # Files of before there was a choice refuse unseen groups.
-    if {"unseen_group", *params} != usual.keys() or summary.keys() != {*_LABELS, "metric", *_NUMBERS}:
+    if params.keys() != usual.keys() or summary.keys() != {*_LABELS, "metric", *_NUMBERS}:
         raise MapFileError(f"cannot use the map file {path}: its settings are not those of an XOrder.")
-    moved = summary["moved"] if isinstance(summary["moved"], list) else [summary["moved"]]
     try:
-        others = {*summary["left"], *summary["merged"], summary["reference"], *moved}
-        known = others == set(maps) and len(summary["pair"]) == 2 and set(summary["pair"]) <= set(maps)
+        others = {*summary["left"], *summary["merged"], summary["reference"], *summary["moved"]}
+        known = others <= set(maps) and len(summary["pair"]) == 2 and set(summary["pair"]) <= set(maps)
     except TypeError:
         known = False
     if not known:
@@ -181,7 +251,7 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
         settings=settings,
         maps=maps,
         reference=summary["reference"],
-        moved=tuple(moved),
+        moved=tuple(summary["moved"]),
         pair=(summary["pair"][0], summary["pair"][1]),
         left=tuple(summary["left"]),
         merged=tuple(summary["merged"]),

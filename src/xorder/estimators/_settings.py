@@ -1,4 +1,4 @@
-"""What a repair is asked for: its settings, its goal, and which groups it is about."""
+"""What a repair is asked for: its settings, and which groups it is about."""
 
 from __future__ import annotations
 
@@ -11,20 +11,15 @@ import numpy as np
 from xorder._groups import MISSING_GROUPS, UNSEEN_GROUPS
 from xorder._metric import METRICS
 from xorder._table import MISSING, ScoreTable, Tables
-from xorder._validation import DISADVANTAGED
 from xorder.exceptions import InputError
-from xorder.ordering import CALIBRATIONS, SOLVERS
+from xorder.metrics._verdict import FEW, is_too_few
 
-INTERLEAVED = ("interpolate", "rank")
-TRANSFERS = (*INTERLEAVED, *CALIBRATIONS)
-SMALL_GROUPS = ("error", "leave", "merge")
-
-NO_WEIGHTS_BY_RANK = "transfer='rank' does not support sample_weight. Use transfer='interpolate'."
+METHODS = ("smooth", "frontier", "dp")
+SMALL_GROUPS = ("leave", "merge", "error", "repair")
 
 _CHOICES: dict[str, Collection[str]] = {
+    "method": METHODS,
     "metric": METRICS,
-    "solver": SOLVERS,
-    "transfer": TRANSFERS,
     "small_groups": SMALL_GROUPS,
     "missing_group": MISSING_GROUPS,
     "unseen_group": UNSEEN_GROUPS,
@@ -33,43 +28,59 @@ _CHOICES: dict[str, Collection[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class RepairSettings:
-    """The parameters of :class:`xorder.XOrder`, of the same names and defaults."""
+    """The parameters of :class:`xorder.XOrder`, of the same names and defaults.
 
+    Parameters
+    ----------
+    method, metric : str
+        How scores are adjusted, and the gap to close.
+    max_gap, tradeoff : float
+        Largest gap wanted, or points of AUC worth giving for one point of the gap.
+    reference : group label
+        The group whose scores stay.
+    bounds : tuple of float
+        Lowest and highest score allowed.
+    do_no_harm : bool
+        Whether only as much is corrected as the evidence carries.
+    min_group_size : float
+        Rows below which a group is small.
+    small_groups, missing_group, unseen_group : str
+        What becomes of small groups, and of rows whose group is missing or unseen.
+    """
+
+    method: str = "smooth"
     metric: str = "xauc"
-    tradeoff: float | None = None
     max_gap: float = 0.0
-    solver: str = "frontier"
-    transfer: str = "interpolate"
-    adjust: Hashable = DISADVANTAGED
+    tradeoff: float | None = None
     reference: Hashable | None = None
     bounds: tuple[float, float] | None = None
-    do_no_harm: bool = False
+    do_no_harm: bool | None = None
     min_group_size: float = 0
-    small_groups: str = "error"
+    small_groups: str = "leave"
     missing_group: str = "error"
     unseen_group: str = "error"
 
+    @property
+    def is_careful(self) -> bool:
+        """Whether only as much is corrected as the evidence carries; by default the method decides."""
+        return self.method == "smooth" if self.do_no_harm is None else bool(self.do_no_harm)
+
     def checked(self) -> RepairSettings:
-        """Refuse settings that are wrong, or that do not go together."""
+        """Refuse settings that are wrong, or that do not go together.
+
+        Returns
+        -------
+        RepairSettings
+            The settings themselves.
+        """
         for name, allowed in _CHOICES.items():
             value: Any = getattr(self, name)
             if not isinstance(value, str) or value not in allowed:
                 raise InputError(f"{name} must be one of {', '.join(allowed)}; got {value!r}.")
-        for name in ("adjust", "reference"):
-            value = getattr(self, name)
-            if not isinstance(value, Hashable):
-                raise InputError(f"{name} must be the label of a group, such as text; got {value!r}.")
-        if self.reference is not None and self.adjust == self.reference != DISADVANTAGED:
-            raise InputError(f"group {self.reference!r} cannot both stay and move; leave out reference= or adjust=.")
-        if not isinstance(self.do_no_harm, bool | np.bool_):
-            raise InputError(f"do_no_harm must be True or False; got {self.do_no_harm!r}.")
-        if self.transfer in CALIBRATIONS and self.solver != "frontier":
-            raise InputError(
-                f"solver is not used with transfer={self.transfer!r}; leave out solver={self.solver!r}, or use "
-                "transfer='interpolate'."
-            )
-        if self.transfer == "rank" and self.do_no_harm:
-            raise InputError("transfer='rank' cannot go part of the way, which do_no_harm needs; use another transfer.")
+        if not isinstance(self.reference, Hashable):
+            raise InputError(f"reference must be the label of a group, such as text; got {self.reference!r}.")
+        if not isinstance(self.do_no_harm, bool | np.bool_ | None):
+            raise InputError(f"do_no_harm must be True, False or None; got {self.do_no_harm!r}.")
         if not (isinstance(self.min_group_size, int | float | np.number) and self.min_group_size >= 0):
             raise InputError(f"min_group_size must be a number of rows from 0 up; got {self.min_group_size!r}.")
         if self.tradeoff is not None and self.max_gap != 0.0:
@@ -79,6 +90,22 @@ class RepairSettings:
         if not (isinstance(self.max_gap, int | float | np.number) and 0 <= self.max_gap <= 1):
             raise InputError(f"max_gap must lie between 0 and 1; got {self.max_gap!r}.")
         return self
+
+    def _checked_bounds(self, tables: Tables) -> tuple[float, float] | None:
+        """Return bounds that all scores lie between, or None."""
+        if self.bounds is None:
+            return None
+        try:
+            low, high = (float(end) for end in self.bounds)
+        except (TypeError, ValueError):
+            low, high = np.nan, np.nan
+        lowest = min(table.score[-1] for table in tables.values())
+        highest = max(table.score[0] for table in tables.values())
+        if not (np.isfinite([low, high]).all() and low <= lowest and highest <= high):
+            raise InputError(
+                f"bounds must be two numbers with all scores, {lowest:g} to {highest:g}, between; got {self.bounds!r}."
+            )
+        return low, high
 
 
 # Sums of weights differ in their last digits by the order of adding up.
@@ -106,7 +133,7 @@ class GroupPlan:
     """Tables of the groups to repair; the groups whose scores are left, and those counted with the reference.
 
     ``unseen`` are groups to leave alone that no row here belongs to: where those of unknown group are to be left, they
-    are so whether or not there were any.
+    are so whether or not there were any. ``notes`` say what was set aside, and why.
     """
 
     tables: Tables
@@ -114,61 +141,49 @@ class GroupPlan:
     left: tuple[Hashable, ...] = ()
     merged: tuple[Hashable, ...] = ()
     unseen: tuple[Hashable, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def aside(self) -> SetAside:
         """The groups that are not repaired."""
         return SetAside(self.left, self.merged)
 
-    def notes(self) -> list[str]:
-        """Say what was set aside."""
-        said = (
-            (self.left, "left as they are"),
-            (self.merged, "left as they are, and counted with the reference group"),
-        )
-        return [
-            f"scores of group {', '.join(map(repr, groups))} are {what}: too few people, or their group is not known."
-            for groups, what in said
-            if groups
-        ]
-
 
 def plan_groups(tables: Tables, settings: RepairSettings) -> GroupPlan:
     """Set aside what is not to be repaired.
 
-    A group is small if it has fewer rows (or less weight) than ``min_group_size``, or no positives, or no negatives.
-    Small groups are merged with the reference, or with the largest where none is named.
+    A group is small if it has fewer than ten positives or negatives, or fewer rows (or less weight) than
+    ``min_group_size``. Small groups are left, merged with the reference (or with the largest where none is named),
+    refused, or repaired like the others.
     """
-    reference = settings.reference
-    kept = dict(tables)
+    kept, notes = dict(tables), []
     is_left = settings.missing_group == "leave"
     left = [MISSING] if is_left and kept.pop(MISSING, None) is not None else []
     unseen = (MISSING,) if is_left and not left else ()
-    small = [group for group, table in kept.items() if _is_small(table, settings.min_group_size)]
-    if not small:
-        return GroupPlan(tables.replacing(kept), reference, tuple(left), unseen=unseen)
-    if settings.small_groups == "error":
-        # Without a limit of the user's, what is missing is told by whoever needs it.
-        too_few = [group for group in small if _size(kept[group]) < settings.min_group_size * _NEARLY]
-        if too_few:
-            raise InputError(
-                f"sensitive_features has groups below min_group_size {settings.min_group_size:g}: "
-                f"{_listed(kept, too_few)}. Leave them as they are with small_groups='leave', or count them with the "
-                "reference group with small_groups='merge'."
-            )
-        return GroupPlan(tables.replacing(kept), reference, tuple(left), unseen=unseen)
-    rest = {group: table for group, table in kept.items() if group not in small}
-    if len(rest) < 2:
+    if left:
+        notes.append("scores of rows without a group are left as they are.")
+    small = [] if settings.small_groups == "repair" else [g for g, table in kept.items() if _is_small(table, settings)]
+    if small and settings.small_groups == "error":
         raise InputError(
-            f"sensitive_features leaves {len(rest)} group(s) to repair once the small ones are set aside: "
-            f"{_listed(kept, small)}. At least two are needed."
+            f"sensitive_features has groups that are too small: {_listed(kept, small)}. {_what_is_small(settings)} "
+            "Leave them as they are with small_groups='leave', count them with the reference group with "
+            "small_groups='merge', or repair them all the same with small_groups='repair'."
         )
-    if settings.small_groups == "leave":
-        return GroupPlan(tables.replacing(rest), reference, (*left, *small), unseen=unseen)
-    into = reference if reference in rest else largest(Tables(rest))
-    for group in small:
-        rest[into] = rest[into] + kept[group]
-    return GroupPlan(tables.replacing(rest), into, tuple(left), tuple(small), unseen)
+    rest = {group: table for group, table in kept.items() if group not in small}
+    merged: list[Hashable] = []
+    reference = settings.reference
+    if small and settings.small_groups == "merge" and rest:
+        reference = reference if reference in rest else largest(Tables(rest))
+        for group in small:
+            rest[reference] = rest[reference] + kept[group]
+        merged, small = small, []
+    for groups, done in ((small, "left as they are"), (merged, "left as they are, and counted with the reference")):
+        if groups:
+            notes.append(
+                f"scores of group {_listed(kept, groups)} are {done}: too few rows to say. {_what_is_small(settings)} "
+                "small_groups='repair' repairs them all the same."
+            )
+    return GroupPlan(tables.replacing(rest), reference, (*left, *small), tuple(merged), unseen, tuple(notes))
 
 
 def largest(tables: Tables) -> Hashable:
@@ -177,8 +192,13 @@ def largest(tables: Tables) -> Hashable:
     return next(group for group, table in tables.items() if _size(table) >= most * _NEARLY)
 
 
-def _is_small(table: ScoreTable, min_group_size: float) -> bool:
-    return _size(table) < min_group_size * _NEARLY or not (table.n1 > 0 and table.n0 > 0)
+def _is_small(table: ScoreTable, settings: RepairSettings) -> bool:
+    return is_too_few(table) or _size(table) < settings.min_group_size * _NEARLY
+
+
+def _what_is_small(settings: RepairSettings) -> str:
+    rows = f", and min_group_size asks for {settings.min_group_size:g} rows" if settings.min_group_size else ""
+    return f"At least {FEW} positives and {FEW} negatives are needed{rows}."
 
 
 def _size(table: ScoreTable) -> float:

@@ -1,92 +1,110 @@
-"""XOrder: learn on one sample how to adjust scores, apply it to any other."""
+"""XOrder: fitted to one sample, it adjusts the scores of any other."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Mapping
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, Literal
 
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from xorder._adjuster import ScoreAdjuster
 from xorder._html import repair_html
 from xorder._progress import Progress
+from xorder._repair import BaseRepair
 from xorder._table import FloatArray, ScoreTable, Tables
-from xorder._validation import DISADVANTAGED, WeightKind, check_tables
-from xorder.engines import BINS, apply_to_frame, tables_of
+from xorder._validation import WeightKind, check_tables
+from xorder.engines._apply import apply_to_frame
+from xorder.engines._tables import BINS, tables_of
 from xorder.estimators._fitted import FittedRepair, load_fitted, settings_dict
 from xorder.estimators._learn import learn_repair
-from xorder.estimators._settings import NO_WEIGHTS_BY_RANK, RepairSettings
-from xorder.exceptions import InputError, warn_caller
+from xorder.estimators._settings import RepairSettings
+from xorder.exceptions import warn_caller
+from xorder.ordering import Ordering
+from xorder.transfer import ScoreMap
 
 
-class XOrder(ScoreAdjuster):
+class XOrder(BaseRepair):
     """Adjust scores so that groups are ranked on equal terms, keeping the AUC high.
 
     The scores of one group, the reference, stay as they are. Those of each other group go through a strictly
-    increasing map, so the order within each group never changes.
+    increasing map, so the order within each group never changes. A group with fewer than ten positives or ten
+    negatives is left alone. Where many rows of different groups share the same few scores, no repair may be as good as
+    those ties; the scores are then left alone, with a warning, except by ``method="dp"``.
 
     Parameters
     ----------
-    metric : {"xauc", "prf", "parity"}
+    method : {"smooth", "frontier", "dp"}, default="smooth"
+        ``"smooth"`` puts each group on the reference's scale by a logistic fit, with its odds multiplied by one number,
+        chosen for the gap wanted; it takes any number of groups. ``"frontier"`` and ``"dp"`` interleave the rows of two
+        groups and carry that over to new scores by straight lines between the scores they were fitted to: the best
+        that any reordering can do on this sample, and the algorithm of the paper [1]_; see :func:`xorder.order`.
+    metric : {"xauc", "prf", "parity"}, default="xauc"
         The gap to close.
-    tradeoff : float, optional
+    max_gap : float, default=0.0
+        Largest gap wanted on the sample, between any two groups, met at the smallest cost in AUC that the method finds.
+    tradeoff : float, default=None
         Points of AUC worth giving for one point of the gap (the paper's lambda). Instead of ``max_gap``.
-    max_gap : float
-        Largest gap wanted on the training sample, between any two groups, met at the smallest cost in AUC that the
-        solver finds.
-    solver : {"frontier", "dp", "greedy", "insertion"}
-        How two groups are interleaved; see :func:`xorder.order`.
-    transfer : {"interpolate", "logistic", "blocks", "bent", "rank"}
-        ``"interpolate"`` carries the interleaving over to new scores by straight lines between the training scores.
-        ``"logistic"``, ``"blocks"`` and ``"bent"`` are smooth: each group's scores are calibrated, by a logistic fit,
-        by pooled blocks joined by lines, or by something between, and put on the reference's scale with the odds
-        multiplied by one number, chosen for the gap wanted. More than two groups always have one multiplier each (of
-        blocks, if ``"interpolate"``).
-        ``"rank"`` is what the original code does, for comparison only: by rank in the batch given to
-        :meth:`transform`, so that the result for one person depends on who else is in it.
-    adjust : group label or "disadvantaged"
-        The group whose scores move. By default the one on the losing side of the gap in the training sample:
-        for xAUC the group whose positives less often outrank the other's negatives, for PRF the one of lower
-        PRF, for parity the one less often ranked above the other. If there is no gap at all, the last group in
-        sorted order. For two groups only.
-    reference : group label, optional
-        The group whose scores stay. By default, of two groups the one that ``adjust`` does not move; of more, the
-        largest.
-    bounds : (low, high), optional
-        Scores stay between these, e.g. ``(0, 100)`` for percentages. Scores that all lie in [0, 1] stay there anyway;
-        others may leave the range they had by as much as it takes to stand above or below the reference's.
-
-    do_no_harm : bool
-        Keep only the share of each correction that the evidence for its gap carries, 1 - (1.25 / z)^2 for a gap of z
-        standard errors and nothing below 1.25, so that noise is not repaired. The method of the paper has no such care.
-    min_group_size : float
-        Groups of fewer rows, or less weight, are small; so are those without positives or without negatives.
-    small_groups : {"error", "leave", "merge"}
-        What to do with small groups: refuse, leave their scores alone, or do that and count them with the reference.
-    missing_group : {"error", "leave", "group"}
-        What to do with rows whose group is missing (None, NaN): refuse, leave their scores alone and learn without them
-        (also where fit saw none of them), or take them as a group of their own, ``"missing"``.
-    unseen_group : {"error", "leave"}
-        What to do with rows to transform whose group fit did not see: refuse, or leave their scores alone.
-
-    Where many people of different groups share the same few scores, no repair may be as good as those ties. The scores
-    are then left alone, with a warning, except by the solvers other than the frontier.
+    reference : group label, default=None
+        The group whose scores stay. By default, of two groups the one on the winning side of the gap in the sample (for
+        xAUC the group whose positives more often outrank the other's negatives, for PRF the one of higher PRF, for
+        parity the one more often ranked above the other); of more, the largest.
+    bounds : tuple of float, default=None
+        Lowest and highest score allowed, e.g. ``(0, 100)`` for percentages. Scores that all lie in [0, 1] stay there
+        anyway; others may leave the range they had by as much as it takes to stand above or below the reference's.
+    do_no_harm : bool, default=None
+        Whether to keep only the share of each correction that the evidence for its gap carries, 1 - (1.25 / z)^2 for a
+        gap of z standard errors and nothing below 1.25, so that noise is not repaired. By default yes for ``"smooth"``,
+        no for ``"frontier"`` and ``"dp"``, as the method of the paper has no such care.
+    min_group_size : float, default=0
+        Groups of fewer rows, or less weight, are small; so is each with fewer than ten positives or ten negatives.
+    small_groups : {"leave", "merge", "error", "repair"}, default="leave"
+        Whether scores of small groups are left alone, left alone and counted with the reference, refused, or repaired
+        like the others.
+    missing_group : {"error", "leave", "group"}, default="error"
+        Whether rows whose group is missing (None, NaN) are refused, left alone (also where fit saw none of them), or
+        taken as a group of their own, ``"missing"``.
+    unseen_group : {"error", "leave"}, default="error"
+        Whether rows to transform whose group fit did not see are refused, or their scores left alone.
 
     Attributes
     ----------
-    maps_ : dict, group -> ScoreMap
-    reference_, moved_ : labels of the two groups; of more than two, ``moved_`` is the tuple of all that move
-    pair_ : the two groups that the gaps are about, first minus second: the reference and the moved one, or, of
-        more than two, those of the widest gap before
-    auc_before_, gap_before_ : of the training sample as it was
-    auc_, gap_ : of the training sample after adjustment
-    worst_gap_ : largest absolute gap left between any two groups
-    trust_ : dict, group -> share of its correction that was kept
-    left_, merged_ : small or missing groups whose scores are left alone, and those counted with the reference
-    ordering_ : Ordering of the training scores of two groups, reference first, where there is one
-    bound_, optimality_gap_ : what no ordering's objective exceeds, and how far below it this one is at most, in AUC;
-        ``nan`` where no bound is known
+    maps_ : dict of group to ScoreMap
+        Maps of all groups, also of those whose scores stay.
+    reference_ : group label
+        The group whose scores stay.
+    moved_ : tuple of group labels
+        The groups whose scores move.
+    pair_ : tuple of two group labels
+        The groups that the gap is about, first minus second: the reference and the other or, of more than two, those of
+        the widest gap before.
+    auc_before_, gap_before_ : float
+        AUC and gap of the sample as it was.
+    auc_, gap_ : float
+        AUC and gap of the sample after the repair.
+    worst_gap_ : float
+        Largest absolute gap left between any two repaired groups.
+    bound_ : float
+        The best AUC of any reordering with gaps no larger than ``worst_gap_``; ``nan`` where no bound is known.
+    optimality_gap_ : float
+        How far below the bound ``auc_`` is.
+    kept_share_ : dict of group to float
+        Share of its correction that was kept.
+    left_, merged_ : tuple of group labels
+        Small or missing groups whose scores are left alone, and those counted with the reference.
+    ordering_ : Ordering or None
+        How two groups interleave, the reference first, where the method has solved that.
+
+    See Also
+    --------
+    FairRanker : A classifier with its repair, fitted on scores of rows that the model has not seen.
+    expected_gap : AUC and gaps to expect on new people.
+
+    References
+    ----------
+    .. [1] Cui, Pan, Zhang and Wang (2021), Towards Model-Agnostic Post-Hoc Adjustment for Balancing Ranking Fairness
+       and Algorithm Utility, KDD '21.
 
     Examples
     --------
@@ -94,36 +112,39 @@ class XOrder(ScoreAdjuster):
     >>> people = simulate_population(2000)
     >>> repair = XOrder().fit(people.y_score, people.y_true, sensitive_features=people.group)
     >>> repair.moved_, round(repair.gap_before_, 3), round(abs(repair.gap_), 3)
-    ('B', 0.231, 0.0)
+    (('B',), 0.231, 0.0)
     >>> repair.transform([0.2, 0.2], sensitive_features=["A", "B"]).round(3)
     array([0.2  , 0.353])
     """
 
     _learnt = "maps_"
 
+    fitted_: FittedRepair
+    maps_: dict[Hashable, ScoreMap]
+    reference_: Hashable
+    moved_: tuple[Hashable, ...]
+    pair_: tuple[Hashable, Hashable]
+    ordering_: Ordering | None
+
     def __init__(
         self,
         *,
+        method: Literal["smooth", "frontier", "dp"] = "smooth",
         metric: str = "xauc",
-        tradeoff: float | None = None,
         max_gap: float = 0.0,
-        solver: str = "frontier",
-        transfer: str = "interpolate",
-        adjust: Hashable = DISADVANTAGED,
+        tradeoff: float | None = None,
         reference: Hashable | None = None,
         bounds: tuple[float, float] | None = None,
-        do_no_harm: bool = False,
+        do_no_harm: bool | None = None,
         min_group_size: float = 0,
-        small_groups: str = "error",
-        missing_group: str = "error",
-        unseen_group: str = "error",
+        small_groups: Literal["leave", "merge", "error", "repair"] = "leave",
+        missing_group: Literal["error", "leave", "group"] = "error",
+        unseen_group: Literal["error", "leave"] = "error",
     ) -> None:
+        self.method = method
         self.metric = metric
-        self.tradeoff = tradeoff
         self.max_gap = max_gap
-        self.solver = solver
-        self.transfer = transfer
-        self.adjust = adjust
+        self.tradeoff = tradeoff
         self.reference = reference
         self.bounds = bounds
         self.do_no_harm = do_no_harm
@@ -134,15 +155,34 @@ class XOrder(ScoreAdjuster):
 
     def fit(
         self,
-        y_score: Any,
-        y_true: Any,
+        y_score: ArrayLike,
+        y_true: ArrayLike,
         *,
         sensitive_features: Any,
-        sample_weight: Any = None,
+        sample_weight: ArrayLike | None = None,
         weights_are: WeightKind = "counts",
     ) -> XOrder:
-        """Learn the adjustment from scores, labels and groups; ``weights_are`` as in :func:`xorder.audit`."""
-        settings = self._settings(weighted=sample_weight is not None)
+        """Fit the repair to scores, labels and groups.
+
+        Parameters
+        ----------
+        y_score : array-like of shape (n_samples,)
+            Scores, higher ranks higher; best those of rows that the model has not seen.
+        y_true : array-like of shape (n_samples,)
+            Labels, 1 for the outcome that counts, else 0.
+        sensitive_features : array-like of shape (n_samples,) or (n_samples, n_attributes)
+            The group of each row; of several attributes, their combinations.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+        weights_are : {"counts", "sampling"}, default="counts"
+            What weights mean, as in :func:`xorder.audit`.
+
+        Returns
+        -------
+        XOrder
+            The fitted repair itself.
+        """
+        settings = self._settings()
         tables = check_tables(
             y_true,
             y_score,
@@ -154,9 +194,17 @@ class XOrder(ScoreAdjuster):
         return self._adopt(learn_repair(tables, settings))
 
     def fit_tables(self, tables: Tables | Mapping[Hashable, ScoreTable]) -> XOrder:
-        """Learn the adjustment from tables that are already built, group -> ScoreTable; those of several days add up.
+        """Fit the repair to tables that are already built.
 
-        Rows of unknown group are the group ``"missing"``.
+        Parameters
+        ----------
+        tables : Tables or mapping of group to ScoreTable
+            Tables of the groups; those of several days add up. Rows of unknown group are the group ``"missing"``.
+
+        Returns
+        -------
+        XOrder
+            The fitted repair itself.
         """
         return self._adopt(learn_repair(tables, self._settings()))
 
@@ -166,7 +214,7 @@ class XOrder(ScoreAdjuster):
         *,
         score: str,
         label: str,
-        group: str,
+        group: str | Sequence[str],
         weight: str | None = None,
         weights_are: WeightKind = "counts",
         positive: Any = None,
@@ -175,17 +223,45 @@ class XOrder(ScoreAdjuster):
         progress: Progress | None = None,
         memory: str = "2GB",
     ) -> XOrder:
-        """Learn the adjustment from rows where they are: columns of a frame of any engine, or of files.
+        """Fit the repair to rows where they are: columns of a frame of any engine, or of files.
 
-        The parameters are those of :func:`xorder.audit_frame`. ``binning_error_`` says how far binning can have moved
-        AUC and gaps where there are more distinct scores than ``bins``, about 1.5 million; else it is None.
+        Parameters
+        ----------
+        frame : DataFrame, LazyFrame, relation, or path
+            What holds the rows, as in :func:`xorder.audit_frame`.
+        score : str
+            Name of the column of scores.
+        label : str
+            Name of the column of labels.
+        group : str or sequence of str
+            Name of the column of groups; of several, their combinations are the groups.
+        weight : str, default=None
+            Name of the column of weights.
+        weights_are : {"counts", "sampling"}, default="counts"
+            What weights mean, as in :func:`xorder.audit`.
+        positive : object, default=None
+            Value of the label that counts as 1, all others being 0.
+        tolerance : float, default=1e-6
+            How far binning may move AUC and gaps where there are more distinct scores than ``bins``; how far it can
+            have moved them is in ``binning_error_``, which is None where nothing was binned.
+        bins : int, default=1572864
+            Number of distinct scores up to which all are told apart.
+        progress : callable, default=None
+            Called with what is being done and, if that is known, the share that is done.
+        memory : str, default="2GB"
+            How much DuckDB may use for files.
+
+        Returns
+        -------
+        XOrder
+            The fitted repair itself.
         """
-        settings = self._settings(weighted=weight is not None)
+        settings = self._settings()
         tables = tables_of(
             frame,
             score=score,
             label=label,
-            group=group,
+            group=group,  # type: ignore[arg-type]
             weight=weight,
             weights_are=weights_are,
             positive=positive,
@@ -199,55 +275,92 @@ class XOrder(ScoreAdjuster):
         self.binning_error_ = tables.binning_error
         return self
 
-    def _settings(self, *, weighted: bool = False) -> RepairSettings:
-        settings = RepairSettings(**self.get_params(deep=False)).checked()
-        if settings.transfer == "rank" and weighted:
-            raise InputError(NO_WEIGHTS_BY_RANK)
-        return settings
+    def _settings(self) -> RepairSettings:
+        return RepairSettings(**self.get_params(deep=False)).checked()
 
     def _adopt(self, fitted: FittedRepair) -> XOrder:
         for note in fitted.notes:
             warn_caller(note)
         self.fitted_ = fitted
-        self.maps_, self.trust_ = fitted.maps, fitted.trust
-        self.reference_, self.pair_ = fitted.reference, fitted.pair
-        self.moved_ = fitted.moved[0] if len(fitted.moved) == 1 else fitted.moved
-        self.left_, self.merged_ = fitted.left, fitted.merged
-        self.auc_before_, self.auc_ = fitted.auc_before, fitted.auc_after
-        self.gap_before_, self.gap_ = fitted.gap_before, fitted.gap_after
-        self.worst_gap_ = fitted.worst_gap
-        self.bound_, self.optimality_gap_ = fitted.bound, fitted.optimality_gap
-        if fitted.ordering is not None:
-            self.ordering_ = fitted.ordering
+        for each in fields(fitted):
+            if each.name not in ("settings", "notes"):
+                setattr(self, f"{each.name}_", getattr(fitted, each.name))
         return self
 
     def _fitted(self) -> FittedRepair:
-        """What was learnt, with what is now set for missing and unseen groups."""
+        """What was fitted, with what is now set for missing and unseen groups."""
         check_is_fitted(self, "maps_")
         return self.fitted_.choosing(missing_group=self.missing_group, unseen_group=self.unseen_group)
 
-    def transform(self, y_score: Any, *, sensitive_features: Any) -> FloatArray:
-        """Adjust scores; those of the reference group, and of groups left alone, come back as they are."""
+    def transform(self, y_score: ArrayLike, *, sensitive_features: Any) -> FloatArray:
+        """Adjust scores.
+
+        Parameters
+        ----------
+        y_score : array-like of shape (n_samples,)
+            Scores to adjust.
+        sensitive_features : array-like of shape (n_samples,) or (n_samples, n_attributes)
+            The group of each row.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Adjusted scores; those of the reference group, and of groups left alone, as they are.
+        """
         return self._fitted().transform(y_score, sensitive_features)
 
-    def transform_frame(self, frame: Any, *, score: str, group: str, into: str = "adjusted") -> Any:
+    def transform_frame(self, frame: Any, *, score: str, group: str | Sequence[str], into: str = "adjusted") -> Any:
         """Return the frame with one more column, of adjusted scores; what is lazy stays lazy, and no row is collected.
 
-        ``frame`` is one of pandas, polars (eager or lazy), pyarrow or PySpark, or a relation of DuckDB; the path or
-        glob of parquet or csv files comes back as such a relation, cells of csv files as text.
-        """
-        return apply_to_frame(self._fitted().group_maps(), frame, score=score, group=group, into=into)
+        Parameters
+        ----------
+        frame : DataFrame, LazyFrame, relation, or path
+            One of pandas, polars (eager or lazy), pyarrow or PySpark, or a relation of DuckDB; the path or glob of
+            parquet or csv files comes back as such a relation, cells of csv files as text.
+        score : str
+            Name of the column of scores.
+        group : str or sequence of str
+            Name of the column of groups, or names of those whose combinations are the groups.
+        into : str, default="adjusted"
+            Name of the new column.
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = True) -> None:
-        """Write the fitted adjustment as JSON; :func:`xorder.load` reads it back."""
+        Returns
+        -------
+        DataFrame, LazyFrame or relation
+            Of the kind that came in.
+        """
+        return apply_to_frame(self._fitted().group_maps(), frame, score=score, group=group, into=into)  # type: ignore[arg-type]
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the fitted repair as JSON; :func:`xorder.load` reads it back.
+
+        Parameters
+        ----------
+        path : str or path
+            The file to write; it appears when it is complete.
+        overwrite : bool, default=False
+            Whether to replace a file that exists.
+        """
         self._fitted().save(path, overwrite=overwrite)
 
-    def summary(self) -> dict[str, Any]:
-        """Return what the adjustment did on the training sample, ready for JSON."""
-        return self._fitted().summary()
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the repair did to the sample it was fitted to, ready for JSON.
 
-    def report(self) -> str:
-        """Say in words what the adjustment did on the training sample."""
+        Returns
+        -------
+        dict
+            Labels and numbers by the names of the attributes; ``nan`` becomes None.
+        """
+        return self._fitted().to_dict()
+
+    def describe(self) -> str:
+        """Say in words what the repair did to the sample it was fitted to.
+
+        Returns
+        -------
+        str
+            A few lines of text.
+        """
         return self._fitted().text()
 
     def _repr_html_inner(self) -> str:
@@ -262,6 +375,22 @@ class XOrder(ScoreAdjuster):
 
 
 def load(path: str | os.PathLike[str]) -> XOrder:
-    """Read an adjustment that :meth:`XOrder.save` wrote, checking it in full."""
+    """Read a repair that :meth:`XOrder.save` wrote, checking it in full.
+
+    Parameters
+    ----------
+    path : str or path
+        The file to read.
+
+    Returns
+    -------
+    XOrder
+        The fitted repair.
+
+    Raises
+    ------
+    MapFileError
+        If the file is missing, damaged, changed by hand, or of another version.
+    """
     fitted = load_fitted(path)
     return XOrder(**settings_dict(fitted.settings))._adopt(fitted)

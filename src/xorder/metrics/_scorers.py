@@ -17,7 +17,7 @@ import numpy as np
 from sklearn import get_config
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
-from xorder._group_columns import groups_given, groups_in
+from xorder._group_columns import group_labels, groups_in
 from xorder._metric import METRICS, auc_estimate, check_metric
 from xorder._response import gives_probabilities, response
 from xorder._validation import check_tables
@@ -80,7 +80,7 @@ class GapScorer:
 
     def _groups(self, X: Any, sensitive_features: Any) -> Any:
         if sensitive_features is not None:
-            return groups_given(X, sensitive_features)
+            return group_labels(sensitive_features)
         if self.sensitive_features is None:
             raise InputError(
                 "a gap scorer needs the group of each row: make it for a column of X, with "

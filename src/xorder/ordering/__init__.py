@@ -1,5 +1,6 @@
 """How groups interleave: gaps, solvers, the ordering they find; multipliers for any number of groups."""
 
+from xorder.ordering._bounds import best_auc
 from xorder.ordering._calibration import CALIBRATIONS
 from xorder.ordering._frontier import Frontier, frontier
 from xorder.ordering._multipliers import Multipliers, solve_multipliers
@@ -14,6 +15,7 @@ __all__ = [
     "Multipliers",
     "Ordering",
     "as_scored",
+    "best_auc",
     "frontier",
     "many_as_scored",
     "order",

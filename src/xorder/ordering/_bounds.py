@@ -21,7 +21,7 @@ import numpy as np
 from xorder._metric import METRICS
 from xorder._table import FloatArray, ScoreTable
 from xorder.ordering._frontier import upper_bound
-from xorder.ordering._hull import Corner, Hull, pool
+from xorder.ordering._hull import Corner, Hull, has_frontier, pool
 
 # The bound is this close to the best of its kind, or as close as so many cuts bring it: so many for each group, and so
 # many at least.
@@ -118,6 +118,18 @@ def prf_bound(
         # Where the cuts are lowest jumps about; a point on the way there from the best so far tells three times more.
         query = projected(_TOWARDS * lowest / lowest.sum() + (1 - _TOWARDS) * found)
     return best, np.log(np.maximum(found / merges.n1, 1e-300))
+
+
+def best_auc(tables: Sequence[ScoreTable], metric: str, max_gap: float) -> float:
+    """Return an AUC that no reordering with gaps of at most ``max_gap`` exceeds; ``nan`` where no bound is known.
+
+    Known are bounds for two groups and metrics that have a frontier, and for PRF between any number.
+    """
+    if len(tables) == 2 and np.isfinite(max_gap) and has_frontier(METRICS[metric].gains(*tables)):
+        return pair_bound(tables[0], tables[1], metric, tradeoff=None, allowed=max_gap)
+    if len(tables) > 2 and metric == "prf":
+        return prf_bound(tables, tradeoff=None, allowed=max_gap)[0]
+    return np.nan
 
 
 def pair_bound(a: ScoreTable, b: ScoreTable, metric: str, *, tradeoff: float | None, allowed: float) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from xorder._html import ordering_html
 from xorder._metric import PairGains, auc_gains, check_pair_gains
 from xorder._table import FloatArray, IntArray, ScoreTable, Tables
-from xorder._validation import DISADVANTAGED, check_both_classes
+from xorder._validation import check_both_classes
 from xorder.exceptions import InputError
 
 
@@ -136,13 +136,13 @@ def check_two_groups(tables: Tables) -> None:
         check_both_classes(table, f"group {group!r}")
 
 
-def roles_of_two(tables: Tables, metric: str, adjust: Hashable) -> Roles:
-    """Find who of two groups moves: the one named, or the one on the losing side of the gap."""
+def roles_of_two(tables: Tables, metric: str, reference: Hashable | None) -> Roles:
+    """Find who of two groups stays: the one named, or the one on the winning side of the gap; of equals the first."""
     check_two_groups(tables)
     first, second = tables
     auc, gap = as_scored(tables[first], tables[second], metric)
-    if isinstance(adjust, str) and adjust == DISADVANTAGED and adjust not in tables:
-        adjust = second if gap >= 0 else first
-    if adjust not in tables:
-        raise InputError(f"adjust must name one of the groups {[first, second]!r}; got {adjust!r}.")
-    return Roles(first, second, auc, gap) if adjust == second else Roles(second, first, auc, -gap)
+    if reference is None:
+        reference = first if gap >= 0 else second
+    if reference not in tables:
+        raise InputError(f"reference must name one of the groups {[first, second]!r}; got {reference!r}.")
+    return Roles(first, second, auc, gap) if reference == first else Roles(second, first, auc, -gap)

@@ -42,8 +42,8 @@ class ScoreMapDisplay:
         """Take the maps of a fitted or loaded :class:`xorder.XOrder`, or of a :class:`xorder.FairRanker`."""
         repair = estimator
         if isinstance(estimator, FairRanker):
-            check_is_fitted(estimator, "adjuster_")
-            repair = estimator.adjuster_
+            check_is_fitted(estimator, "repair_")
+            repair = estimator.repair_
         if not isinstance(repair, XOrder):
             raise InputError(
                 f"a repair by XOrder has maps to draw; {type(repair).__name__} has none. For any other repair pass its "

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xorder._adjuster import ScoreAdjuster
-from xorder._group_columns import groups_given, groups_in, naming_missing
+from xorder._group_columns import group_labels, groups_in, naming_missing
+from xorder._repair import BaseRepair
 from xorder._response import response
 from xorder._table import FloatArray
 from xorder._validation import check_scores
@@ -42,7 +42,7 @@ def scored_rows(
     if response_method not in RESPONSES:
         raise InputError(f"response_method must be one of {', '.join(RESPONSES)}; got {response_method!r}.")
     groups = _groups(estimator, X, sensitive_features)
-    if isinstance(estimator, ScoreAdjuster):
+    if isinstance(estimator, BaseRepair):
         score = np.asarray(check_scores(X), dtype=np.float64)
         return ScoredRows(y, score, estimator.transform(score, sensitive_features=groups), groups)
     positive = _positive(estimator, y)
@@ -82,9 +82,9 @@ def _positive(estimator: Any, y: Any) -> Any:
 
 def _groups(estimator: Any, X: Any, sensitive_features: Any) -> Any:
     ranker = estimator if isinstance(estimator, FairRanker) else None
-    columns = None if ranker is None else getattr(ranker, "group_columns_", ranker.sensitive_features)
+    columns = None if ranker is None else ranker.sensitive_columns
     if sensitive_features is None and columns is None:
         raise InputError("sensitive_features must name the group of each row; pass it along with X and y.")
-    groups = groups_in(X, columns) if sensitive_features is None else groups_given(X, sensitive_features)
-    repair = getattr(estimator, "adjuster_", estimator)
+    groups = groups_in(X, columns) if sensitive_features is None else group_labels(sensitive_features)
+    repair = getattr(estimator, "repair_", estimator)
     return groups if getattr(repair, "missing_group", "error") == "error" else naming_missing(groups)

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from xorder._adjuster import ScoreAdjuster
+from xorder._repair import BaseRepair
 from xorder._table import FloatArray
 from xorder._validation import check_tables
 from xorder.estimators import FairRanker, XOrder
 from xorder.exceptions import InputError
 from xorder.metrics import Audit, audit
-from xorder.ordering import Frontier, frontier, order
+from xorder.ordering import Frontier, Ordering, frontier, order
 from xorder.ordering._ordering import check_two_groups
 from xorder.plotting._names import group_names, named
 from xorder.plotting._scored import scored_rows
@@ -80,8 +80,8 @@ class TradeoffDisplay:
         if isinstance(estimator, Frontier):
             curve = cls(estimator.gap, estimator.auc, estimator.metric.name)
             return curve._with_dynamic_programme(estimator, dp_tradeoffs)
-        repair = estimator.adjuster_ if isinstance(estimator, FairRanker) else estimator
-        if not isinstance(repair, ScoreAdjuster):
+        repair = estimator.repair_ if isinstance(estimator, FairRanker) else estimator
+        if not isinstance(repair, BaseRepair):
             raise InputError(
                 f"a trade-off is that of a repair (XOrder, FairRanker) or a Frontier; got {type(estimator).__name__}. "
                 "For scores of any model use from_predictions."
@@ -89,8 +89,8 @@ class TradeoffDisplay:
         check_is_fitted(repair)
         if (X is None) != (y is None):
             raise InputError("X and y of new people go together; got one of them.")
-        trained = isinstance(estimator, XOrder) and hasattr(estimator, "ordering_")
-        if X is None and not trained:
+        trained = estimator.ordering_ if isinstance(estimator, XOrder) else None
+        if X is None and trained is None:
             _check_two(getattr(repair, "maps_", {}))
             raise InputError(
                 f"this {type(estimator).__name__} keeps no training scores to draw: a repair read from a file or by a "
@@ -100,8 +100,8 @@ class TradeoffDisplay:
         if X is not None:
             rows = scored_rows(estimator, X, y, sensitive_features=sensitive_features)
         display = (
-            cls._of_training(estimator, dp_tradeoffs)
-            if trained
+            cls._of_training(estimator, trained, dp_tradeoffs)
+            if trained is not None
             else cls._of_rows(rows, repair, sample_weight, dp_tradeoffs)
         )
         if rows is not None:
@@ -191,14 +191,13 @@ class TradeoffDisplay:
         return self
 
     @classmethod
-    def _of_training(cls, repair: XOrder, dp_tradeoffs: Sequence[float]) -> TradeoffDisplay:
-        found = repair.ordering_
+    def _of_training(cls, repair: XOrder, found: Ordering, dp_tradeoffs: Sequence[float]) -> TradeoffDisplay:
         curve = frontier(found.a, found.b, metric=repair.metric)
         points = {
             _BEFORE: (np.array([repair.gap_before_]), np.array([repair.auc_before_])),
             _AFTER: (np.array([repair.gap_]), np.array([repair.auc_])),
         }
-        display = cls(curve.gap, curve.auc, repair.metric, points, (repair.reference_, repair.moved_))
+        display = cls(curve.gap, curve.auc, repair.metric, points, repair.pair_)
         return display._with_dynamic_programme(curve, dp_tradeoffs)
 
     @classmethod

@@ -80,8 +80,11 @@ def report_numbers(
         for limit, learnt in way.repairs():
             after = mapped(tables, learnt.maps)
             add_stop("repair", list(after.values()), limit=limit, below_best=_plain(learnt.optimality_gap))
-            notes = learnt.notes
-            path |= {"reference": groups.index(learnt.reference), "moved": [groups.index(g) for g in learnt.maps]}
+            notes = list(learnt.notes)
+            path |= {
+                "reference": groups.index(learnt.reference),
+                "moved": [groups.index(g) for g in learnt.maps if g != learnt.reference],
+            }
         path["left"] = [groups.index(group) for group in way.left]
         if len(way.tables) == 2 and pair and {groups[number] for number in pair} == set(way.tables):
             reference, moved = (before[number] for number in pair)
@@ -123,7 +126,7 @@ def _after(
     outside = {} if repair is None else outside_share(after, repair)
     return {
         "kind": "repair" if repair is None else "map",
-        "transfer": "interpolate" if repair is None else repair.transfer,
+        "method": "smooth" if repair is None else repair.method,
         "learnt_here": learnt_here,
         "outside": [outside.get(group) for group in after],
         "audit": found.to_dict(),

@@ -10,9 +10,9 @@ import numpy as np
 
 from xorder._groups import unseen_error
 from xorder._table import ScoreTable, Tables
-from xorder._validation import DISADVANTAGED
 from xorder.estimators import RepairSettings
-from xorder.estimators._learn import Repair, RepairGoal, learn_maps, mapped, measure
+from xorder.estimators._fitted import FittedRepair
+from xorder.estimators._learn import learn_repair, mapped, measure
 from xorder.exceptions import InputError
 from xorder.ordering import frontier
 from xorder.transfer import ScoreMap
@@ -40,15 +40,16 @@ class Way:
     limits: list[float]
     left: tuple[Hashable, ...] = ()
 
-    def repairs(self) -> Iterator[tuple[float, Repair]]:
+    def repairs(self) -> Iterator[tuple[float, FittedRepair]]:
         """Learn one repair after the other: each holds as much as the rows, so none is kept here."""
         for limit in self.limits:
             yield limit, learn(self.tables, self.metric, limit)
 
 
-def learn(tables: Tables, metric: str, limit: float) -> Repair:
-    """Learn what ``XOrder(metric=metric, max_gap=limit)`` learns, from tables."""
-    return learn_maps(tables, RepairGoal(metric, None, limit, DISADVANTAGED, None), RepairSettings(metric=metric))
+def learn(tables: Tables, metric: str, limit: float) -> FittedRepair:
+    """Fit a full repair with gaps up to a limit: what the evidence carries of it is for the user to judge."""
+    settings = RepairSettings(metric=metric, max_gap=limit, do_no_harm=False, small_groups="repair")
+    return learn_repair(tables, settings)
 
 
 def way_to_no_gap(tables: Tables, metric: str) -> Way | str:
@@ -65,7 +66,7 @@ def way_to_no_gap(tables: Tables, metric: str) -> Way | str:
             "join groups, or look at two at a time."
         )
     before = measure(usable, metric).worst
-    start = min(before, learn(usable, metric, 1.0).after.worst)
+    start = min(before, learn(usable, metric, 1.0).worst_gap)
     limits = np.linspace(start, 0.0, _REPAIRS_OF_TWO if len(usable) == 2 else _REPAIRS_OF_MANY)
     left = tuple(group for group in tables if group not in usable)
     return Way(usable, metric, [0.0] if start == 0 else limits.tolist(), left)
@@ -75,8 +76,6 @@ def after_maps(tables: Tables, repair: XOrder) -> Tables:
     """Return tables with scores adjusted by a fitted repair; labels are matched by how they are written if need be."""
     if not hasattr(repair, "maps_"):
         raise InputError("repair must be a fitted XOrder, such as xorder.load gives; fit it first.")
-    if repair.transfer == "rank":
-        raise InputError("repair adjusts by rank in a batch, so it has no map to report on; fit it without that.")
     return mapped(
         tables, {group: score_map for group in tables if (score_map := _map_of(repair, group, tables)).raw.size}
     )

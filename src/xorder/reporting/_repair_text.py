@@ -101,10 +101,10 @@ def at_the_top(numbers: dict[str, Any], names: list[str]) -> list[str]:
             f"{called(names[lower])} have the outcome and {percent(better)} of {called(names[favoured])}, so a repair "
             "that keeps the AUC high lets the latter go first there."
         )
-    if numbers["after"]["transfer"] in ("interpolate", "blocks"):
+    if numbers["after"]["method"] != "smooth":
         said += (
             " It also moves people in blocks, which makes shares jump from cut to cut; a smooth repair "
-            '(XOrder(transfer="logistic"), or xorder fit --transfer logistic) jumps less, but can lower the share as '
+            "(XOrder(), or xorder fit, as they are by default) jumps less, but can lower the share as "
             "well: report on its map before using it."
         )
     return [said + " If only the first places count, look at them rather than at the gap."]

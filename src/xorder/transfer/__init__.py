@@ -2,14 +2,12 @@
 
 from xorder.transfer._build_map import map_through, realises, spaced_map, usual_bounds
 from xorder.transfer._map_file import read_maps, write_maps
-from xorder.transfer._ranks import middle_ranks
 from xorder.transfer._score_map import ScoreMap
 from xorder.transfer._sql import repair_sql
 
 __all__ = [
     "ScoreMap",
     "map_through",
-    "middle_ranks",
     "read_maps",
     "realises",
     "repair_sql",

@@ -14,7 +14,7 @@ from xorder.exceptions import InputError, MapFileError
 from xorder.transfer._score_map import ScoreMap
 
 FORMAT = "xorder-map"
-VERSION = 1
+VERSION = 2
 
 
 def write_maps(
@@ -53,7 +53,9 @@ def read_maps(
         _refuse(path, "it is not a map saved by xorder")
     version = content.get("version")
     if type(version) is not int or version != VERSION:
-        _refuse(path, f"its format version is {str(version)[:20]}; this xorder reads version {VERSION}")
+        which = "an earlier" if type(version) is int and version < VERSION else "another"
+        known = f"this one reads version {VERSION}. Fit again"
+        _refuse(path, f"its format version is {str(version)[:20]}, of {which} xorder; {known}")
     checksum = content.pop("checksum", None)
     if not all(isinstance(content.get(key), kind) for key, kind in _PARTS.items()):
         _refuse(path, f"it lacks one of {', '.join(_PARTS)}")

@@ -19,10 +19,10 @@ from xorder.exceptions import InputError
 from xorder.ordering._ordering import roles_of_two
 
 
-class ScoreAdjuster(BaseEstimator):
+class BaseRepair(BaseEstimator):
     """An estimator that leaves the scores of one group, the reference, and moves those of the other.
 
-    A subclass has the parameters ``metric`` and ``adjust``, learns in ``fit``, which ends by setting the attribute
+    A subclass has the parameters ``metric`` and ``reference``, learns in ``fit``, which ends by setting the attribute
     that ``_learnt`` names, and moves scores in ``_move``.
     """
 
@@ -33,7 +33,8 @@ class ScoreAdjuster(BaseEstimator):
     __metadata_request__transform = {"y_score": UNUSED}  # noqa: RUF012
 
     metric: str
-    adjust: Hashable
+    moved_: tuple[Hashable, ...]
+    reference: Hashable | None
 
     def fit(self, y_score: Any, y_true: Any, *, sensitive_features: Any, sample_weight: Any = None) -> Any:
         """Learn the adjustment from scores, labels and groups."""
@@ -69,32 +70,30 @@ class ScoreAdjuster(BaseEstimator):
 
     def _moved_groups(self) -> tuple[Hashable, ...]:
         """Groups whose scores move."""
-        return (self.moved_,)
+        return self.moved_
 
     def _known_groups(self) -> tuple[Hashable, ...]:
         """Groups seen in fit."""
-        return (self.reference_, self.moved_)
+        return (self.reference_, *self.moved_)
 
     def _move(self, score: FloatArray, group: Hashable) -> FloatArray:
         raise NotImplementedError
 
     def _set_roles(self, tables: Tables) -> tuple[ScoreTable, ScoreTable]:
         """Note who of two groups stays, who moves, and the sample as it is; return the tables of the two."""
-        roles = roles_of_two(tables, self.metric, self.adjust)
-        self.reference_, self.moved_ = roles.reference, roles.moved
+        roles = roles_of_two(tables, self.metric, self.reference)
+        self.reference_, self.moved_ = roles.reference, (roles.moved,)
         self.auc_before_, self.gap_before_ = roles.auc, roles.gap
         return tables[roles.reference], tables[roles.moved]
 
 
-def check_adjuster(adjuster: Any) -> Any:
+def check_repair(repair: Any) -> Any:
     """Return what can be learnt as a repair; refuse what cannot, a class or a plain classifier among it."""
-    fit = getattr(adjuster, "fit", None)
-    takes_groups = (
-        not isinstance(adjuster, type) and callable(fit) and "sensitive_features" in signature(fit).parameters
-    )
-    if not takes_groups or not callable(getattr(adjuster, "transform", None)):
+    fit = getattr(repair, "fit", None)
+    takes_groups = not isinstance(repair, type) and callable(fit) and "sensitive_features" in signature(fit).parameters
+    if not takes_groups or not callable(getattr(repair, "transform", None)):
         raise InputError(
-            f"adjuster must be a repair such as XOrder() or PostLogit(), with fit(y_score, y_true, *, "
-            f"sensitive_features) and transform; got {adjuster!r}."
+            f"repair must be a repair such as XOrder() or PostLogit(), with fit(y_score, y_true, *, "
+            f"sensitive_features) and transform; got {repair!r}."
         )
-    return adjuster
+    return repair
