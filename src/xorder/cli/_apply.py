@@ -13,7 +13,7 @@ from xorder.estimators import load_fitted
 
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
-    add_input(command, labelled=False)
+    add_input(command, labelled=False, missing="as in fit")
     add_map(command, "Map that 'xorder fit' wrote", required=True)
     add_output(command, "OUT", "File to write, with the adjusted scores")
     command.add_argument(

@@ -46,7 +46,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--do-no-harm",
         action=argparse.BooleanOptionalAction,
-        help="Repair of each gap only as far as the evidence for it carries (default: yes for smooth, no for frontier "
+        help="Repair each gap only as far as the evidence for it carries (default: yes for smooth, no for frontier "
         "and dp)",
     )
     command.add_argument(

@@ -104,8 +104,8 @@ def add_json(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="Print JSON instead of text")
 
 
-def add_input(command: argparse.ArgumentParser, *, labelled: bool) -> None:
-    """Add the file and its columns."""
+def add_input(command: argparse.ArgumentParser, *, labelled: bool, missing: str = "error") -> None:
+    """Add the file and its columns; ``missing`` is the usual choice for rows without a group, or where it is from."""
     add_json(command)
     command.add_argument(
         "file", metavar="FILE", help="Rows as csv, csv.gz or parquet; a pattern in quotes names many files"
@@ -129,13 +129,12 @@ def add_input(command: argparse.ArgumentParser, *, labelled: bool) -> None:
             help="Meaning of the weights: by counts, a row of weight 2 is two rows; by sampling, weights correct for "
             "how rows were drawn (default counts)",
         )
-    usual = "error" if labelled else None
     command.add_argument(
         "--missing-group",
         choices=MISSING_GROUPS,
-        default=usual,
+        default=missing if missing in MISSING_GROUPS else None,
         help="Choice for rows without a group: refuse them, leave them out and their scores alone, or take them as a "
-        f"group (default {usual or 'as in fit'})",
+        f"group (default {missing})",
     )
     command.add_argument("--encoding", default="utf-8", help="Encoding of csv files (default utf-8)")
     command.add_argument("--memory", default="2GB", metavar="AMOUNT", help="Memory used for large files (default 2GB)")

@@ -27,8 +27,7 @@ from xorder.reporting import report_tables
 
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
-    add_input(command, labelled=True)
-    command.set_defaults(missing_group=None)
+    add_input(command, labelled=True, missing="as in the map, or error")
     add_output(command, "PAGE", "Page to write (HTML)", required=False)
     add_map(command, "Map that 'xorder fit' wrote, to say what it does to these rows", required=False)
     add_unseen(command, None)
