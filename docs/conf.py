@@ -31,6 +31,8 @@ extensions = [
     "public_names",
 ]
 exclude_patterns = ["_build"]
+# Values in docstrings are quoted as they are typed.
+smartquotes = False
 
 # Markdown
 myst_enable_extensions = ["deflist", "dollarmath"]
@@ -62,7 +64,7 @@ nitpick_ignore_regex = [
     ("py:class", r"xorder\.(.*\.)?_.*|IntArray|Tables|WeightKind"),
 ]
 # Not public, but worth naming to those who read the source.
-nitpick_ignore = [("py:func", "xorder.metrics.moments"), ("py:class", "CalibrationBins")]
+nitpick_ignore = [("py:class", "CalibrationBins")]
 
 # Pages
 html_theme = "pydata_sphinx_theme"
