@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 import xorder
-from support.pages import ROOT
+from support.pages import PACKAGES, ROOT
 
 DOCS = ROOT / "docs"
 
@@ -69,16 +69,6 @@ def test_an_empty_folder_is_no_site(tmp_path: Path) -> None:
     assert module(DOCS, "check_site").problems(tmp_path) == [f"{tmp_path} holds no pages"]
 
 
-def test_words_for_a_parameter_become_its_description() -> None:
-    lines = ["Do it.", "", "Parameters", "----------", "a, b : the groups", "kind : {'x', 'y'}", "    Which one."]
-    assert module(DOCS / "_extensions", "docstrings").as_rst([*lines, "", "Then it ends."]) == [
-        *("Do it.", "", "", ".. rubric:: Parameters", ""),
-        *("", "``a``, ``b``", "    the groups"),
-        *("", "``kind``", "    ``{'x', 'y'}``.", "    Which one."),
-        *("", "Then it ends."),
-    ]
-
-
 @pytest.mark.parametrize("formula", [r"\tfrac12 P", r"\tfrac{1}{2} P", r"\tfrac 1 2 P"])
 def test_one_half_is_no_twelve(formula: str) -> None:
     pytest.importorskip("docutils")
@@ -87,10 +77,7 @@ def test_one_half_is_no_twelve(formula: str) -> None:
     assert "<mi>P</mi>" in found.partition("</mfrac>")[2]
 
 
-PACKAGES = ["", ".metrics", ".ordering", ".transfer", ".models", ".baselines", ".datasets", ".estimators", ".plotting"]
-
-
-@pytest.mark.parametrize("package", ["xorder" + name for name in [*PACKAGES, ".reporting"]])
+@pytest.mark.parametrize("package", PACKAGES)
 def test_every_public_name_is_on_the_page_of_its_package(package: str) -> None:
     pytest.importorskip("sphinx")
     page = (DOCS / "api" / f"{package.removeprefix('xorder.')}.rst").read_text(encoding="utf-8")

@@ -59,7 +59,7 @@ def _check_counts(counts: Any) -> tuple[tuple[float, float], tuple[float, float]
 
 
 class FairRankingProblem(_CooperProblem):
-    """Order pairs well, with |gap| <= epsilon, as a problem for Cooper's optimisers.
+    """Order pairs well, with ``|gap|`` <= epsilon, as a problem for Cooper's optimisers.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Score of each training row by a model that has not seen it, before the repair.
     n_features_in_ : int
         Number of columns of X as given to fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns of X as given to fit, if they have any.
 
     See Also
