@@ -79,7 +79,7 @@ _UPSIDE_DOWN = 0.4
 class Audit:
     """How a score ranks the members of each group; made by :func:`audit`.
 
-    Attributes
+    Parameters
     ----------
     groups : tuple
         Labels of the groups, sorted.
@@ -98,9 +98,9 @@ class Audit:
         A gap for each metric and pair of groups.
     confidence : float
         Confidence of all intervals.
-    too_few : tuple
+    too_few : tuple, default=()
         Groups with fewer than ten positives or ten negatives: too few to say whether their gaps are more than chance.
-    binning_error : BinningError or None
+    binning_error : BinningError, default=None
         How far all this can be from the truth where scores were put into bins.
 
     References

@@ -33,7 +33,7 @@ class Gap:
     Where the sample cannot tell the uncertainty (a class of one row, or placements that do not vary at all), standard
     error, interval and p-value are ``nan``.
 
-    Attributes
+    Parameters
     ----------
     metric : str
         Name of the metric, such as ``"xauc"``.
