@@ -393,13 +393,15 @@ def reading(audit: Audit) -> str:
     verdict = judge(audit, "xauc")
     if verdict.gap is None:
         return ""
-    favoured, lower = verdict.gap.pair
+    names = dict(zip(audit.groups, group_names(audit.groups, _ANY_LENGTH), strict=True))
+    first, second = verdict.gap.pair
+    favoured, lower = names[first], names[second]
     sure = f"at {level(audit.confidence)} confidence"
     if verdict.pairs > 1:
         sure += f", allowing for the {verdict.pairs} pairs looked at"
-    few = " and ".join(str(group) for group in verdict.gap.pair if group in audit.too_few)
     said = "Ranks vary too little in this sample to say how certain this gap is."
     if verdict.few:
+        few = " and ".join(names[group] for group in verdict.gap.pair if group in audit.too_few)
         said = f"There are too few positives or negatives of {few} to say whether this gap is chance."
     elif verdict.kind == "chance":
         said = f"This gap cannot be told from chance {sure}."
@@ -407,8 +409,8 @@ def reading(audit: Audit) -> str:
         slightly = " slightly" if verdict.kind == "small" else ""
         said = f"The score{slightly} under-ranks the positives of {lower}; the gap cannot be put down to chance {sure}."
     return (
-        f"A positive of {favoured} outranks a negative of {lower} with chance {audit.xauc[favoured, lower]:.3f}; "
-        f"a positive of {lower} outranks a negative of {favoured} with chance {audit.xauc[lower, favoured]:.3f}.\n"
+        f"A positive of {favoured} outranks a negative of {lower} with chance {number(audit.xauc[first, second], 3)}; "
+        f"a positive of {lower} outranks a negative of {favoured} with chance {number(audit.xauc[second, first], 3)}.\n"
         f"{said}"
     )
 

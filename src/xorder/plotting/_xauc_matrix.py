@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from xorder._optional import import_optional
+from xorder._present import number
 from xorder.metrics import Audit, GroupMatrix, xauc_matrix
 from xorder.plotting._cross_roc import widest_pairs
 from xorder.plotting._scored import scored_rows
@@ -216,8 +217,8 @@ class XaucMatrixDisplay:
         points = 13.0 if size <= 3 else 10.0 if size <= 5 else 9.0 * min(1.0, 25 / size)
         texts = np.empty((size, size), dtype=object)
         pair = self._widest()
-        places = () if pair is None else tuple(self.matrix.groups.index(group) for group in pair)
-        marked = (places, places[::-1])
+        indices = () if pair is None else tuple(self.matrix.groups.index(group) for group in pair)
+        marked = (indices, indices[::-1])
         for (row, column), value in np.ndenumerate(self.matrix.values):
             known = bool(np.isfinite(value))
             dark = known and _luminance(self.im_.cmap(self.im_.norm(value))) < _MIDDLE
@@ -249,8 +250,8 @@ class XaucMatrixDisplay:
             first, second = (names[self.matrix.groups.index(group)] for group in pair)
             start = "widest gap: " if len(first + second) <= _LONG else "widest gap:\n"
             lines.append(
-                f"{start}{first} over {second} {self.matrix[pair]:.3f},\n"
-                f"{second} over {first} {self.matrix[pair[::-1]]:.3f}"
+                f"{start}{first} over {second} {number(self.matrix[pair], 3)},\n"
+                f"{second} over {first} {number(self.matrix[pair[::-1]], 3)}"
             )
         if np.isnan(self.matrix.values).any():
             lines.append("n/a: no positives (row) or no negatives (column)")
