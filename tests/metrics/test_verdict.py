@@ -77,6 +77,10 @@ def test_holm_clears_what_bonferroni_would_not() -> None:
     found = judge(made({AB: 0.001, AC: 0.02, BC: 0.9}, {AB: 0.3, AC: 0.2, BC: 0.1}), "xauc")
     assert [gap.pair for gap in found.clear] == [AB, AC]
     assert [gap.pvalue for gap in found.clear] == pytest.approx([0.003, 0.04])
+    # The widest clear gap is one that only Holm clears: its interval does not contradict that.
+    wide = judge(made({AB: 0.001, AC: 0.02, BC: 0.9}, {AB: 0.2, AC: 0.3, BC: 0.1}), "xauc")
+    assert wide.gap.pair == AC
+    assert wide.interval[0] == 0 < wide.gap.interval[0]
 
 
 def test_pairs_that_cannot_be_computed_do_not_count() -> None:

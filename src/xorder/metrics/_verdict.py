@@ -74,12 +74,17 @@ class Verdict:
     confidence : float
         That of each interval when all pairs compared are to hold at once at the audit's confidence (Bonferroni).
     interval : tuple of float
-        That of ``gap``, at this confidence.
+        That of ``gap``, at this confidence; it ends at 0 where only Holm's rule, not Bonferroni's, leaves 0 out [1]_.
     clear : tuple of Gap
         All gaps that chance does not explain, in the same manner, the widest first.
     readings : dict
         Pair of groups, in either order -> what its gap is: ``"not chance"``, ``"may be chance"``, ``"too few to say"``
         or ``"not known"``.
+
+    References
+    ----------
+    .. [1] Guilbaud (2008), Simultaneous confidence regions corresponding to Holm's step-down procedure and other
+       closed-testing procedures, Biometrical Journal 50, 678-692.
     """
 
     kind: Kind
@@ -116,7 +121,9 @@ def judge(audit: Audit, metric: str) -> Verdict:
         return Verdict("unknown", None, False, pairs, level, (np.nan, np.nan), (), readings)
     found.sort(key=lambda entry: (*entry[:2], entry[2].value), reverse=True)
     is_clear, enough, gap = found[0]
-    ends = gap.interval if pairs == 1 else interval((gap.value, gap.stderr), level)
+    low, high = gap.interval if pairs == 1 else interval((gap.value, gap.stderr), level)
+    # What Holm's rule clears and Bonferroni's would not has an interval that ends at 0 and does not go beyond it.
+    ends = (max(low, 0.0) if is_clear else low, high)
     clear = tuple(gap for is_clear, _, gap in found if is_clear)
     return Verdict(_kind(gap, is_clear, enough), gap, not enough, pairs, level, ends, clear, readings)
 
