@@ -74,17 +74,12 @@ class Verdict:
     confidence : float
         That of each interval when all pairs compared are to hold at once at the audit's confidence (Bonferroni).
     interval : tuple of float
-        That of ``gap``, at this confidence; it ends at 0 where only Holm's rule, not Bonferroni's, leaves 0 out [1]_.
+        That of ``gap``, at this confidence; it ends at 0 where only Holm's rule, not Bonferroni's, leaves 0 out.
     clear : tuple of Gap
         All gaps that chance does not explain, in the same manner, the widest first.
     readings : dict
         Pair of groups, in either order -> what its gap is: ``"not chance"``, ``"may be chance"``, ``"too few to say"``
         or ``"not known"``.
-
-    References
-    ----------
-    .. [1] Guilbaud (2008), Simultaneous confidence regions corresponding to Holm's step-down procedure and other
-       closed-testing procedures, Biometrical Journal 50, 678-692.
     """
 
     kind: Kind
