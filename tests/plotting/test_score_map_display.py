@@ -104,7 +104,7 @@ def test_scores_that_no_rising_map_explains_are_refused() -> None:
     for after in ([0.1, 0.2, 0.3, 0.25], [0.1, 0.3, 0.3, 0.3]):
         with pytest.raises(InputError, match="not moved by one rising map"):
             ScoreMapDisplay.from_scores([0.1, 0.2, 0.3, 0.3], after, sensitive_features=list("aaaa"))
-    with pytest.raises(InputError, match="y_adjusted must have one value a row"):
+    with pytest.raises(InputError, match="y_adjusted must have one value per row"):
         ScoreMapDisplay.from_scores([0.1, 0.2], [0.1], sensitive_features=list("aa"))
 
 

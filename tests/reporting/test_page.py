@@ -14,11 +14,11 @@ import pytest
 import xorder
 from support.printed_page import Page, digits, value
 from support.scored_people import people
+from xorder._present import shortened
 from xorder._validation import check_tables
 from xorder.exceptions import InputError, MissingExtraError
 from xorder.reporting import Report, report, report_tables
 from xorder.reporting import _repair_path as way
-from xorder.reporting._formats import shortened
 from xorder.reporting._page import script_json
 
 HOSTILE = {
@@ -159,7 +159,7 @@ def test_hostile_names_stay_text() -> None:
     assert [tag for tag, _ in page.tags] == [tag for tag, _ in reference.tags]
     assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
     rows = page.table("Who was looked at")
-    assert [row[0] for row in rows[1:]] == [shortened(name) for name in sorted(HOSTILE)]
+    assert [row[0] for row in rows[1:]] == [shortened(name, 32, 2 / 3) for name in sorted(HOSTILE)]
     titles = [attributes["title"] for _, attributes in page.tags if "title" in attributes]
     assert set(titles) == set(HOSTILE)
     # No name is in what the charts are made of.

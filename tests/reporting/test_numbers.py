@@ -19,9 +19,7 @@ from xorder.estimators import expected_gap_tables
 from xorder.exceptions import InputError, XorderWarning
 from xorder.reporting import _repair_path as way
 from xorder.reporting import report, report_tables
-from xorder.reporting._chart_data import bin_edges, cross_roc, distribution
-from xorder.reporting._finding import find
-from xorder.reporting._numbers import report_numbers
+from xorder.reporting._numbers import find, report_numbers
 
 
 @pytest.fixture
@@ -198,6 +196,7 @@ def test_the_widest_gap_beyond_doubt_is_spoken_of_not_the_widest_of_noise() -> N
         audit = xorder.audit(**both)
     assert "few" in audit.gap("xauc").pair
     finding = find(audit, "xauc")
+    assert audit.too_few == ("few",)
     assert [audit.groups[number] for number in finding["pair"]] == ["A", "B"]
     assert (finding["verdict"], finding["clear_pairs"], finding["pairs"]) == ("clear", 1, 3)
 
@@ -213,7 +212,7 @@ def test_a_handful_of_people_is_no_finding_however_small_p() -> None:
     numbers = report_tables(check_tables(*both.values())).to_dict()
     assert numbers["finding"]["verdict"] == "chance"
     assert numbers["finding"]["pair"] in ([0, 1], [1, 0])
-    assert [group["too_few"]["xauc"] for group in numbers["data"]["groups"]] == [False, False, True]
+    assert [group["too_few"] for group in numbers["data"]["groups"]] == [False, False, True]
     only = report_tables(
         check_tables(*({name: both[name][both["sensitive_features"] != "B"] for name in both}.values()))
     )
@@ -282,25 +281,14 @@ def test_what_the_user_got_wrong_is_said(wrong: dict[str, Any], message: str) ->
         report(**TWO, **wrong)
 
 
-def test_drawn_curves_go_through_the_points_of_the_tables() -> None:
-    a, b = check_tables(*TWO.values()).values()
-    points = np.array(cross_roc(a, b))
-    assert points.shape[0] <= 260
-    assert points[0].tolist() == [0, 0]
-    assert points[-1].tolist() == [1, 1]
-    assert (np.diff(points, axis=0) >= 0).all()
-    area = float(np.sum(np.diff(points[:, 0]) * (points[1:, 1] + points[:-1, 1]) / 2))
-    assert area == pytest.approx(xorder.audit(**TWO).xauc["A", "B"], abs=2e-3)
-    edges = bin_edges([a, b])
-    expected = np.histogram(a.score, edges, weights=a.positive)[0] / a.n1
-    assert distribution(a, a.positive, edges) == pytest.approx(expected, abs=1e-5)
-
-
-def test_scores_beyond_the_bars_are_in_the_outermost() -> None:
-    drawn = people(3000, {"A": 0.0, "B": 0.0})
-    score = np.append(drawn["y_score"] * 10, [1e6, -1e6])
-    tables = check_tables(np.append(drawn["y_true"], [1, 1]), score, np.append(drawn["sensitive_features"], ["A", "A"]))
-    edges = bin_edges(list(tables.values()))
-    assert edges[0] > -1
-    assert edges[-1] < 12
-    assert sum(distribution(tables["A"], tables["A"].positive, edges)) == pytest.approx(1.0, abs=1e-3)
+def test_drawn_curves_are_few_points_of_the_tables() -> None:
+    tables = check_tables(*TWO.values())
+    _, drawn = report_numbers(tables, metric="xauc", confidence=0.95)
+    for points, group in zip(drawn.roc[0], ("AB", "BA"), strict=True):
+        x, y = np.array(points).T
+        assert len(points) <= 201
+        area = float(np.sum(np.diff(x) * (y[1:] + y[:-1]) / 2))
+        assert area == pytest.approx(xorder.audit(**TWO).xauc[tuple(group)], abs=2e-3)
+    for group, shares in zip(tables.values(), drawn.distributions[0], strict=True):
+        expected = np.histogram(group.score, drawn.edges, weights=group.positive)[0] / group.n1
+        assert shares["positive"] == pytest.approx(expected, abs=1e-5)

@@ -181,7 +181,7 @@ class TestGroupMatrix:
         assert len(lines) == 4
         assert len(set(map(len, lines))) == 1
         assert lines[0].split(maxsplit=2) == ["a", "2", "a much longer name"]
-        assert lines[1].split() == ["a", "0.5000", "0.2500", "nan"]
+        assert lines[1].split() == ["a", "0.5000", "0.2500", "not", "known"]
 
     def test_as_json(self):
         record = json.loads(json.dumps(self.matrix.to_dict(), allow_nan=False))
