@@ -143,11 +143,6 @@ def test_a_map_is_matched_by_how_its_groups_are_written_or_refused() -> None:
         report(**TWO, repair=repair)
     with pytest.raises(InputError, match="fitted XOrder"):
         report(**TWO, repair=xorder.XOrder())
-    by_rank = xorder.XOrder(transfer="rank").fit(
-        TWO["y_score"], TWO["y_true"], sensitive_features=TWO["sensitive_features"]
-    )
-    with pytest.raises(InputError, match="by rank"):
-        report(**TWO, repair=by_rank)
 
 
 @pytest.mark.slow

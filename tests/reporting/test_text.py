@@ -148,7 +148,6 @@ def test_a_share_that_falls_at_the_top_is_said_and_no_cost_is_not_claimed() -> N
         first = np.argsort(-score, kind="stable")[: len(score) // 20]
         shares.append(f"{100 * np.mean(drawn.group[first] == 'B'):.1f} %")
     assert f"its share of the first 5 % falls from {shares[0]} to {shares[1]}" in text
-    assert "xorder fit --transfer logistic" in text
     assert found["facts"][3]["value"] == "No AUC lost"
     assert "smaller share at the top" in found["facts"][3]["note"]
     page = Page(made.html())

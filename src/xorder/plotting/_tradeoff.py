@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from xorder._present import gap_title, level
 from xorder._repair import BaseRepair
-from xorder._table import FloatArray
+from xorder._table import FloatArray, ScoreTable
 from xorder._validation import check_tables
 from xorder.estimators import FairRanker, XOrder
 from xorder.exceptions import InputError
 from xorder.metrics import Audit, audit
-from xorder.ordering import Frontier, Ordering, frontier, order
+from xorder.ordering import Frontier, frontier, order
 from xorder.ordering._ordering import check_two_groups
 from xorder.plotting._scored import scored_rows
 from xorder.plotting._style import COLOURS, GREY, axes_for, group_names, legend, named, thin, tidy, title
@@ -125,7 +125,7 @@ class TradeoffDisplay:
         if X is not None:
             rows = scored_rows(estimator, X, y, sensitive_features=sensitive_features)
         display = (
-            cls._of_training(estimator, trained, dp_tradeoffs)
+            cls._of_training(estimator, trained.a, trained.b, dp_tradeoffs)
             if trained is not None
             else cls._of_rows(rows, repair, sample_weight, dp_tradeoffs)
         )
@@ -182,7 +182,10 @@ class TradeoffDisplay:
         repair = XOrder(**settings).fit(
             y_score, y_true, sensitive_features=sensitive_features, sample_weight=sample_weight
         )
-        return cls.from_estimator(repair, dp_tradeoffs=dp_tradeoffs)
+        tables = check_tables(y_true, y_score, sensitive_features, sample_weight, missing_group=repair.missing_group)
+        _check_two(tables)
+        first, second = (tables[group] for group in repair.pair_)
+        return cls._of_training(repair, first, second, dp_tradeoffs)
 
     def mark(self, name: str, found: Audit) -> TradeoffDisplay:
         """Add the point of an audit of the same two groups, with its intervals.
@@ -262,8 +265,10 @@ class TradeoffDisplay:
         return self
 
     @classmethod
-    def _of_training(cls, repair: XOrder, found: Ordering, dp_tradeoffs: Sequence[float]) -> TradeoffDisplay:
-        curve = frontier(found.a, found.b, metric=repair.metric)
+    def _of_training(
+        cls, repair: XOrder, first: ScoreTable, second: ScoreTable, dp_tradeoffs: Sequence[float]
+    ) -> TradeoffDisplay:
+        curve = frontier(first, second, metric=repair.metric)
         points = {
             _BEFORE: (np.array([repair.gap_before_]), np.array([repair.auc_before_])),
             _AFTER: (np.array([repair.gap_]), np.array([repair.auc_])),
