@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from xorder._table import FloatArray, IntArray, ScoreTable, Tables, as_tables
 from xorder.estimators._learn import learn_repair
-from xorder.estimators._settings import NOBODY, RepairSettings, SetAside, plan_groups
+from xorder.estimators._settings import NOBODY, GroupPlan, RepairSettings, SetAside, plan_groups
 from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics._audit import Audit, audit_tables
 from xorder.metrics._gaps import Gap, json_label
@@ -41,7 +41,10 @@ class ExpectedGap:
     aside: SetAside = NOBODY
 
     def gap(self, pair: tuple[Hashable, Hashable] | None = None) -> Gap:
-        """Return the gap after repair for a pair of groups, with its interval; without a pair, the widest repaired."""
+        """Return the gap after repair for a pair of groups, with its interval; without a pair, the widest repaired.
+
+        Where no two groups are repaired, it is the widest of all.
+        """
         if pair is not None:
             return self.after.gap(self.metric, pair)
         return max(self._repaired(), key=lambda gap: abs(gap.value) if math.isfinite(gap.value) else -1.0)
@@ -96,7 +99,8 @@ class ExpectedGap:
 
     def _repaired(self) -> list[Gap]:
         aside = {*self.aside.left, *self.aside.merged}
-        return [gap for gap in self.after.gaps if gap.metric == self.metric and aside.isdisjoint(gap.pair)]
+        gaps = [gap for gap in self.after.gaps if gap.metric == self.metric]
+        return [gap for gap in gaps if aside.isdisjoint(gap.pair)] or gaps
 
 
 # NumPy draws without replacement from fewer rows than this.
@@ -128,9 +132,9 @@ def expected_gap_tables(
     before = audit_tables(tables, confidence=confidence)
     rng = np.random.default_rng(random_state)
     dealt = {group: _dealt(tables, group, int(cv), rng) for group in tables}
-    aside = plan_groups(tables, settings).aside
-    alone = dict.fromkeys((*aside.left, *aside.merged), ScoreMap.identity())
-    maps = [alone | _learn_without(settings, tables, dealt, fold, alone) for fold in range(cv)]
+    plan = plan_groups(tables, settings)
+    alone = dict.fromkeys(tables, ScoreMap.identity())
+    maps = [alone | _learn_without(settings, tables, dealt, fold, plan) for fold in range(cv)]
     with warnings.catch_warnings():
         # Of groups without a class, or with a single row of one, the audit before has told already.
         warnings.simplefilter("ignore", XorderWarning)
@@ -142,7 +146,7 @@ def expected_gap_tables(
             for group, table in tables.items()
         }
         after = audit_tables(adjusted, confidence=confidence)
-    return ExpectedGap(settings.metric, before, after, int(cv), target_of(settings), aside)
+    return ExpectedGap(settings.metric, before, after, int(cv), target_of(settings), plan.aside)
 
 
 def _dealt(tables: Tables, group: Hashable, folds: int, rng: np.random.Generator) -> FloatArray:
@@ -182,16 +186,20 @@ def _learn_without(
     tables: Tables,
     dealt: Mapping[Hashable, FloatArray],
     fold: int,
-    aside: Collection[Hashable],
+    plan: GroupPlan,
 ) -> dict[Hashable, ScoreMap]:
-    """Return the maps learnt from all folds but one; groups set aside need not be in these."""
+    """Return the maps learnt from all folds but one, with the same groups set aside as of all folds."""
+    if len(plan.tables) < 2:
+        return {}
     rest = {
         group: ScoreTable.from_masses(table.score, *_others(dealt[group], fold, table))
         for group, table in tables.items()
+        if group not in plan.left
     }
-    known = {group: table for group, table in rest.items() if len(table) or group not in aside}
+    for group in plan.merged:
+        rest[plan.reference] = rest[plan.reference] + rest.pop(group)
     try:
-        return learn_repair(known, settings).maps
+        return learn_repair(rest, replace(settings, reference=plan.reference, small_groups="repair")).maps
     except InputError as error:
         folds = next(iter(dealt.values())).shape[1]
         raise InputError(
