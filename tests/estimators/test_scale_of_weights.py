@@ -22,7 +22,7 @@ def rows(seed: int = 0, n: int = 1500, gap: float = 0.35):
     return 1 / (1 + np.exp(-need - rng.normal(size=n) + gap * (group == "B"))), y, group
 
 
-def trust(score, y, group, weight=None, weights_are="counts", **settings):
+def kept_share(score, y, group, weight=None, weights_are="counts", **settings):
     repair = XOrder(**settings)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", XorderWarning)
@@ -34,44 +34,44 @@ def trust(score, y, group, weight=None, weights_are="counts", **settings):
 @pytest.mark.parametrize("scale", [1e-120, 1 / 1500, 0.5, 250.5])
 def test_the_scale_of_sampling_weights_cancels(metric, scale):
     score, y, group = rows()
-    plain = trust(score, y, group, metric=metric)
+    plain = kept_share(score, y, group, metric=metric)
     assert 0 < plain["B"] < 1
-    weighted = trust(score, y, group, np.full(y.size, scale), "sampling", metric=metric)
+    weighted = kept_share(score, y, group, np.full(y.size, scale), "sampling", metric=metric)
     assert weighted["B"] == pytest.approx(plain["B"], rel=1e-9)
 
 
-def test_the_trust_is_that_of_an_audit_by_sampling_weights():
+def test_the_share_kept_is_that_of_an_audit_by_sampling_weights():
     score, y, group = rows(1)
     weight = np.random.default_rng(1).gamma(0.7, 300.0, y.size)
     weight[::9] = 0.0
     found = xorder.audit(y, score, sensitive_features=group, sample_weight=weight, weights_are="sampling").gap("xauc")
     expected = max(0.0, 1 - (1.25 * found.stderr / found.value) ** 2)
     assert 0 < expected < 1
-    assert trust(score, y, group, weight, "sampling") == {"B": pytest.approx(expected, rel=1e-9)}
+    assert kept_share(score, y, group, weight, "sampling") == {"B": pytest.approx(expected, rel=1e-9)}
 
 
 @pytest.mark.slow
 def test_noise_with_survey_weights_is_not_repaired():
     for seed in range(10):
         score, y, group = rows(seed, n=500, gap=0.0)
-        weighted = trust(score, y, group, np.full(y.size, 250.0), "sampling")
+        weighted = kept_share(score, y, group, np.full(y.size, 250.0), "sampling")
         (moved,) = weighted
-        assert weighted[moved] == pytest.approx(trust(score, y, group)[moved], abs=1e-9)
+        assert weighted[moved] == pytest.approx(kept_share(score, y, group)[moved], abs=1e-9)
 
 
 def test_counts_are_rows():
     score, y, group = rows(2)
     weight = np.random.default_rng(2).integers(0, 4, y.size)
     often = np.repeat(np.arange(y.size), weight)
-    assert trust(score, y, group, weight)["B"] == pytest.approx(
-        trust(score[often], y[often], group[often])["B"], abs=1e-10
+    assert kept_share(score, y, group, weight)["B"] == pytest.approx(
+        kept_share(score[often], y[often], group[often])["B"], abs=1e-10
     )
 
 
 def test_rows_a_frame_and_tables_say_the_same():
     score, y, group = rows(3)
     weight = np.random.default_rng(3).random(y.size) + 0.01
-    by_rows = trust(score, y, group, weight, "sampling")["B"]
+    by_rows = kept_share(score, y, group, weight, "sampling")["B"]
     assert by_rows > 0
     frame = pd.DataFrame({"s": score, "y": y, "g": group, "w": weight})
     careful = XOrder()
@@ -84,7 +84,7 @@ def test_rows_a_frame_and_tables_say_the_same():
     assert careful.kept_share_["B"] < by_rows
     whole = frame.assign(w=np.random.default_rng(4).integers(1, 3, y.size))
     careful.fit_frame(whole, score="s", label="y", group="g", weight="w")
-    assert careful.kept_share_["B"] == pytest.approx(trust(score, y, group, whole.w)["B"], rel=1e-9)
+    assert careful.kept_share_["B"] == pytest.approx(kept_share(score, y, group, whole.w)["B"], rel=1e-9)
 
 
 def test_merged_groups_bring_their_squares_along():
@@ -92,8 +92,8 @@ def test_merged_groups_bring_their_squares_along():
     group = group.astype("U4")
     group[:12] = "tiny"
     weight = np.random.default_rng(5).random(y.size) + 0.1
-    merged = trust(score, y, group, weight, "sampling", min_group_size=30, small_groups="merge")
-    joined = trust(score, y, np.where(group == "tiny", "A", group), weight, "sampling")
+    merged = kept_share(score, y, group, weight, "sampling", min_group_size=30, small_groups="merge")
+    joined = kept_share(score, y, np.where(group == "tiny", "A", group), weight, "sampling")
     assert merged == {"B": pytest.approx(joined["B"], rel=1e-12)}
 
 
@@ -106,7 +106,7 @@ def test_a_row_cut_into_parts_changes_nothing():
         y = (rng.random(200) < score ** (1 + (group == "A"))).astype(int)
         parts = rng.integers(1, 4, 200)
         cut = np.repeat(np.arange(200), parts)
-        whole, pieces = XOrder(tradeoff=1.0), XOrder(tradeoff=1.0)
+        whole, pieces = (XOrder(tradeoff=1.0, do_no_harm=False) for _ in range(2))
         whole.fit(score, y, sensitive_features=group, sample_weight=0.1 * parts, weights_are="sampling")
         tenth = np.full(cut.size, 0.1)
         pieces.fit(score[cut], y[cut], sensitive_features=group[cut], sample_weight=tenth, weights_are="sampling")

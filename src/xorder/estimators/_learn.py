@@ -324,7 +324,7 @@ def shrink(repair: Repair, tables: Tables, kept_share: dict[Hashable, float], se
     all, says nothing about the others' repair.
     """
     notes = list(repair.notes)
-    left = [group for group, share in kept_share.items() if share == 0]
+    left = [group for group, share in kept_share.items() if share == 0 and repair.maps[group].raw.size]
     if left:
         notes.append(
             f"scores of group {', '.join(map(repr, left))} are left as they are: the gap to group "
