@@ -248,7 +248,8 @@ def test_a_ranker_of_few_people_ranks_as_its_model_does():
     with too_few, pytest.warns(XorderWarning, match="all scores are left as they are"):
         ranker = FairRanker(LogisticRegression(), final_model="refit").fit(inputs, y, sensitive_features=group)
     np.testing.assert_allclose(
-        ranker.predict_proba(inputs, sensitive_features=group), LogisticRegression().fit(inputs, y).predict_proba(inputs)
+        ranker.predict_proba(inputs, sensitive_features=group),
+        LogisticRegression().fit(inputs, y).predict_proba(inputs),
     )
     assert ranker.expected_.gap().value == ranker.expected_.before.gap("xauc").value
     assert ranker.expected_.caution.startswith("With ")

@@ -11,7 +11,8 @@ from sklearn.metrics import roc_auc_score
 
 import xorder
 from support.oracles import gap
-from xorder import XOrder
+from xorder import ScoreTable, XOrder
+from xorder._validation import check_tables
 from xorder.datasets import simulate_population
 from xorder.estimators import METHODS
 from xorder.exceptions import InputError, XorderWarning
@@ -80,19 +81,6 @@ def test_unbounded_scores_work_alike(metric):
     np.testing.assert_array_equal(alike.ordering_.b_above, repair.ordering_.b_above)
 
 
-def test_the_record_says_before_and_after():
-    score, label, group = sample()
-    repair = XOrder(method="dp", tradeoff=1.0)
-    adjusted = repair.fit_transform(score, label, sensitive_features=group)
-    told = repair.to_dict()
-    pair = told["reference"], *told["moved"]
-    assert told["auc_before"] == pytest.approx(roc_auc_score(label, score))
-    assert told["auc"] == pytest.approx(roc_auc_score(label, adjusted))
-    assert told["gap_before"] == pytest.approx(gap("xauc", label, score, group, *pair))
-    assert told["gap"] == pytest.approx(gap("xauc", label, adjusted, group, *pair), abs=1e-12)
-    assert told["metric"] == "xauc"
-
-
 def test_a_tradeoff_is_the_ordering_of_that_tradeoff():
     score, label, group = sample()
     tables = [xorder.ScoreTable.from_arrays(label[group == g], score[group == g]) for g in ("A", "B")]
@@ -127,7 +115,9 @@ def test_the_losing_group_moves(metric):
     assert gap(metric, label, score, group, "A", "B") > 0
     assert XOrder(metric=metric, method="dp", tradeoff=1.0).fit(score, label, sensitive_features=group).moved_ == ("B",)
     turned = np.where(group == "A", "B", "A")
-    assert XOrder(metric=metric, method="dp", tradeoff=1.0).fit(score, label, sensitive_features=turned).moved_ == ("A",)
+    assert XOrder(metric=metric, method="dp", tradeoff=1.0).fit(score, label, sensitive_features=turned).moved_ == (
+        "A",
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -290,25 +280,6 @@ def test_weight_two_is_the_row_twice(metric):
 # Errors in the data
 
 
-def test_a_group_never_seen_is_named_with_the_known_ones():
-    score, label, group = sample()
-    repair = XOrder(method="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
-    with pytest.raises(
-        InputError, match=r"group 'C' was not seen in fit \(1 row, the first in row 1\); the known .* 'A', 'B'\. Fit"
-    ):
-        repair.transform([0.5, 0.5], sensitive_features=["A", "C"])
-    repair.set_params(unseen_group="leave")
-    assert repair.transform([0.5, 0.5], sensitive_features=["A", "C"]).tolist() == [0.5, 0.5]
-
-
-def test_one_group_of_those_seen_is_enough_to_transform():
-    score, label, group = sample()
-    repair = XOrder(method="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
-    both = repair.transform([0.3, 0.3], sensitive_features=["A", "B"])
-    assert repair.transform([0.3], sensitive_features=["A"]) == [0.3] == both[:1]
-    assert repair.transform([0.3], sensitive_features=["B"]) == both[1:]
-
-
 @pytest.mark.parametrize(("label", "missing"), [(1, "negatives"), (0, "positives")])
 def test_a_one_class_group_is_named_with_what_is_missing(label, missing):
     score, labels, group = sample()
@@ -356,8 +327,8 @@ def test_no_room_above_a_score_of_1_is_told():
     score = [1.0, 1.0, 0.9, 0.8, 0.3, 0.2]
     label = [0, 1, 0, 1, 1, 0]
     group = ["a", "a", "a", "b", "b", "b"]
+    repair = XOrder(method="dp", tradeoff=5.0, reference="a", small_groups="repair")
     with pytest.warns(XorderWarning, match="leave no room for the ordering") as caught:
-        repair = XOrder(method="dp", tradeoff=5.0, reference="a", small_groups="repair")
         repair.fit(score, label, sensitive_features=group)
     adjusted = repair.transform(score, sensitive_features=group)
     assert ((adjusted >= 0) & (adjusted <= 1)).all()
@@ -372,19 +343,6 @@ def test_room_enough_is_not_warned_about():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         XOrder(method="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
-
-
-# Transfer to new scores
-
-
-def test_new_scores_are_interpolated_one_by_one():
-    score, label, group = sample()
-    repair = XOrder(method="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
-    new = np.random.default_rng(3).random(50)
-    batch = repair.transform(new, sensitive_features=["B"] * 50)
-    alone = [repair.transform([value], sensitive_features=["B"])[0] for value in new]
-    np.testing.assert_array_equal(batch, alone)
-    assert (np.diff(batch[np.argsort(new)]) > 0).all()
 
 
 # What no ordering can do
@@ -431,13 +389,6 @@ def test_scores_of_any_finite_range(scale):
     for member in np.unique(group):
         rising = adjusted[group == member][np.argsort(spread[group == member], kind="stable")]
         assert np.all(rising[1:] >= rising[:-1])
-
-
-def test_settings_of_numpy_types_can_be_saved(tmp_path):
-    score, label, group = sample()
-    repair = XOrder(tradeoff=np.float32(0.5)).fit(score, label, sensitive_features=group)
-    repair.save(tmp_path / "map.json")
-    assert xorder.load(tmp_path / "map.json").tradeoff == 0.5
 
 
 def test_what_is_said_to_be_best_is_about_what_was_achieved():
@@ -487,25 +438,6 @@ def test_bounds_must_hold_all_scores(bounds):
             XOrder(method=method, bounds=bounds).fit(100 * score, label, sensitive_features=group)
 
 
-def test_bounds_survive_saving(tmp_path):
-    score, label, group = sample()
-    repair = XOrder(bounds=(0, 2)).fit(score, label, sensitive_features=group)
-    repair.save(tmp_path / "map.json")
-    again = xorder.load(tmp_path / "map.json")
-    assert list(again.bounds) == [0, 2]
-    np.testing.assert_array_equal(
-        again.transform(score, sensitive_features=group), repair.transform(score, sensitive_features=group)
-    )
-
-
-def test_scores_on_another_scale_are_told():
-    score, label, group = sample(400)
-    repair = XOrder(method="frontier").fit(score, label, sensitive_features=group)
-    with pytest.warns(XorderWarning, match=r"outside those seen in fit \(0 to 1\); is it the same score"):
-        repair.transform(100 * score, sensitive_features=group)
-    repair.transform(score, sensitive_features=group)
-
-
 def test_a_fit_that_failed_leaves_nothing_to_transform_with():
     score, label, group = sample()
     repair = XOrder(bounds=(0, 0.1))
@@ -513,3 +445,49 @@ def test_a_fit_that_failed_leaves_nothing_to_transform_with():
         repair.fit(score, label, sensitive_features=group)
     with pytest.raises(NotFittedError):
         repair.transform(score, sensitive_features=group)
+
+
+# From tables
+
+
+def test_a_repair_from_tables_is_that_from_rows():
+    score, y, group = sample()
+    by_rows = XOrder(max_gap=0.02).fit(score, y, sensitive_features=group)
+    by_tables = XOrder(max_gap=0.02).fit_tables(check_tables(y, score, group, None))
+    assert by_tables.to_dict() == by_rows.to_dict()
+    np.testing.assert_array_equal(by_tables.maps_["B"].adjusted, by_rows.maps_["B"].adjusted)
+
+
+@pytest.mark.slow
+def test_tables_of_several_days_add_up_to_the_repair_of_all():
+    score, y, group = sample()
+    days = [check_tables(y[part], score[part], group[part], None) for part in np.array_split(np.arange(score.size), 3)]
+    together = {name: days[0][name] + days[1][name] + days[2][name] for name in ("A", "B")}
+    whole = XOrder().fit(score, y, sensitive_features=group)
+    assert XOrder().fit_tables(together).to_dict() == whole.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("tables", "words"),
+    [
+        ([ScoreTable.from_arrays([1, 0], [0.9, 0.4])], "a dict that holds a ScoreTable for each group"),
+        ({"A": np.zeros(3)}, "a dict that holds a ScoreTable for each group"),
+        ({None: ScoreTable.from_arrays([1, 0], [0.9, 0.4])}, "call the rows of unknown group 'missing'"),
+    ],
+)
+def test_what_are_no_tables(tables, words):
+    with pytest.raises(InputError, match=words):
+        XOrder().fit_tables(tables)
+
+
+def test_groups_of_tables_are_sorted():
+    score, y, group = sample(600)
+    tables = check_tables(y, score, group, None)
+    backwards = dict(reversed(list(tables.items())))
+    first, other = (XOrder(do_no_harm=False).fit_tables(each).to_dict() for each in (tables, backwards))
+    assert first == other
+
+
+def test_parameters_are_checked_before_tables_are_used():
+    with pytest.raises(InputError, match="metric must be one of"):
+        XOrder(metric="auc").fit_tables({})

@@ -173,7 +173,9 @@ def test_unknown_versions_are_refused(saved, version):
 
 def test_a_map_of_an_earlier_xorder_is_to_be_fitted_again(saved):
     rewrite(saved, lambda content: content.update(version=1))
-    assert refused(saved).endswith("its format version is 1, of an earlier xorder; this one reads version 2. Fit again.")
+    assert refused(saved).endswith(
+        "its format version is 1, of an earlier xorder; this one reads version 2. Fit again."
+    )
 
 
 def set_knots(name, values):

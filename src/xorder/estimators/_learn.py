@@ -192,12 +192,13 @@ def interleave(tables: Tables, settings: RepairSettings, reference: Hashable | N
     """Interleave two groups, and spread the moved one's scores in the spaces between the reference's."""
     metric, solver = settings.metric, settings.method
     roles = roles_of_two(tables, metric, reference)
+    bounds = settings.check_bounds(tables)
     stays, moves = tables[roles.reference], tables[roles.moved]
     if settings.tradeoff is not None:
         found = order(stays, moves, metric=metric, tradeoff=settings.tradeoff, solver=solver)
     else:
         found = order_within(stays, moves, metric=metric, max_gap=settings.max_gap, solver=solver)
-    score_map = spaced_map(stays.score, moves.score, found.b_above, settings.check_bounds(tables))
+    score_map = spaced_map(stays.score, moves.score, found.b_above, bounds)
     adjusted = score_map.adjusted[np.searchsorted(score_map.raw, moves.score[-1]) :][: len(moves)][::-1]
     auc, gap, notes = found.auc, found.gap, []
     if not realises(stays.score, adjusted, found.b_above):
