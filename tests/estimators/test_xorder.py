@@ -129,7 +129,7 @@ def test_either_group_may_stay(method, reference, moved):
     assert (repair.reference_, repair.moved_) == (reference, (moved,))
     np.testing.assert_array_equal(adjusted[group == reference], score[group == reference])
     assert not np.array_equal(adjusted[group == moved], score[group == moved])
-    assert abs(gap("xauc", label, adjusted, group, "A", "B")) < 0.01
+    assert abs(gap("xauc", label, adjusted, group, "A", "B")) < (0.02 if method == "smooth" else 0.01)
 
 
 def test_without_any_gap_the_last_group_moves():
@@ -409,7 +409,8 @@ def test_huge_tradeoffs(tradeoff):
     for method in METHODS:
         repair = XOrder(tradeoff=tradeoff, method=method, do_no_harm=False)
         if tradeoff < 1e100:
-            assert abs(repair.fit(score, label, sensitive_features=group).gap_) < 0.01
+            limit = 0.02 if method == "smooth" else 0.01
+            assert abs(repair.fit(score, label, sensitive_features=group).gap_) < limit
         else:
             with pytest.raises(InputError, match="at most 1e100"):
                 repair.fit(score, label, sensitive_features=group)
