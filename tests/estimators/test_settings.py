@@ -89,6 +89,10 @@ def test_wrong_settings_are_refused_at_fit_whatever_the_rows(options, words, row
             "are needed, and min_group_size asks for 700 rows. Leave them as they are with small_groups='leave'",
         ),
         (
+            {"min_group_size": 700, "small_groups": "merge", "reference": "Z"},
+            r"reference must name one of the groups \['A', 'B', 'C'\]; got 'Z'\.",
+        ),
+        (
             {"min_group_size": 700, "reference": "D"},
             r"reference must name one of the groups \['A', 'B', 'C'\]; got 'D', which has too few rows\.",
         ),

@@ -132,9 +132,10 @@ def _check_plan(tables: Tables, plan: GroupPlan, settings: RepairSettings) -> No
     for group, table in plan.tables.items():
         check_both_classes(table, f"group {group!r}")
     able = plan.tables if len(plan.tables) > 1 else tables
-    if plan.reference is not None and plan.reference not in able:
-        few = ", which has too few rows" if plan.reference in tables else ""
-        raise InputError(f"reference must name one of the groups {list(able)!r}; got {plan.reference!r}{few}.")
+    named = settings.reference
+    if named is not None and (named not in tables or plan.reference not in able):
+        few = ", which has too few rows" if named in tables else ""
+        raise InputError(f"reference must name one of the groups {list(able)!r}; got {named!r}{few}.")
     if settings.method != "smooth" and len(plan.tables) > 2:
         raise InputError(
             f"method={settings.method!r} interleaves two groups; got {len(plan.tables)}. Use method='smooth', which "
