@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xorder._group_columns import columns_named, group_labels, groups_given, groups_in, text_columns
+from xorder._group_columns import group_labels, groups_in, text_columns
 from xorder.exceptions import InputError
 
 FRAME = pd.DataFrame({"race": ["A", "B", "B"], "age": [1, 2, 2], "sex": ["f", "f", "m"]})
@@ -58,44 +58,35 @@ def test_a_part_that_is_missing_makes_the_group_missing():
     assert group_labels(table).tolist() == ["x & b=1", None, None, None]
 
 
-# Labels, or names of columns
+# Columns of X
 
 
 @pytest.mark.parametrize("frame", FRAMES)
-def test_texts_that_name_columns(frame):
-    assert groups_given(frame, "race").tolist() == ["A", "B", "B"]
-    assert groups_given(frame, ["race"]).tolist() == ["A", "B", "B"]
-    assert groups_given(frame, ["race", "sex"]).tolist() == ["A & f", "B & f", "B & m"]
-    assert groups_given(frame, ("race", "age")).tolist() == ["A & age=1", "B & age=2", "B & age=2"]
+def test_columns_by_name(frame):
+    assert groups_in(frame, "race").tolist() == ["A", "B", "B"]
+    assert groups_in(frame, ["race"]).tolist() == ["A", "B", "B"]
+    assert groups_in(frame, ["race", "sex"]).tolist() == ["A & f", "B & f", "B & m"]
+    assert groups_in(frame, ("race", "age")).tolist() == ["A & age=1", "B & age=2", "B & age=2"]
 
 
-@pytest.mark.parametrize("frame", FRAMES)
-def test_as_many_texts_as_rows_are_labels(frame):
-    assert groups_given(frame, ["race", "age", "sex"]).tolist() == ["race", "age", "sex"]
-    assert columns_named(frame, ["A", "B", "B"]) is None
-    assert columns_named(frame, np.array(["race", "sex"])) is None, "arrays are labels"
-    assert columns_named(frame, [1, 2]) is None
+def test_texts_are_labels_and_never_names_of_columns():
+    assert group_labels(["race", "age", "sex"]).tolist() == ["race", "age", "sex"]
+    assert group_labels(np.array(["race", "sex"])).tolist() == ["race", "sex"]
 
 
-def test_in_an_array_columns_have_places():
+def test_in_an_array_columns_have_positions():
     array = FRAME[["age"]].to_numpy()
-    assert groups_given(array, 0).tolist() == groups_in(array, 0).tolist() == [1, 2, 2]
+    assert groups_in(array, 0).tolist() == [1, 2, 2]
     with pytest.raises(InputError, match="'race', but X is an array, whose columns have no names"):
-        groups_given(array, "race")
+        groups_in(array, "race")
 
 
-@pytest.mark.parametrize(
-    ("given_", "words"),
-    [
-        ("town", "names 'town', but X has no column of that name; its columns are 'race', 'age', 'sex'"),
-        (["race", "town"], "names 'town', but X has no column of that name"),
-        (["town", "land"], "one label for each of the 3 rows of X, or name columns .* list of 2, such as 'town', none"),
-        (["A", "B", "B", "B"], "list of 4, such as 'A', none of which is a column"),
-    ],
-)
-def test_texts_that_name_nothing(given_, words):
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("columns", ["town", ["race", "town"]])
+def test_names_that_are_no_columns(frame, columns):
+    words = "names 'town', but X has no column of that name; its columns are 'race', 'age', 'sex'"
     with pytest.raises(InputError, match=words):
-        groups_given(FRAME, given_)
+        groups_in(frame, columns)
 
 
 @pytest.mark.parametrize("frame", FRAMES)

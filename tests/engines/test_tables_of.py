@@ -734,12 +734,3 @@ def test_bins_move_nothing_by_more_than_they_say(tmp_path):
 def test_wrong_options(options, words, tmp_path):
     with pytest.raises(InputError, match=words):
         xorder.audit_frame(backends.make("pandas", COLUMNS, tmp_path), **BY_NAME | options)
-
-
-def test_a_repair_by_rank_is_for_batches_only(tmp_path):
-    frame = backends.make("pandas", COLUMNS, tmp_path)
-    with pytest.raises(InputError, match="does not support sample_weight"):
-        xorder.XOrder(transfer="rank").fit_frame(frame, weight="weight", **BY_NAME)
-    repair = xorder.XOrder(transfer="rank").fit_frame(frame, **BY_NAME)
-    with pytest.raises(InputError, match=r"by rank in a batch, .* cannot be applied to frames"):
-        repair.transform_frame(frame, score="risk", group="sex")

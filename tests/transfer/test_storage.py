@@ -7,6 +7,8 @@ import pytest
 
 import xorder
 from xorder import ScoreMap, XOrder
+from xorder.datasets import simulate_population
+from xorder.estimators import METHODS
 from xorder.exceptions import InputError, MapFileError
 from xorder.transfer import read_maps, write_maps
 from xorder.transfer._map_file import _checksum
@@ -17,7 +19,7 @@ GROUPS = ["a", "a", "a", "a", "b", "b", "b", "b"]
 
 
 def fitted(groups=GROUPS, **options):
-    options = {"solver": "dp", "tradeoff": 1.0} | options
+    options = {"method": "dp", "tradeoff": 1.0, "small_groups": "repair"} | options
     return XOrder(**options).fit(SCORES, LABELS, sensitive_features=groups)
 
 
@@ -65,20 +67,16 @@ def test_saving_what_was_loaded_gives_the_same_file(saved, tmp_path):
     assert (tmp_path / "again.json").read_bytes() == saved.read_bytes()
 
 
-def test_rank_transfer_survives(tmp_path):
-    repair = fitted(transfer="rank")
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_can_be_saved(tmp_path, method):
+    people = simulate_population(300)
+    repair = XOrder(method=method).fit(people.y_score, people.y_true, sensitive_features=people.group)
     repair.save(tmp_path / "map.json")
     again = xorder.load(tmp_path / "map.json")
-    np.testing.assert_array_equal(
-        again.transform([0.1, 0.3, 0.2], sensitive_features=["b"] * 3),
-        repair.transform([0.1, 0.3, 0.2], sensitive_features=["b"] * 3),
-    )
-
-
-@pytest.mark.parametrize("solver", ["dp", "greedy", "insertion"])
-def test_every_solver_can_be_saved(tmp_path, solver):
-    fitted(solver=solver).save(tmp_path / "map.json")
-    assert xorder.load(tmp_path / "map.json").solver == solver
+    assert again.method == method
+    adjusted = repair.transform(people.y_score, sensitive_features=people.group)
+    assert not np.array_equal(adjusted, people.y_score)
+    np.testing.assert_array_equal(again.transform(people.y_score, sensitive_features=people.group), adjusted)
 
 
 @pytest.mark.parametrize(
@@ -87,21 +85,23 @@ def test_every_solver_can_be_saved(tmp_path, solver):
 )
 def test_group_labels_survive_with_their_type(tmp_path, one, two):
     groups = np.array([one] * 4 + [two] * 4, dtype=object)
-    repair = fitted(groups=groups, adjust=two)
+    repair = fitted(groups=groups, reference=one)
     repair.save(tmp_path / "map.json")
     again = xorder.load(tmp_path / "map.json")
     assert [(label, type(label)) for label in again.maps_] == [(label, type(label)) for label in repair.maps_]
-    assert (again.moved_, type(again.moved_), type(again.adjust)) == (two, type(two), type(two))
+    assert [(label, type(label)) for label in again.moved_] == [(two, type(two))]
+    assert [(label, type(label)) for label in (again.reference, again.reference_)] == [(one, type(one))] * 2
     np.testing.assert_array_equal(
         again.transform(SCORES, sensitive_features=groups), repair.transform(SCORES, sensitive_features=groups)
     )
 
 
 def test_numpy_labels_are_saved_as_plain_ones(tmp_path):
-    for labels in (np.array(GROUPS), np.repeat([3, 5], 4), np.repeat([True, False], 4), np.repeat([0.5, 2.5], 4)):
+    kinds = (np.array(GROUPS), np.repeat([3, 5], 4), np.repeat([True, False], 4), np.repeat([0.5, 2.5], 4))
+    for number, labels in enumerate(kinds):
         repair = fitted(groups=labels)
-        repair.save(tmp_path / "map.json")
-        assert xorder.load(tmp_path / "map.json").maps_.keys() == repair.maps_.keys()
+        repair.save(tmp_path / f"map{number}.json")
+        assert xorder.load(tmp_path / f"map{number}.json").maps_.keys() == repair.maps_.keys()
 
 
 def test_labels_that_json_cannot_hold_are_refused(tmp_path):
@@ -115,18 +115,18 @@ def test_labels_that_json_cannot_hold_are_refused(tmp_path):
 def test_the_file_says_what_it_is(saved):
     content = json.loads(saved.read_text(encoding="utf-8"))
     assert content["format"] == "xorder-map"
-    assert content["version"] == 1
+    assert content["version"] == 2
     assert content["checksum"].startswith("sha256:")
-    assert content["params"]["solver"] == "dp"
+    assert content["params"]["method"] == "dp"
     assert {record["group"] for record in content["groups"]} == {"a", "b"}
 
 
-def test_overwrite_can_be_forbidden(saved):
+def test_a_file_is_overwritten_only_if_that_is_said(saved):
     before = saved.read_bytes()
     with pytest.raises(InputError, match="exists already"):
-        fitted(metric="prf").save(saved, overwrite=False)
+        fitted(metric="prf").save(saved)
     assert saved.read_bytes() == before
-    fitted(metric="prf").save(saved)
+    fitted(metric="prf").save(saved, overwrite=True)
     assert saved.read_bytes() != before
 
 
@@ -161,14 +161,21 @@ def test_every_changed_digit_is_refused(saved, tmp_path):
 
 
 def test_a_changed_label_or_setting_is_refused(saved):
-    rewrite(saved, lambda content: content["params"].update(transfer="rank"), sign=False)
+    rewrite(saved, lambda content: content["params"].update(method="frontier"), sign=False)
     assert "changed after it was saved" in refused(saved)
 
 
-@pytest.mark.parametrize("version", [0, 2, 99, None, "1", 1.5, [1], True])
+@pytest.mark.parametrize("version", [0, 1, 3, 99, None, "2", 2.5, [2], True])
 def test_unknown_versions_are_refused(saved, version):
     rewrite(saved, lambda content: content.update(version=version))
     assert "format version" in refused(saved)
+
+
+def test_a_map_of_an_earlier_xorder_is_to_be_fitted_again(saved):
+    rewrite(saved, lambda content: content.update(version=1))
+    assert refused(saved).endswith(
+        "its format version is 1, of an earlier xorder; this one reads version 2. Fit again."
+    )
 
 
 def set_knots(name, values):
@@ -239,7 +246,12 @@ def test_wrong_shapes_are_refused(saved):
         lambda content: content["groups"][0].update(group="somebody else"),
         lambda content: content["groups"][1].update(group=content["groups"][0]["group"]),
         lambda content: content["groups"].append(dict(content["groups"][0])),
-        lambda content: content["groups"].append({"group": "c", "raw": [], "adjusted": []}),
+        lambda content: content["groups"].append({"group": "c", "raw": [0.1, 0.2], "adjusted": [0.1, 0.3]}),
+        lambda content: content["summary"].update(moved="b"),
+        lambda content: content["summary"].update(moved=[]),
+        lambda content: content["summary"].update(left=["b"]),
+        lambda content: content["summary"].update(merged=["c"]),
+        lambda content: content["summary"].update(pair=["a"]),
         lambda content: content["groups"].pop(),
     ]
     for number, change in enumerate(changes):

@@ -78,7 +78,8 @@ def run(options: argparse.Namespace) -> None:
     for note in repair.notes:
         warn_caller(note)
     low, high = audit_tables(tables).gap(settings.metric, repair.pair).interval
-    expected, why_not = _expected(settings, tables)
+    repaired = len(tables) - len({*repair.left, *repair.merged} & {*tables})
+    expected, why_not = _expected(settings, tables) if repaired > 1 else (None, "fewer than two groups are repaired.")
     repair.save(options.output, overwrite=options.force)
     if options.json:
         interval = [end if math.isfinite(end) else None for end in (low, high)]

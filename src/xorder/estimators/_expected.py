@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from xorder._table import FloatArray, IntArray, ScoreTable, Tables, as_tables
 from xorder.estimators._learn import learn_repair
-from xorder.estimators._settings import NOBODY, RepairSettings, SetAside, plan_groups
+from xorder.estimators._settings import NOBODY, GroupPlan, RepairSettings, SetAside, plan_groups
 from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics._audit import Audit, audit_tables
 from xorder.metrics._gaps import Gap, json_label
@@ -57,7 +57,8 @@ class ExpectedGap:
         Parameters
         ----------
         pair : tuple of two group labels, default=None
-            The groups, first minus second; by default those of the widest repaired gap.
+            The groups, first minus second; by default those of the widest repaired gap or, where no two groups are
+            repaired, of the widest of all.
 
         Returns
         -------
@@ -124,7 +125,8 @@ class ExpectedGap:
 
     def _repaired(self) -> list[Gap]:
         aside = {*self.aside.left, *self.aside.merged}
-        return [gap for gap in self.after.gaps if gap.metric == self.metric and aside.isdisjoint(gap.pair)]
+        gaps = [gap for gap in self.after.gaps if gap.metric == self.metric]
+        return [gap for gap in gaps if aside.isdisjoint(gap.pair)] or gaps
 
 
 # NumPy draws without replacement from fewer rows than this.
@@ -174,11 +176,9 @@ def expected_gap_tables(
     before = audit_tables(tables, confidence=confidence)
     rng = np.random.default_rng(random_state)
     dealt = {group: _dealt(tables, group, int(cv), rng) for group in tables}
-    aside = plan_groups(tables, settings).aside
-    if len(tables) - len(aside.left) - len(aside.merged) < 2:
-        raise InputError("fewer than two groups are repaired, so there is no gap to expect.")
-    alone = dict.fromkeys((*aside.left, *aside.merged), ScoreMap.identity())
-    maps = [alone | _learn_without(settings, tables, dealt, fold, alone) for fold in range(cv)]
+    plan = plan_groups(tables, settings)
+    alone = dict.fromkeys(tables, ScoreMap.identity())
+    maps = [alone | _learn_without(settings, tables, dealt, fold, plan) for fold in range(cv)]
     with warnings.catch_warnings():
         # Of groups without a class, or with a single row of one, the audit before has told already.
         warnings.simplefilter("ignore", XorderWarning)
@@ -190,7 +190,7 @@ def expected_gap_tables(
             for group, table in tables.items()
         }
         after = audit_tables(adjusted, confidence=confidence)
-    return ExpectedGap(settings.metric, before, after, int(cv), target_of(settings), aside)
+    return ExpectedGap(settings.metric, before, after, int(cv), target_of(settings), plan.aside)
 
 
 def _dealt(tables: Tables, group: Hashable, folds: int, rng: np.random.Generator) -> FloatArray:
@@ -230,16 +230,20 @@ def _learn_without(
     tables: Tables,
     dealt: Mapping[Hashable, FloatArray],
     fold: int,
-    aside: Collection[Hashable],
+    plan: GroupPlan,
 ) -> dict[Hashable, ScoreMap]:
-    """Return the maps fitted to all folds but one; groups set aside need not be in these."""
+    """Return the maps fitted to all folds but one, with the same groups set aside as of all folds."""
+    if len(plan.tables) < 2:
+        return {}
     rest = {
         group: ScoreTable.from_masses(table.score, *_others(dealt[group], fold, table))
         for group, table in tables.items()
+        if group not in plan.left
     }
-    known = {group: table for group, table in rest.items() if len(table) or group not in aside}
+    for group in plan.merged:
+        rest[plan.reference] = rest[plan.reference] + rest.pop(group)
     try:
-        return learn_repair(known, settings).maps
+        return learn_repair(rest, replace(settings, reference=plan.reference, small_groups="repair")).maps
     except InputError as error:
         folds = next(iter(dealt.values())).shape[1]
         raise InputError(

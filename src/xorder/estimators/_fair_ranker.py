@@ -168,6 +168,8 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         if self.final_model not in FINAL_MODELS:
             raise InputError(f"final_model must be one of {', '.join(FINAL_MODELS)}; got {self.final_model!r}.")
+        repair = check_repair(XOrder() if self.repair is None else self.repair)
+        check_weights_are(weights_are)
         frozen = isinstance(self.estimator, FrozenEstimator)
         check_table(X)
         validate_data(self, X, skip_check_array=True)
@@ -192,8 +194,6 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 )
             if not frozen and self.final_model == "refit":
                 models = [clone(self.estimator).fit(inputs, y, **for_fit)]
-        repair = check_repair(XOrder() if self.repair is None else self.repair)
-        check_weights_are(weights_are)
         meaning = {"weights_are": weights_are} if isinstance(repair, XOrder) else {}
         self.repair_ = clone(repair).fit(score, positive, sensitive_features=groups, sample_weight=weight, **meaning)
         rows = {"sensitive_features": groups, "sample_weight": weight, "weights_are": weights_are}
@@ -333,6 +333,11 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise InputError(
                 "sensitive_features must name the group of each row: pass it along with X, or name the column of X "
                 "that holds it with sensitive_columns= when making the FairRanker."
+            )
+        if isinstance(sensitive_features, str):
+            raise InputError(
+                f"sensitive_features must hold the group of each row; got the text {sensitive_features!r}. If that is "
+                "a column of X, name it with sensitive_columns= when making the FairRanker."
             )
         passed = sensitive_features is not None
         groups = group_labels(sensitive_features) if passed else groups_in(X, self.sensitive_columns)

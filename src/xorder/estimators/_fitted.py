@@ -154,9 +154,9 @@ class FittedRepair:
             f"Scores of {movers} are adjusted; those of group {self.reference} stay as they are."
             if self.moved
             else "All scores are left as they are.",
-            f"{self.settings.metric} gap  {_signed(self.gap_before)} -> {_signed(self.gap)}   "
+            f"{self.settings.metric} gap  {_written(self.gap_before, '+')} -> {_written(self.gap, '+')}   "
             f"({first} minus {second}, on the sample it was fitted to)",
-            f"AUC       {self.auc_before:.4f} -> {self.auc:.4f}{self._certificate()}",
+            f"AUC       {_written(self.auc_before)} -> {_written(self.auc)}{self._certificate()}",
         ]
         if several:
             lines.insert(2, f"largest gap left between any two groups: {self.worst_gap:.4f}")
@@ -232,8 +232,14 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
     if params.keys() != usual.keys() or summary.keys() != {*_LABELS, "metric", *_NUMBERS}:
         raise MapFileError(f"cannot use the map file {path}: its settings are not those of an XOrder.")
     try:
-        others = {*summary["left"], *summary["merged"], summary["reference"], *summary["moved"]}
-        known = others <= set(maps) and len(summary["pair"]) == 2 and set(summary["pair"]) <= set(maps)
+        stay, moved = {*summary["left"], *summary["merged"], summary["reference"]}, set(summary["moved"])
+        known = (
+            all(isinstance(summary[name], list) for name in _LABELS if name != "reference")
+            and moved == {group for group, score_map in maps.items() if score_map.raw.size}
+            and stay <= set(maps) - moved
+            and len(summary["pair"]) == 2
+            and set(summary["pair"]) <= set(maps)
+        )
     except TypeError:
         known = False
     if not known:
@@ -259,9 +265,9 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
     )
 
 
-def _signed(value: float) -> str:
-    """Four decimals with a sign, and no minus before nothing."""
-    return f"{round(value, 4) + 0.0:+.4f}"
+def _written(value: float, sign: str = "") -> str:
+    """Four decimals, and no minus before nothing."""
+    return "not known" if math.isnan(value) else f"{round(value, 4) + 0.0:{sign}.4f}"
 
 
 def _rounded_up(gap: float) -> str:

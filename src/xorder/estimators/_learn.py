@@ -131,8 +131,11 @@ def _check_plan(tables: Tables, plan: GroupPlan, settings: RepairSettings) -> No
         raise InputError(f"sensitive_features must name at least two groups to repair; {only}.")
     for group, table in plan.tables.items():
         check_both_classes(table, f"group {group!r}")
-    if settings.reference is not None and settings.reference not in tables:
-        raise InputError(f"reference must name one of the groups {list(tables)!r}; got {settings.reference!r}.")
+    able = plan.tables if len(plan.tables) > 1 else tables
+    named = settings.reference
+    if named is not None and (named not in tables or plan.reference not in able):
+        few = ", which has too few rows" if named in tables else ""
+        raise InputError(f"reference must name one of the groups {list(able)!r}; got {named!r}{few}.")
     if settings.method != "smooth" and len(plan.tables) > 2:
         raise InputError(
             f"method={settings.method!r} interleaves two groups; got {len(plan.tables)}. Use method='smooth', which "
@@ -190,12 +193,13 @@ def interleave(tables: Tables, settings: RepairSettings, reference: Hashable | N
     """Interleave two groups, and spread the moved one's scores in the spaces between the reference's."""
     metric, solver = settings.metric, settings.method
     roles = roles_of_two(tables, metric, reference)
+    bounds = settings._checked_bounds(tables)
     stays, moves = tables[roles.reference], tables[roles.moved]
     if settings.tradeoff is not None:
         found = order(stays, moves, metric=metric, tradeoff=settings.tradeoff, solver=solver)
     else:
         found = order_within(stays, moves, metric=metric, max_gap=settings.max_gap, solver=solver)
-    score_map = spaced_map(stays.score, moves.score, found.b_above, settings._checked_bounds(tables))
+    score_map = spaced_map(stays.score, moves.score, found.b_above, bounds)
     adjusted = score_map.adjusted[np.searchsorted(score_map.raw, moves.score[-1]) :][: len(moves)][::-1]
     auc, gap, notes = found.auc, found.gap, []
     if not realises(stays.score, adjusted, found.b_above):
@@ -322,7 +326,7 @@ def shrink(repair: Repair, tables: Tables, kept_share: dict[Hashable, float], se
     all, says nothing about the others' repair.
     """
     notes = list(repair.notes)
-    left = [group for group, share in kept_share.items() if share == 0]
+    left = [group for group, share in kept_share.items() if share == 0 and repair.maps[group].raw.size]
     if left:
         notes.append(
             f"scores of group {', '.join(map(repr, left))} are left as they are: the gap to group "

@@ -13,6 +13,7 @@ from xorder._metric import METRICS
 from xorder._table import MISSING, ScoreTable, Tables
 from xorder.exceptions import InputError
 from xorder.metrics._verdict import FEW, is_too_few
+from xorder.ordering._frontier import check_tradeoff
 
 METHODS = ("smooth", "frontier", "dp")
 SMALL_GROUPS = ("leave", "merge", "error", "repair")
@@ -85,8 +86,8 @@ class RepairSettings:
             raise InputError(f"min_group_size must be a number of rows from 0 up; got {self.min_group_size!r}.")
         if self.tradeoff is not None and self.max_gap != 0.0:
             raise InputError("give tradeoff or max_gap, not both.")
-        if self.tradeoff is not None and not isinstance(self.tradeoff, int | float | np.number):
-            raise InputError(f"tradeoff must be a finite number from 0 up; got {self.tradeoff!r}.")
+        if self.tradeoff is not None:
+            check_tradeoff(self.tradeoff)
         if not (isinstance(self.max_gap, int | float | np.number) and 0 <= self.max_gap <= 1):
             raise InputError(f"max_gap must lie between 0 and 1; got {self.max_gap!r}.")
         return self

@@ -54,7 +54,12 @@ CANNOT_APPLY = {
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::xorder.exceptions.XorderWarning")
 @parametrize_with_checks(
-    [XOrderOfInputs(), XOrderOfInputs(method="frontier"), PostLogitOfInputs()],
+    [
+        XOrderOfInputs(),
+        XOrderOfInputs(small_groups="repair", do_no_harm=False),
+        XOrderOfInputs(small_groups="repair", method="frontier"),
+        PostLogitOfInputs(),
+    ],
     expected_failed_checks=lambda estimator: CANNOT_APPLY,
 )
 def test_scikit_learn_checks(estimator, check):
