@@ -17,7 +17,7 @@ from xorder._validation import check_tables
 from xorder.datasets import simulate_population
 from xorder.estimators import METHODS, RepairSettings, expected_gap, expected_gap_tables
 from xorder.estimators._fitted import settings_dict
-from xorder.estimators._settings import plan_groups
+from xorder.estimators._learn import plan_groups
 from xorder.exceptions import InputError, XorderWarning
 
 # Defaults

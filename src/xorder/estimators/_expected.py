@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from xorder._table import FloatArray, IntArray, ScoreTable, Tables, as_tables
-from xorder.estimators._learn import learn_repair
-from xorder.estimators._settings import NOBODY, GroupPlan, RepairSettings, SetAside, plan_groups
+from xorder.estimators._fitted import RepairSettings
+from xorder.estimators._learn import NOBODY, GroupPlan, SetAside, learn_repair, plan_groups
 from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics._audit import Audit, audit_tables
 from xorder.metrics._gaps import Gap, json_label

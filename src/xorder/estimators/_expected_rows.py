@@ -16,7 +16,7 @@ from xorder._table import MISSING, BoolArray, FloatArray, Tables
 from xorder._validation import WeightKind, check_scores, check_tables
 from xorder.estimators._expected import ExpectedGap, target_of
 from xorder.estimators._folds import Fold, make_folds
-from xorder.estimators._settings import NOBODY, GroupPlan, plan_groups
+from xorder.estimators._learn import NOBODY, GroupPlan, plan_groups
 from xorder.estimators._xorder import XOrder
 from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics import audit_tables

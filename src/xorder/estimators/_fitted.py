@@ -1,23 +1,118 @@
-"""A fitted repair: its maps and what they do, applied to scores, put into words, saved and read back."""
+"""What a repair is asked for and what was fitted: settings, maps, what they do, in words and in a file."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
-from xorder._groups import unseen_error
-from xorder._table import FloatArray
+from xorder._groups import MISSING_GROUPS, UNSEEN_GROUPS, unseen_error
+from xorder._metric import METRICS
+from xorder._table import FloatArray, Tables
 from xorder._validation import check_groups, check_scores
 from xorder.engines import GroupMaps, warn_of_other_scale
-from xorder.estimators._settings import RepairSettings
 from xorder.exceptions import InputError, MapFileError
 from xorder.ordering import Ordering
+from xorder.ordering._frontier import check_tradeoff
 from xorder.transfer import ScoreMap, read_maps, write_maps
+
+METHODS = ("smooth", "frontier", "dp")
+SMALL_GROUPS = ("leave", "merge", "error", "repair")
+
+_CHOICES: dict[str, Collection[str]] = {
+    "method": METHODS,
+    "metric": METRICS,
+    "small_groups": SMALL_GROUPS,
+    "missing_group": MISSING_GROUPS,
+    "unseen_group": UNSEEN_GROUPS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RepairSettings:
+    """The parameters of :class:`xorder.XOrder`, of the same names and defaults.
+
+    Parameters
+    ----------
+    method, metric : str
+        How scores are adjusted, and the gap to close.
+    max_gap, tradeoff : float
+        Largest gap wanted, or points of AUC worth giving for one point of the gap.
+    reference : group label
+        The group whose scores stay.
+    bounds : tuple of float
+        Lowest and highest score allowed.
+    do_no_harm : bool
+        Whether only as much is corrected as the evidence carries.
+    min_group_size : float
+        Rows below which a group is small.
+    small_groups, missing_group, unseen_group : str
+        What becomes of small groups, and of rows whose group is missing or unseen.
+    """
+
+    method: str = "smooth"
+    metric: str = "xauc"
+    max_gap: float = 0.0
+    tradeoff: float | None = None
+    reference: Hashable | None = None
+    bounds: tuple[float, float] | None = None
+    do_no_harm: bool | None = None
+    min_group_size: float = 0
+    small_groups: str = "leave"
+    missing_group: str = "error"
+    unseen_group: str = "error"
+
+    @property
+    def is_careful(self) -> bool:
+        """Whether only as much is corrected as the evidence carries; by default the method decides."""
+        return self.method == "smooth" if self.do_no_harm is None else bool(self.do_no_harm)
+
+    def checked(self) -> RepairSettings:
+        """Refuse settings that are wrong, or that do not go together.
+
+        Returns
+        -------
+        RepairSettings
+            The settings themselves.
+        """
+        for name, allowed in _CHOICES.items():
+            value: Any = getattr(self, name)
+            if not isinstance(value, str) or value not in allowed:
+                raise InputError(f"{name} must be one of {', '.join(allowed)}; got {value!r}.")
+        if not isinstance(self.reference, Hashable):
+            raise InputError(f"reference must be the label of a group, such as text; got {self.reference!r}.")
+        if not isinstance(self.do_no_harm, bool | np.bool_ | None):
+            raise InputError(f"do_no_harm must be True, False or None; got {self.do_no_harm!r}.")
+        if not (isinstance(self.min_group_size, int | float | np.number) and self.min_group_size >= 0):
+            raise InputError(f"min_group_size must be a number of rows from 0 up; got {self.min_group_size!r}.")
+        if self.tradeoff is not None and self.max_gap != 0.0:
+            raise InputError("give tradeoff or max_gap, not both.")
+        if self.tradeoff is not None:
+            check_tradeoff(self.tradeoff)
+        if not (isinstance(self.max_gap, int | float | np.number) and 0 <= self.max_gap <= 1):
+            raise InputError(f"max_gap must lie between 0 and 1; got {self.max_gap!r}.")
+        return self
+
+    def _checked_bounds(self, tables: Tables) -> tuple[float, float] | None:
+        """Return bounds that all scores lie between, or None."""
+        if self.bounds is None:
+            return None
+        try:
+            low, high = (float(end) for end in self.bounds)
+        except (TypeError, ValueError):
+            low, high = np.nan, np.nan
+        lowest = min(table.score[-1] for table in tables.values())
+        highest = max(table.score[0] for table in tables.values())
+        if not (np.isfinite([low, high]).all() and low <= lowest and highest <= high):
+            raise InputError(
+                f"bounds must be two numbers with all scores, {lowest:g} to {highest:g}, between; got {self.bounds!r}."
+            )
+        return low, high
+
 
 Pair = tuple[Hashable, Hashable]
 

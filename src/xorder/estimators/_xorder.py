@@ -17,9 +17,8 @@ from xorder._table import FloatArray, ScoreTable, Tables
 from xorder._validation import WeightKind, check_tables
 from xorder.engines._apply import apply_to_frame
 from xorder.engines._tables import BINS, tables_of
-from xorder.estimators._fitted import FittedRepair, load_fitted, settings_dict
+from xorder.estimators._fitted import FittedRepair, RepairSettings, load_fitted, settings_dict
 from xorder.estimators._learn import learn_repair
-from xorder.estimators._settings import RepairSettings
 from xorder.exceptions import warn_caller
 from xorder.ordering import Ordering
 from xorder.transfer import ScoreMap
