@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from xorder import ScoreTable
 from xorder.metrics import Audit, Gap, GroupMatrix
-from xorder.metrics._verdict import holm, is_too_few, judge
+from xorder.metrics._gaps import holm, is_too_few, judge
 
 
 @given(pvalues=st.lists(st.floats(0, 1), max_size=8), level=st.floats(0.001, 0.5))

@@ -12,7 +12,7 @@ from support.printed_page import Page
 from support.scored_people import people
 from xorder._validation import check_tables
 from xorder.datasets import simulate_population
-from xorder.metrics._verdict import holm
+from xorder.metrics._gaps import holm
 from xorder.reporting import _repair_path as way
 from xorder.reporting import report, report_tables
 from xorder.reporting._page import display_names

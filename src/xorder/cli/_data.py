@@ -12,8 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from xorder import datasets
-from xorder.cli._options import Parser, add_json, add_output, show
-from xorder.cli._progress import progress_line
+from xorder.cli._options import Parser, add_json, add_output, progress_line, show
 from xorder.datasets._catalogue import Entry, available, describe, fetch
 from xorder.exceptions import InputError, XorderError
 

@@ -17,8 +17,8 @@ from xorder._table import MISSING, FloatArray, ScoreTable, Tables, as_tables
 from xorder._validation import check_both_classes
 from xorder.estimators._fitted import FittedRepair, Pair, RepairSettings
 from xorder.exceptions import InputError
+from xorder.metrics._gaps import FEW, is_too_few
 from xorder.metrics._placements import moments
-from xorder.metrics._verdict import FEW, is_too_few
 from xorder.ordering import Ordering, as_scored, best_auc, many_as_scored, order, order_within, solve_multipliers
 from xorder.ordering._calibration import logistic_calibration
 from xorder.ordering._ordering import roles_of_two

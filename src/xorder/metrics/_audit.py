@@ -17,9 +17,8 @@ from xorder._present import count, group_names, interval_text, known, level, num
 from xorder._table import BinningError, FloatArray, ScoreTable, Tables, as_tables
 from xorder._validation import WeightKind, check_tables
 from xorder.exceptions import InputError, warn_caller
-from xorder.metrics._gaps import Gap, Pair, interval, json_label
+from xorder.metrics._gaps import FEW, Gap, Pair, are_few, interval, json_label, judge
 from xorder.metrics._placements import Moments, moments
-from xorder.metrics._verdict import FEW, are_few, judge
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,8 +15,7 @@ from xorder._validation import check_tables
 from xorder.exceptions import InputError
 from xorder.metrics import Audit, GroupMatrix
 from xorder.metrics._audit import measured
-from xorder.metrics._gaps import Pair
-from xorder.metrics._verdict import judge
+from xorder.metrics._gaps import Pair, judge
 from xorder.plotting._curves import cross_roc
 from xorder.plotting._scored import scored_rows
 from xorder.plotting._style import GREY, axes_for, given_axes, group_names, legend, line_style, named, tidy, title

@@ -16,9 +16,8 @@ from xorder._table import FloatArray, ScoreTable, Tables
 from xorder.exceptions import InputError
 from xorder.metrics import Audit
 from xorder.metrics._audit import measured, upside_down
-from xorder.metrics._gaps import json_label
+from xorder.metrics._gaps import FEW, json_label, judge
 from xorder.metrics._placements import Moments, moments
-from xorder.metrics._verdict import FEW, judge
 from xorder.plotting._curves import bin_edges, cross_roc, histogram
 from xorder.reporting._ranks import TOP, Standing, group_moves, standing, top_of_list
 from xorder.reporting._repair_path import (
