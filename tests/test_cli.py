@@ -407,7 +407,7 @@ class TestInput:
         columns = table()
         columns["score"][41] = float("nan")
         people = write(tmp_path / "people.parquet", columns)
-        assert "row 42 holds 'nan'" in refuse(*commands(people, saved, tmp_path)[command])
+        assert "row 41 holds 'nan'" in refuse(*commands(people, saved, tmp_path)[command])
 
     def test_an_empty_file(
         self, refuse: Callable[..., str], people: Path, saved: Path, tmp_path: Path, command: str
@@ -872,7 +872,7 @@ class TestOneRule:
         columns["group"][20] = columns["group"][30] = "C"
         people, out = write(tmp_path / f"people.{ending}", columns), tmp_path / f"out.{ending}"
         arguments = ["apply", people, *COLUMNS, "--map", saved, "-o", out]
-        place = "line 22" if ending == "csv" else "row 21"
+        place = "line 22" if ending == "csv" else "row 20"
         error = refuse(*arguments)
         assert f"group 'C' was not seen in fit (2 rows, the first in {place}); the known groups are 'A', 'B'" in error
         assert error.endswith("or leave its scores as they are with --unseen-group leave.\n")
@@ -1000,7 +1000,7 @@ class TestLarge:
         columns["score"][200] = float("nan")
         write(file, columns)
         error = refuse("audit", file, *LABELLED)
-        assert ("row 201" if file.suffix == ".parquet" else "line 202") in error
+        assert ("row 200" if file.suffix == ".parquet" else "line 202") in error
         assert "column 'score' must be finite" in error
 
     def test_many_files_are_one(self, succeed: Callable[..., str], tmp_path: Path) -> None:

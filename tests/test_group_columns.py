@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xorder._group_columns import columns_named, group_labels, groups_given, groups_in, text_columns
+from xorder._group_columns import (
+    Combinations,
+    columns_named,
+    group_labels,
+    groups_given,
+    groups_in,
+    part_texts,
+    text_columns,
+    without,
+)
 from xorder.exceptions import InputError
 
 FRAME = pd.DataFrame({"race": ["A", "B", "B"], "age": [1, 2, 2], "sex": ["f", "f", "m"]})
@@ -58,6 +67,36 @@ def test_a_part_that_is_missing_makes_the_group_missing():
     assert group_labels(table).tolist() == ["x & b=1", None, None, None]
 
 
+@pytest.mark.parametrize(
+    ("value", "label"),
+    [(1, "x & b=1"), (1.0, "x & b=1"), ("1", "x & b=1"), (2.5, "x & b=2.5"), (True, "x & b=True"), ("f", "x & f")],
+)
+def test_a_value_is_called_the_same_whatever_its_type_and_whoever_else_is_there(value, label):
+    alone = pd.DataFrame({"a": ["x"], "b": pd.Series([value], dtype=object)})
+    beside = pd.DataFrame({"a": ["x", "x"], "b": pd.Series([value, "other"], dtype=object)})
+    assert group_labels(alone).tolist() == [label]
+    assert group_labels(beside).tolist() == [label, "x & other"]
+
+
+@given(st.tuples(st.text("& 1x='\\\"\nab", max_size=6), st.text(max_size=6)))
+def test_a_label_says_what_is_written_in_the_columns(values):
+    label = Combinations(["a", "b"])[values]
+    texts = part_texts(label, ["a", "b"])
+    assert [value in found for value, found in zip(values, texts, strict=True)] == [True, True]
+
+
+@pytest.mark.parametrize("label", ["x", "x & y & z", 3, None])
+def test_a_label_of_fewer_or_more_parts_is_for_no_row(label):
+    assert part_texts(label, ["a", "b"]) == []
+
+
+def test_codes_of_columns_are_combined_in_the_order_of_the_rows():
+    columns = [(["x", "y"], np.array([1, 0, 1, -1])), (["f", None, "m"], np.array([2, 0, 2, 0]))]
+    labels, codes = Combinations(["a", "b"]).of_codes(columns)
+    assert labels == ["y & m", "x & f", None]
+    assert codes.tolist() == [0, 1, 0, 2]
+
+
 # Labels, or names of columns
 
 
@@ -96,6 +135,21 @@ def test_in_an_array_columns_have_places():
 def test_texts_that_name_nothing(given_, words):
     with pytest.raises(InputError, match=words):
         groups_given(FRAME, given_)
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_frame_without_columns_is_of_its_kind(frame):
+    rest = without(frame, ["race", "sex"])
+    assert type(rest) is type(frame)
+    assert np.asarray(rest["age"]).tolist() == [1, 2, 2]
+    with pytest.raises(InputError, match="nothing is left of X without 'race', 'age', 'sex'"):
+        without(frame, ["race", "age", "sex"])
+
+
+def test_columns_of_one_name_are_refused():
+    twice = pd.DataFrame([["A", "B"]], columns=["race", "race"])
+    with pytest.raises(InputError, match="each column once; some have the same name"):
+        groups_in(twice, "race")
 
 
 @pytest.mark.parametrize("frame", FRAMES)

@@ -224,7 +224,8 @@ def check_groups(
             raise missing_error(name, int(lost.sum()), f"row {int(lost.argmax())}")
         if values.dtype == object:
             # None is equal to no label; pandas' NA answers neither yes nor no.
-            values = np.where(lost, None, values)
+            values = values.copy()
+            values[lost] = None
     unseen = np.ones(rows, dtype=bool) if lost is None else ~lost
     masks: dict[Hashable, BoolArray] = {}
     while unseen.any():

@@ -126,7 +126,7 @@ def _apply(options: argparse.Namespace) -> None:
     repair = load_fitted(options.map)
     repair = repair.choosing(missing_group=options.missing_group, unseen_group=options.unseen_group)
     with progress_line(sys.stderr) as progress:
-        rows = apply_to_file(
+        rows, _ = apply_to_file(
             repair.group_maps(),
             options.file,
             options.output,

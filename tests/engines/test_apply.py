@@ -63,7 +63,7 @@ def mapped(
     if backend.name not in FILES:
         return rows_of(apply_to_frame(chosen, frame, **names))
     out = backend.folder / f"out.{'csv' if backend.is_text else 'parquet'}"
-    assert apply_to_file(chosen, frame, out, **names, overwrite=True, large=large) == len(columns["id"])
+    assert apply_to_file(chosen, frame, out, **names, overwrite=True, large=large).rows == len(columns["id"])
     rows = rows_of(out)
     assert sorted(path.name for path in backend.folder.iterdir() if path.name.startswith(".")) == []
     return rows
@@ -261,7 +261,7 @@ def place(backend: Backend, row: int) -> str:
     """Where a row, of those of the first file, is said to be; engines that compute later do not know."""
     if backend.name in LAZY:
         return ""
-    return f"line {row + 2}" if backend.is_text else f"row {row + (backend.name in FILES)}"
+    return f"line {row + 2}" if backend.is_text else f"row {row}"
 
 
 def complaint(backend: Backend, columns: dict[str, object], **settings: object) -> str:
@@ -280,7 +280,7 @@ def test_scores_that_are_not_finite_are_refused(backend: Backend, score: float |
     columns["risk"] = [*np.asarray(columns["risk"])[:-1].tolist(), score]
     said = complaint(backend, columns)
     if backend.name in FILES:
-        where = {"parquet": "row 50", "parquet-glob": "row 16", "csv": "line 51"}[backend.name]
+        where = {"parquet": "row 49", "parquet-glob": "row 15", "csv": "line 51"}[backend.name]
         came = "is empty" if score is None else f"holds {shown!r}"
         assert f": column 'risk' must be finite; {where} {came}. Correct or remove this row." in said
         assert said.startswith(str(backend.folder))
@@ -618,7 +618,7 @@ def test_a_file_may_replace_itself_if_allowed(tmp_path: Path) -> None:
     path = make("parquet", columns, tmp_path)
     with pytest.raises(InputError, match="exists already"):
         apply_to_file(GroupMaps(MAPS), path, path, **COLUMNS_READ)
-    assert apply_to_file(GroupMaps(MAPS), path, path, **COLUMNS_READ, overwrite=True) == 100
+    assert apply_to_file(GroupMaps(MAPS), path, path, **COLUMNS_READ, overwrite=True).rows == 100
     np.testing.assert_array_equal(rows_of(path)["adjusted"], expected(columns, MAPS))
 
 
@@ -668,7 +668,7 @@ def test_scores_on_another_scale_are_warned_of_once(name: str, tmp_path: Path) -
         apply_to_file(maps, path, out, **COLUMNS_READ)
     assert [warning.filename for warning in caught] == [__file__]
     columns["risk"] = np.where(np.arange(size) < size // 20, 2.0, 0.5)
-    assert apply_to_file(maps, make(name, columns, tmp_path), out, **COLUMNS_READ, overwrite=True) == size
+    assert apply_to_file(maps, make(name, columns, tmp_path), out, **COLUMNS_READ, overwrite=True).rows == size
 
 
 @pytest.mark.parametrize("content", [b"no parquet at all", b"PAR1 cut"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import os
+import re
 import sys
 from itertools import combinations
 from pathlib import Path
@@ -142,16 +143,23 @@ class TestEveryEngine:
     def test_what_cannot_be_used_is_refused_in_the_same_words(self, backend: backends.Backend, what: str) -> None:
         values, said, said_of_file = self.BAD[what]
         frame = backend(self.GOOD | {what[0]: values})
-        wanted = f"column {what[0]!r} {said}"
-        if backend.is_text:
-            wanted = f"{frame}: column {what[0]!r} {said_of_file}"
-        assert refused(frame, weight="w") == wanted
+        if backend.name in ("csv", "parquet"):
+            said = said_of_file
+        elif backend.name not in ("duckdb", "spark", "parquet-glob"):
+            # Rows of these have an order, and the first is named where one look finds it.
+            said = said.replace("1 row has none", "1 row has none, row 1")
+            said = said.replace("2 rows have none", "2 rows have none, the first in row 1")
+        if backend.name == "parquet":
+            said = re.sub(r"line (\d)", lambda line: f"row {int(line[1]) - 2}", said)
+            said = said.replace("holds ''", "is empty")
+        within = f"{frame}: " if isinstance(frame, str | Path) else ""
+        assert refused(frame, weight="w") == f"{within}column {what[0]!r} {said}"
 
     def test_names_and_weights_that_cannot_be_used(self, backend: backends.Backend) -> None:
         assert refused(backend(self.GOOD), score="S").endswith("no column 'S'; did you mean 's'?")
-        assert refused(backend(self.GOOD | {"w": [0.0] * 4}), weight="w") == (
-            "column 'w' must be above 0 for some row; all weights are zero."
-        )
+        frame = backend(self.GOOD | {"w": [0.0] * 4})
+        within = f"{frame}: " if isinstance(frame, str | Path) else ""
+        assert refused(frame, weight="w") == (f"{within}column 'w' must be above 0 for some row; all weights are zero.")
 
 
 class TestMissingGroups:
@@ -338,12 +346,17 @@ class TestLocalEngines:
         wanted = "column 's' must hold numbers; got values that are not"
         if backend.is_text:
             wanted = f"{frame}: column 's' must be finite; line 2 holds 'low'. Correct or remove this row."
+        if backend.name == "parquet":
+            wanted = f"{frame}: column 's' must hold numbers, but its type is string."
         assert refused(frame).startswith(wanted)
 
     def test_lists_are_no_groups(self, backend: backends.Backend) -> None:
         if not backend.is_text:
             words = refused(backend({"s": [0.1, 0.2], "y": [0, 1], "g": [["a"], ["b"]]}))
-            assert words.startswith("column 'g' must hold plain labels such as text or numbers")
+            of_file = "column 'g' is of type list<element: string>, whose values have no plain text"
+            assert (
+                of_file if backend.name == "parquet" else "column 'g' must hold plain labels such as text or numbers"
+            ) in words
 
     def test_a_hundred_groups_and_no_more(self, backend: backends.Backend) -> None:
         columns = {

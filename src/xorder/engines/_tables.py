@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from xorder._group_columns import written
 from xorder._groups import check_group_choices, look_alike
 from xorder._metric import METRICS
 from xorder._progress import Progress
 from xorder._table import BinningError, FloatArray, IntArray, ScoreTable, Tables
 from xorder._validation import WeightKind, check_weights_are, notes_on_counts, notes_on_missing
 from xorder.engines._bins import Bins, Leaves, Tally, check_same, scores_of, split_leaves
-from xorder.engines._cells import ColumnNames, written
+from xorder.engines._cells import ColumnNames, GroupNames
 from xorder.engines._files import LARGE, file_kind, find_files, in_engine, is_utf_8
 from xorder.engines._sources import check_file, open_rows, open_small_file
 from xorder.engines._tally_numpy import LocalRows
@@ -43,7 +44,7 @@ def audit_frame(
     *,
     score: str,
     label: str,
-    group: str,
+    group: GroupNames,
     weight: str | None = None,
     confidence: float = 0.95,
     weights_are: WeightKind = "counts",
@@ -103,7 +104,7 @@ def tables_of(
     *,
     score: str,
     label: str,
-    group: str,
+    group: GroupNames,
     weight: str | None = None,
     weights_are: WeightKind = "counts",
     positive: Any = None,
@@ -178,8 +179,9 @@ def tables_of(
         return built(open_rows(source, names, progress=progress, memory=memory, **reading))
     except InputError:
         # Row by row the same complaint comes with its place in the file.
-        for file in files if is_csv or as_text else ():
-            check_file(file, names, positive=positive, missing_group=missing_group, encoding=encoding)
+        among = len(files) > 1
+        for file in files if is_csv or as_text or not among else ():
+            check_file(file, names, positive=positive, missing_group=missing_group, encoding=encoding, among=among)
         if len(files) > 1 or not is_csv:
             raise
         return row_by_row()
@@ -200,9 +202,16 @@ def _built(
         check_same(found.sums[0], leaves.masses)
         leaves, notes = _refined(rows, leaves, tolerance, bins)
     dealt = None
-    fits = folds * len(leaves) * rows.coding.size <= _MOST_SUMS
-    if folds and names.weight is not None and isinstance(rows, LocalRows) and fits:
-        dealt = rows.fold_sums(leaves, folds)
+    if folds and names.weight is not None:
+        fits = folds * len(leaves) * rows.coding.size <= _MOST_SUMS
+        if fits and isinstance(rows, LocalRows):
+            dealt = rows.fold_sums(leaves, folds)
+        else:
+            why = "there are too many distinct scores for the sums of each fold" if not fits else "they are in Spark"
+            notes.append(
+                f"weighted rows were not dealt to {folds} folds whole, as {why}; where folds are needed, the mass at "
+                "each score is dealt in as many parts as it has effective rows."
+            )
     # The middle of a bin; of the outermost, no score beyond those there are: probabilities stay such.
     middle = scores_of(leaves.first + (leaves.last - leaves.first) // 2)
     score = np.clip(middle, seen.low, seen.high) + 0.0
