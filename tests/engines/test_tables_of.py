@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import xorder
 from support import backends
 from support.drawn_rows import rows
+from support.needs import package
 from xorder import ScoreTable
 from xorder._metric import METRICS, auc_estimate, prf_of
 from xorder._table import Tables
@@ -25,6 +26,7 @@ from xorder._validation import check_tables
 from xorder.datasets import simulate_population
 from xorder.engines import tables_of
 from xorder.exceptions import InputError, MissingExtraError, XorderWarning
+from xorder.metrics import audit_tables
 from xorder.metrics._placements import moments
 
 NAMES = {"score": "s", "label": "y", "group": "g"}
@@ -276,6 +278,10 @@ class TestFolds:
         if backend.name == "spark":
             # Sums alone come to the driver.
             assert found.folds is None
+            assert any(
+                note.startswith("weighted rows were not dealt to 3 folds whole, as they are in Spark;")
+                for note in found.notes
+            )
             return
         assert found.folds is not None
         assert list(found.folds) == list(found)
@@ -290,6 +296,15 @@ class TestFolds:
         assert sum(inside) == sum(2**row for row in kept)
         for row in kept:
             assert sum(fold >> row & 1 for fold in inside) == 1
+
+    def test_where_their_sums_would_be_too_many_the_user_hears_of_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("xorder.engines._tables._MOST_SUMS", 100)
+        found = tables_of(backends.arrow(people(50)), **NAMES, weight="w", weights_are="sampling", folds=3)
+        assert found.folds is None
+        with pytest.warns(XorderWarning, match="not dealt to 3 folds whole, as there are too many distinct scores"):
+            audit_tables(found)
+        with pytest.warns(XorderWarning, match="not dealt to 3 folds whole, as there are too many distinct scores"):
+            xorder.XOrder().fit_tables(found)
 
     def test_rows_without_weights_need_none(self, tmp_path: Path) -> None:
         assert tables_of(backends.make("csv", people(50), tmp_path), **NAMES, folds=3).folds is None
@@ -316,7 +331,7 @@ class TestLocalEngines:
         assert found["b"].n1 == 1
 
     def test_float_categorical_and_integer_columns(self, backend: backends.Backend) -> None:
-        pa = pytest.importorskip("pyarrow")
+        pa = package("pyarrow")
         columns = {
             "s": pa.array([1, 2, 3, 4], pa.int32()),
             "y": [0.0, 1.0, 0.0, 1.0],
@@ -370,7 +385,7 @@ class TestLocalEngines:
         assert all(len(table) == 1 for table in found.values())
 
     def test_no_rows(self, backend: backends.Backend) -> None:
-        pa = pytest.importorskip("pyarrow")
+        pa = package("pyarrow")
         columns = {"s": pa.array([], pa.float64()), "y": pa.array([], pa.int8()), "g": pa.array([], pa.string())}
         assert refused(backend(columns)).endswith("has columns but no rows; nothing can be computed from it.")
 
@@ -562,7 +577,7 @@ class TestOptions:
         )
 
     def test_rows_that_change_while_being_read(self) -> None:
-        pl = pytest.importorskip("polars")
+        pl = package("polars")
         calls = iter(range(100))
 
         def change(frame: Any) -> Any:
@@ -689,7 +704,7 @@ def test_an_audit_a_repair_and_its_scores(backend):
 def test_what_is_lazy_stays_so():
     lazy = backends.make("polars-lazy", COLUMNS, None)
     repair = xorder.XOrder().fit_frame(lazy, **BY_NAME)
-    unknown = lazy.with_columns(sex=backends.pytest.importorskip("polars").lit("C"))
+    unknown = lazy.with_columns(sex=package("polars").lit("C"))
     adjusted = repair.transform_frame(unknown, score="risk", group="sex")
     with pytest.raises(Exception, match="group 'C' was not seen in fit"):
         adjusted.collect()
