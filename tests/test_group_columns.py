@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -95,6 +98,17 @@ def test_codes_of_columns_are_combined_in_the_order_of_the_rows():
     labels, codes = Combinations(["a", "b"]).of_codes(columns)
     assert labels == ["y & m", "x & f", None]
     assert codes.tolist() == [0, 1, 0, 2]
+
+
+def test_arrays_load_no_library_of_frames():
+    code = (
+        "import sys; sys.modules['sklearn'] = None; import numpy as np, xorder\n"
+        "groups = np.array([['a', 'x'], ['b', 'x']] * 50)\n"
+        "found = xorder.audit([0, 1, 1, 0] * 25, np.arange(100) % 7, sensitive_features=groups)\n"
+        "print(list(found.groups), 'narwhals' in sys.modules)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said == "['a & x', 'b & x'] False\n"
 
 
 # Labels, or names of columns

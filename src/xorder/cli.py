@@ -28,7 +28,8 @@ from xorder.cli_options import (
     read_tables,
     show,
 )
-from xorder.engines import apply_to_file, files_of
+from xorder.engines import apply_to_file
+from xorder.engines._files import files_of
 from xorder.estimators import (
     SMALL_GROUPS,
     TRANSFERS,

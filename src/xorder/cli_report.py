@@ -9,7 +9,9 @@ from pathlib import Path
 from xorder._metric import METRICS
 from xorder.cli_ending import in_the_users_words
 from xorder.cli_options import FOLDS, add_input, add_unseen, is_same_file, read_tables, show
-from xorder.engines import GroupMaps, check_matched, files_of
+from xorder.engines import GroupMaps
+from xorder.engines._apply import check_matched
+from xorder.engines._files import files_of
 from xorder.estimators import load
 from xorder.exceptions import InputError, warn_caller
 from xorder.reporting import report_tables

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from xorder._atomic import atomic_path
 from xorder._group_columns import Combinations
-from xorder._groups import missing_error
+from xorder._groups import missing_error, unseen_error
 from xorder._optional import import_optional
 from xorder._progress import Progress
 from xorder._table import MISSING, FloatArray, IntArray, Tables, in_threads
@@ -63,7 +63,7 @@ Adjust = Callable[[FloatArray, Numbers], FloatArray]
 class Applied(NamedTuple):
     """Number of rows that a file was written with, and of those whose scores stay for want of a known group.
 
-    Attributes
+    Parameters
     ----------
     rows : int
         All rows.
@@ -281,8 +281,7 @@ def _blame_rows(maps: GroupMaps, path: str, names: ColumnNames, encoding: str) -
             if is_blank and maps.missing_group == "error":
                 raise missing_error(f"{path}: {names.group_called}", rows, first)
             shown = repr(MISSING) if is_blank else repr(text) if reading.groups.kind == TEXT else text
-            complaint = maps.unseen(shown, rows, first)
-            raise InputError(f"{path}: {complaint}")
+            raise InputError(f"{path}: {unseen_error(shown, maps.maps, rows, first)}")
 
 
 def check_matched(

@@ -42,7 +42,17 @@ _MOST_DIGITS = 38
 
 @dataclass(frozen=True, slots=True)
 class GroupMaps:
-    """Score maps by group, and what becomes of rows whose group is missing or has no map."""
+    """Score maps by group, and what becomes of rows whose group is missing or has no map.
+
+    Parameters
+    ----------
+    maps : mapping of group to ScoreMap
+        The map of each group, as :attr:`XOrder.maps_` holds them.
+    missing_group : {"error", "leave", "group"}, default="error"
+        Whether rows without a group are refused, keep their scores, or go through the map of the group ``"missing"``.
+    unseen_group : {"error", "leave"}, default="error"
+        Whether rows whose group has no map are refused or keep their scores.
+    """
 
     maps: Mapping[Hashable, ScoreMap]
     missing_group: str = "error"
@@ -79,10 +89,6 @@ class GroupMaps:
         """The label of the map for rows without a group, which says nothing of what other labels are."""
         return MISSING if self.missing_group != "error" and MISSING in self.maps else None
 
-    def unseen(self, group: str, rows: int | None = None, first: str | None = None) -> InputError:
-        """Return the complaint about a group, as it is written, that has no map."""
-        return unseen_error(group, self.maps, rows, first)
-
 
 def warn_of_other_scale(group: Hashable, learnt: ScoreMap, outside: int, rows: int) -> None:
     """Say so where many scores lie outside those learnt from: most likely they are others, or scaled otherwise."""
@@ -100,9 +106,9 @@ class Complaints:
         self.score = f"column {names.score!r} must be finite; a row holds {PLACE}. Remove these rows or score them."
         missing = missing_error(names.group_called, None)
         if maps.missing_group == "group":
-            missing = maps.unseen(repr(MISSING))
+            missing = unseen_error(repr(MISSING), maps.maps)
         self.missing = str(missing)
-        self.unseen = str(maps.unseen(PLACE))
+        self.unseen = str(unseen_error(PLACE, maps.maps))
 
 
 class GroupNumbers:
@@ -120,7 +126,7 @@ class GroupNumbers:
             return InputError(said.replace(PLACE, repr(value)))
         if is_missing(value) and self._maps.missing_group == "error":
             return missing_error(called, rows, first)
-        return self._maps.unseen(repr(MISSING if is_missing(value) else value), rows, first)
+        return unseen_error(repr(MISSING if is_missing(value) else value), self._maps.maps, rows, first)
 
     def of_text(self, text: str, kind: str) -> int | None:
         """Return the number of a group of a file, as it is written in a column of this kind; None refuses it."""

@@ -13,7 +13,8 @@ import numpy as np
 from xorder._groups import unseen_error
 from xorder._table import FloatArray
 from xorder._validation import check_groups, check_scores
-from xorder.engines import GroupMaps, warn_of_other_scale
+from xorder.engines import GroupMaps
+from xorder.engines._match_groups import warn_of_other_scale
 from xorder.estimators._settings import RepairSettings
 from xorder.exceptions import InputError, MapFileError
 from xorder.ordering import Ordering

@@ -13,7 +13,8 @@ from xorder._html import repair_html
 from xorder._progress import Progress
 from xorder._table import FloatArray, ScoreTable, Tables
 from xorder._validation import DISADVANTAGED, WeightKind, check_tables
-from xorder.engines import BINS, apply_to_frame, tables_of
+from xorder.engines import apply_to_frame, tables_of
+from xorder.engines._tables import BINS
 from xorder.estimators._fitted import FittedRepair, load_fitted, settings_dict
 from xorder.estimators._learn import learn_repair
 from xorder.estimators._settings import NO_WEIGHTS_BY_RANK, RepairSettings
