@@ -57,7 +57,6 @@ _PURPOSE = "Adjusting the scores of a frame"
 _PART = 65_536
 
 Numbers = NDArray[np.integer[Any]]
-Adjust = Callable[[FloatArray, Numbers], FloatArray]
 
 
 class Applied(NamedTuple):
@@ -191,8 +190,10 @@ def apply_to_file(
 
             if len(files) > 1 or keeps_types(files[0], names.groups):
                 settings: dict[str, Any] = {"overwrite": overwrite, "memory": memory, "progress": progress}
-                return _applied(maps, copy_with_column(path, out, maps, names, into, **settings))
-        return _applied(maps, _write_again(maps, files[0], out, names, into, overwrite, encoding, progress))
+                rows, seen = copy_with_column(path, out, maps, names, into, **settings)
+                _warn_of_other_scales(maps, seen)
+                return Applied(rows, int(seen[0, maps.stays]))
+        return _write_again(maps, files[0], out, names, into, overwrite, encoding, progress)
     except UnusableRowError as error:
         # The whole file tells which row is the first, and how many there are.
         for file in files:
@@ -200,13 +201,14 @@ def apply_to_file(
         raise InputError(str(error)) from error
 
 
-def _applied(maps: GroupMaps, counts: IntArray) -> Applied:
-    """Say what was done, by the rows of each map, and of none, and those of them whose score it was not fitted to."""
-    rows, outside = counts.tolist()
+def _nothing_seen(maps: GroupMaps) -> IntArray:
+    return np.zeros((2, maps.stays + 1), dtype=np.int64)
+
+
+def _warn_of_other_scales(maps: GroupMaps, seen: IntArray) -> None:
     for number, (group, learnt) in enumerate(maps.maps.items()):
         if learnt.raw.size:
-            warn_of_other_scale(group, learnt, outside[number], rows[number])
-    return Applied(sum(rows), rows[maps.stays])
+            warn_of_other_scale(group, learnt, int(seen[1, number]), int(seen[0, number]))
 
 
 class UnusableRowError(InputError):
@@ -222,13 +224,12 @@ def _write_again(
     overwrite: bool,
     encoding: str,
     progress: Progress | None,
-) -> IntArray:
-    """Write a file again, batch by batch, with one more last column; return what :func:`_applied` counts by."""
+) -> Applied:
+    """Write a file again, batch by batch, with one more last column."""
     source, target = existing_file(path), Path(out)
     known = GroupNumbers(maps, Complaints(maps, names))
-    adjust, counts, groups = adjusting(maps), counting(maps), TextColumn(names.groups)
+    adjust, seen, groups = adjusting(maps), _nothing_seen(maps), TextColumn(names.groups)
     numbers: list[int] = []
-    seen: IntArray = np.zeros((2, maps.stays + 1), dtype=np.int64)
 
     def compute(batch: FileBatch) -> FloatArray:
         rows = groups.encode(batch)
@@ -237,10 +238,7 @@ def _write_again(
             if number is None:
                 raise UnusableRowError(f"{source}: group {text!r} cannot be adjusted.")
             numbers.append(number)
-        scores = cells.scores(batch, names.score)
-        of_rows = np.array(numbers, dtype=np.int64)[rows]
-        np.add(seen, counts(scores, of_rows), out=seen)
-        return adjust(scores, of_rows)
+        return adjust(cells.scores(batch, names.score), np.array(numbers, dtype=np.int64)[rows], seen)
 
     def watch(share: float) -> None:
         if progress is not None:
@@ -262,7 +260,8 @@ def _write_again(
             )
         if not rows:
             raise no_rows(str(source))
-    return seen
+    _warn_of_other_scales(maps, seen)
+    return Applied(rows, int(seen[0, maps.stays]))
 
 
 def _blame_rows(maps: GroupMaps, path: str, names: ColumnNames, encoding: str) -> None:
@@ -312,31 +311,36 @@ def _map_files(path: str | os.PathLike[str], maps: GroupMaps, names: ColumnNames
         return map_relation(relation, maps, names, into, blanks=True, scores_in_text=is_text)
 
 
-def adjusting(maps: GroupMaps) -> Adjust:
-    """Return the function of scores and numbers of groups; it needs nothing but NumPy wherever it runs."""
-    moves = {number: learnt.as_function() for number, learnt in enumerate(maps.maps.values()) if learnt.raw.size}
+def adjusting(maps: GroupMaps) -> Callable[..., FloatArray]:
+    """Return the function of scores and numbers of groups; it needs nothing but NumPy wherever it runs.
 
-    def adjust(score: FloatArray, number: Numbers) -> FloatArray:
+    Where it is given sums to add to, by number, it counts the rows of maps that move scores, and of those whose score
+    stays for want of a group; and, below, rows beyond the knots of their map.
+    """
+    moves = {
+        number: (learnt.as_function(), float(learnt.raw[0]), float(learnt.raw[-1]))
+        for number, learnt in enumerate(maps.maps.values())
+        if learnt.raw.size
+    }
+    stays = maps.stays
+
+    def adjust(score: FloatArray, number: Numbers, seen: IntArray | None = None) -> FloatArray:
         adjusted = np.array(score, dtype=np.float64)
-        for wanted, move in moves.items():
+        for wanted, (move, first, last) in moves.items():
             rows = np.flatnonzero(number == wanted)
             if rows.size:
-                adjusted[rows] = move(adjusted[rows])
+                own = adjusted[rows]
+                adjusted[rows] = move(own)
+                if seen is not None:
+                    seen[0, wanted] += rows.size
+                    # Most often none is, which is quick to see.
+                    if own.min() < first or own.max() > last:
+                        seen[1, wanted] += np.count_nonzero((own < first) | (own > last))
+        if seen is not None:
+            seen[0, stays] += np.count_nonzero(number == stays)
         return adjusted
 
     return adjust
-
-
-def counting(maps: GroupMaps) -> Callable[[FloatArray, Numbers], IntArray]:
-    """Return the function that counts rows by number of their group, and those of them beyond the knots of its map."""
-    ends = [(one.raw[0], one.raw[-1]) if one.raw.size else (-np.inf, np.inf) for one in maps.maps.values()]
-    first, last = np.array([*ends, (-np.inf, np.inf)]).T
-
-    def counts(score: FloatArray, number: Numbers) -> IntArray:
-        beyond = (score < first[number]) | (score > last[number])
-        return np.stack([np.bincount(which, minlength=first.size) for which in (number, number[beyond])])
-
-    return counts
 
 
 def _engine(frame: Any) -> Callable[..., Any]:
@@ -373,7 +377,7 @@ def _map_pandas(frame: Any, maps: GroupMaps, names: ColumnNames, into: str) -> A
         raise InputError(
             f"column {score!r} must hold numbers, and {names.group_called} plain labels ({error})."
         ) from error
-    adjusted = _adjusted(maps, names, scores, [(labels.tolist(), codes) for codes, labels in groups])
+    adjusted = _Frame(maps, names).adjusted(scores, [(labels.tolist(), codes) for codes, labels in groups])
     return frame.assign(**{into: adjusted})
 
 
@@ -405,7 +409,7 @@ def _map_arrow(table: Any, maps: GroupMaps, names: ColumnNames, into: str) -> An
         return encoded.dictionary.to_pylist(), codes
 
     flat = scores.to_numpy(zero_copy_only=False) if isinstance(scores, pa.Array) else scores.to_numpy()
-    adjusted = _adjusted(maps, names, flat, list(map(coded, names.groups)))
+    adjusted = _Frame(maps, names).adjusted(flat, list(map(coded, names.groups)))
     return table.append_column(pa.field(into, pa.float64()), pa.array(adjusted))
 
 
@@ -419,7 +423,7 @@ def _map_polars(frame: Any, maps: GroupMaps, names: ColumnNames, into: str) -> A
     nested = next((group for group in names.groups if schema[group].is_nested()), None)
     if nested is not None:
         raise no_labels(nested, f"its type is {schema[nested]}")
-    is_eager = isinstance(frame, pl.DataFrame)
+    own, is_eager = _Frame(maps, names), isinstance(frame, pl.DataFrame)
 
     def coded(groups: Any) -> tuple[list[Any], Numbers]:
         labels = groups.unique()
@@ -430,7 +434,7 @@ def _map_polars(frame: Any, maps: GroupMaps, names: ColumnNames, into: str) -> A
         if not len(rows):
             return pl.Series(into, [], dtype=pl.Float64)
         score, *groups = (rows.struct.field(field.name) for field in rows.dtype.fields)
-        values = _adjusted(maps, names, score.to_numpy(), list(map(coded, groups)), all_here=is_eager)
+        values = own.adjusted(score.to_numpy(), list(map(coded, groups)), all_here=is_eager)
         return pl.Series(into, values, dtype=pl.Float64)
 
     columns = {group: pl.col(group) for group in names.groups}
@@ -461,39 +465,38 @@ def _numbers(known: GroupNumbers, labels: Sequence[Any], codes: Numbers, called:
     return np.asarray(table[codes])
 
 
-def _adjusted(
-    maps: GroupMaps,
-    names: ColumnNames,
-    scores: FloatArray,
-    groups: Sequence[tuple[Sequence[Any], Numbers]],
-    *,
-    all_here: bool = True,
-) -> FloatArray:
-    """Adjust scores part by part on all cores; each column of the group comes as its distinct values and their codes.
+class _Frame:
+    """What adjusts the rows of a frame, some or all at a time."""
 
-    Where all rows are here, complaints and warnings can be about all of them.
-    """
-    adjusted = np.empty(scores.size)
-    if not scores.size:
+    def __init__(self, maps: GroupMaps, names: ColumnNames) -> None:
+        self._maps, self._names = maps, names
+        self._complaints, self._adjust = Complaints(maps, names), adjusting(maps)
+        self._known, self._combinations = GroupNumbers(maps, self._complaints), Combinations(names.groups, called=FRAME)
+
+    def adjusted(
+        self, scores: FloatArray, groups: Sequence[tuple[Sequence[Any], Numbers]], *, all_here: bool = True
+    ) -> FloatArray:
+        """Adjust scores part by part on all cores; a column of the group comes as its distinct values and their codes.
+
+        Where all rows are here, complaints and warnings can be about all of them.
+        """
+        adjusted = np.empty(scores.size)
+        labels, codes = groups[0] if len(groups) == 1 else self._combinations.of_codes(groups)
+        numbers = _numbers(self._known, labels, codes, self._names.group_called if all_here else None)
+
+        def one(begin: int) -> IntArray:
+            part = scores[begin : begin + _PART]
+            finite = np.isfinite(part)
+            if not finite.all():
+                raise InputError(self._complaints.score.replace(PLACE, str(part[int(np.argmin(finite))])))
+            seen = _nothing_seen(self._maps)
+            adjusted[begin : begin + _PART] = self._adjust(part, numbers[begin : begin + _PART], seen)
+            return seen
+
+        parts = in_threads(scores.size, one, range(0, scores.size, _PART))
+        if all_here:
+            _warn_of_other_scales(self._maps, np.sum([_nothing_seen(self._maps), *parts], axis=0))
         return adjusted
-    complaints = Complaints(maps, names)
-    labels, codes = groups[0] if len(groups) == 1 else Combinations(names.groups, called=FRAME).of_codes(groups)
-    called = names.group_called if all_here else None
-    numbers = _numbers(GroupNumbers(maps, complaints), labels, codes, called)
-    adjust, counts = adjusting(maps), counting(maps)
-
-    def one(begin: int) -> IntArray:
-        part, of_rows = scores[begin : begin + _PART], numbers[begin : begin + _PART]
-        finite = np.isfinite(part)
-        if not finite.all():
-            raise InputError(complaints.score.replace(PLACE, str(part[int(np.argmin(finite))])))
-        adjusted[begin : begin + _PART] = adjust(part, of_rows)
-        return counts(part, of_rows)
-
-    seen = in_threads(scores.size, one, range(0, scores.size, _PART))
-    if all_here:
-        _applied(maps, np.sum(seen, axis=0))
-    return adjusted
 
 
 _ENGINES: dict[tuple[str, str], Callable[..., Any]] = {

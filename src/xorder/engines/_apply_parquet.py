@@ -57,10 +57,10 @@ def copy_with_column(
     overwrite: bool,
     memory: str,
     progress: Progress | None,
-) -> IntArray:
+) -> tuple[int, IntArray]:
     """Write all parquet files that a path or glob names to one, with one more column.
 
-    Return the number of rows by number of their group and, below it, of those whose score is beyond its map.
+    Return the number of rows; and that by number of their group and, below, of those whose score is beyond its map.
 
     Parquet keeps its compression and its own notes, but a column that pandas or polars would read as categories comes
     back as text. DuckDB's memory is capped by ``memory``, whatever the size of the files.
@@ -90,7 +90,7 @@ def copy_with_column(
                 counts[:, number] = rows
         if not counts.any():
             raise no_rows(os.fspath(path))
-    return counts
+    return int(counts[0].sum()), counts
 
 
 def _as_before(connection: Any, file: str) -> str:
