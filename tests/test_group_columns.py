@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -6,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xorder._group_columns import group_labels, groups_in, text_columns
+from xorder._group_columns import Combinations, group_labels, groups_in, part_texts, text_columns, without
 from xorder.exceptions import InputError
 
 FRAME = pd.DataFrame({"race": ["A", "B", "B"], "age": [1, 2, 2], "sex": ["f", "f", "m"]})
@@ -58,6 +61,47 @@ def test_a_part_that_is_missing_makes_the_group_missing():
     assert group_labels(table).tolist() == ["x & b=1", None, None, None]
 
 
+@pytest.mark.parametrize(
+    ("value", "label"),
+    [(1, "x & b=1"), (1.0, "x & b=1"), ("1", "x & b=1"), (2.5, "x & b=2.5"), (True, "x & b=True"), ("f", "x & f")],
+)
+def test_a_value_is_called_the_same_whatever_its_type_and_whoever_else_is_there(value, label):
+    alone = pd.DataFrame({"a": ["x"], "b": pd.Series([value], dtype=object)})
+    beside = pd.DataFrame({"a": ["x", "x"], "b": pd.Series([value, "other"], dtype=object)})
+    assert group_labels(alone).tolist() == [label]
+    assert group_labels(beside).tolist() == [label, "x & other"]
+
+
+@given(st.tuples(st.text("& 1x='\\\"\nab", max_size=6), st.text(max_size=6)))
+def test_a_label_says_what_is_written_in_the_columns(values):
+    label = Combinations(["a", "b"])[values]
+    texts = part_texts(label, ["a", "b"])
+    assert [value in found for value, found in zip(values, texts, strict=True)] == [True, True]
+
+
+@pytest.mark.parametrize("label", ["x", "x & y & z", 3, None])
+def test_a_label_of_fewer_or_more_parts_is_for_no_row(label):
+    assert part_texts(label, ["a", "b"]) == []
+
+
+def test_codes_of_columns_are_combined_in_the_order_of_the_rows():
+    columns = [(["x", "y"], np.array([1, 0, 1, -1])), (["f", None, "m"], np.array([2, 0, 2, 0]))]
+    labels, codes = Combinations(["a", "b"]).of_codes(columns)
+    assert labels == ["y & m", "x & f", None]
+    assert codes.tolist() == [0, 1, 0, 2]
+
+
+def test_arrays_load_no_library_of_frames():
+    code = (
+        "import sys; sys.modules['sklearn'] = None; import numpy as np, xorder\n"
+        "groups = np.array([['a', 'x'], ['b', 'x']] * 50)\n"
+        "found = xorder.audit([0, 1, 1, 0] * 25, np.arange(100) % 7, sensitive_features=groups)\n"
+        "print(list(found.groups), 'narwhals' in sys.modules)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert said == "['a & x', 'b & x'] False\n"
+
+
 # Columns of X
 
 
@@ -87,6 +131,21 @@ def test_names_that_are_no_columns(frame, columns):
     words = "names 'town', but X has no column of that name; its columns are 'race', 'age', 'sex'"
     with pytest.raises(InputError, match=words):
         groups_in(frame, columns)
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+def test_a_frame_without_columns_is_of_its_kind(frame):
+    rest = without(frame, ["race", "sex"])
+    assert type(rest) is type(frame)
+    assert np.asarray(rest["age"]).tolist() == [1, 2, 2]
+    with pytest.raises(InputError, match="nothing is left of X without 'race', 'age', 'sex'"):
+        without(frame, ["race", "age", "sex"])
+
+
+def test_columns_of_one_name_are_refused():
+    twice = pd.DataFrame([["A", "B"]], columns=["race", "race"])
+    with pytest.raises(InputError, match="each column once; some have the same name"):
+        groups_in(twice, "race")
 
 
 @pytest.mark.parametrize("frame", FRAMES)

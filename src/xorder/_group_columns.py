@@ -1,8 +1,17 @@
-"""Groups that live in columns: found in X by name or place, taken out of X, and combined where there are several."""
+"""Groups that live in columns: found in X by name or position, taken out of X, and combined where there are several.
+
+Of several columns, each combination of values is a group. It is called by how the values are written, joined by `` & ``
+in the order of the columns: ``Black & female``. A number or a truth value does not speak for itself, so the name of its
+column stands before it: ``female & smoker=1``. That hangs on the value alone, whatever its type and whatever else the
+column holds: files and frames call a row alike, and so do rows to fit and rows to adjust. A row without a value in one
+of the columns has no group.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+import math
+import re
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,48 +19,158 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from xorder._groups import check_name_is_free, is_missing
-from xorder._table import MISSING
+from xorder._table import MISSING, IntArray
 from xorder.exceptions import InputError
 
 BETWEEN = " & "
 """What stands between the parts of a label such as ``female & over 65``."""
 
 
+class Combinations(dict[tuple[Any, ...], "str | None"]):
+    """The group of each combination of values of some columns, worked out when it is first asked for; None if missing.
+
+    With ``blanks``, text of nothing but blanks is missing too, as in files. Two combinations that would have one name
+    are refused.
+    """
+
+    def __init__(self, names: Iterable[Hashable], *, blanks: bool = False, called: str = "sensitive_features") -> None:
+        self._names, self._blanks, self._called = list(names), blanks, called
+        self._first: dict[str, tuple[Any, ...]] = {}
+
+    def __missing__(self, values: tuple[Any, ...]) -> str | None:
+        if any(is_missing(value, blanks=self._blanks) for value in values):
+            return None
+        label = self[values] = BETWEEN.join(map(_wording, self._names, values))
+        if self._first.setdefault(label, values) != values:
+            raise InputError(
+                f"{self._called} has the combinations {self._first[label]!r} and {values!r}, which would both be the "
+                f"group {label!r}. Rename the values of one of the columns {_quoted(self._names)}."
+            )
+        return label
+
+    def of_codes(
+        self, columns: Sequence[tuple[Sequence[Any], NDArray[np.integer[Any]]]]
+    ) -> tuple[list[str | None], IntArray]:
+        """Return labels, in the order of their first rows, and each row's index among them.
+
+        A column comes as its distinct values and each row's index among these, below 0 where it is missing.
+        """
+        code: IntArray = np.zeros(columns[0][1].size, dtype=np.int64)
+        for values, codes in columns:
+            # Numbered anew for each column, so that no number grows beyond its type.
+            _, code = np.unique(code * (len(values) + 1) + codes + 1, return_inverse=True)
+        _, rows, code = np.unique(code, return_index=True, return_inverse=True)
+        order = np.argsort(rows)
+        place = np.empty_like(order)
+        place[order] = np.arange(order.size)
+        labels = [
+            self[tuple(values[codes[row]] if codes[row] >= 0 else None for values, codes in columns)]
+            for row in rows[order].tolist()
+        ]
+        return labels, place[code]
+
+
+def part_texts(label: Any, names: Sequence[str]) -> list[list[str]]:
+    """Return what may be written in each column of the rows that a label is for; nothing if it is for none.
+
+    >>> part_texts("female & smoker=1", ["sex", "smoker"])
+    [['female'], ['1', 'smoker=1']]
+    """
+    quoted = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+    pattern = BETWEEN.join(rf"({re.escape(name)}=(?:{quoted})|[^&]*)" for name in names)
+    found = re.fullmatch(pattern, label, re.DOTALL) if isinstance(label, str) else None
+    if found is None:
+        return []
+    parts = zip(names, found.groups(), strict=True)
+    texts = [[text for text in _candidates(name, part) if _wording(name, text) == part] for name, part in parts]
+    return texts if all(texts) else []
+
+
+def _candidates(name: str, part: str) -> list[str]:
+    named = part.removeprefix(f"{name}=")
+    # What repr writes in quotes, less the quotes and the backslashes.
+    inside = re.sub(r"\\(.)", r"\1", named[1:-1], flags=re.DOTALL)
+    return list(dict.fromkeys([named, inside, part]))
+
+
+def _wording(name: Hashable, value: Any) -> str:
+    """Return how a value is written in a label: ``("x & y", "z")`` is not ``("x", "y & z")``."""
+    text = written(value)
+    if BETWEEN.strip() in text:
+        quoted = text.replace("\\", "\\\\").replace("'", "\\'")
+        return f"{name}='{quoted}'"
+    speaks = math.isnan(number(text)) and text.strip().lower() not in ("true", "false")
+    return text if speaks else f"{name}={text}"
+
+
+def number(text: str) -> float:
+    """Return the number that a text stands for, NaN if it is none."""
+    try:
+        # float() reads 1_000 as a number, which no writer of files means.
+        return float("nan" if "_" in text else text)
+    except ValueError:
+        return float("nan")
+
+
+def written(value: Any) -> str:
+    """Return the value of a cell as text; null and NaN as an empty one."""
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        # pandas makes such numbers of whole ones where some are missing.
+        return str(int(value))
+    return "" if value is None or value != value else str(value)
+
+
 def groups_in(X: Any, columns: Any) -> NDArray[Any]:
     """Return the group of each row of ``X``: the values of a column, or of several columns, combined.
 
-    Columns of a DataFrame are meant by name, those of an array by place, counted from 0.
+    Columns of a DataFrame are meant by name, those of an array by position, counted from 0.
     """
     names = listed(columns)
-    _check_there(X, names)
-    found = {name: _values(X, name) for name in names}
-    return found[names[0]] if len(names) == 1 else _combined(found)
+    frame = _frame(X)
+    _check_there(X, frame, names)
+    if frame is not None:
+        found = [frame.get_column(name).to_numpy() for name in names]
+    else:
+        parts = _array(X)[:, names]
+        found = list((parts.toarray() if issparse(parts) else parts).T)
+    if len(names) == 1:
+        return np.asarray(found[0])
+    combinations = Combinations(names)
+    rows = zip(*(values.tolist() for values in found), strict=True)
+    return np.array([combinations[row] for row in rows], dtype=object)
 
 
 def text_columns(X: Any) -> list[Hashable]:
     """Return the columns of a frame that hold text; nothing for what is no frame."""
-    names = _names(X) or []
-    return [name for name in names if any(isinstance(value, str) for value in np.asarray(X[name]).ravel().tolist())]
+    frame = _frame(X)
+    if frame is None:
+        return []
+    return [
+        name
+        for name, kind in frame.schema.items()
+        if not (kind.is_numeric() or kind.is_temporal())
+        and any(isinstance(value, str) for value in frame.get_column(name).to_list())
+    ]
 
 
 def without(X: Any, columns: Any) -> Any:
     """Return ``X`` less some columns, as the kind of frame or array it is."""
     names = listed(columns)
-    _check_there(X, names)
-    here = _names(X)
-    kept = [name for name in (range(_width(X)) if here is None else here) if name not in names]
+    frame = _frame(X)
+    _check_there(X, frame, names)
+    kept = [name for name in (range(_width(X)) if frame is None else frame.columns) if name not in names]
     if not kept:
         raise InputError(f"nothing is left of X without {_quoted(names)}; a model needs at least one more column.")
-    if here is None:
-        return _array(X)[:, kept]
-    return X.select(kept) if hasattr(X, "column_names") else X[kept]
+    return _array(X)[:, kept] if frame is None else frame.drop(names).to_native()
 
 
 def group_labels(sensitive_features: Any) -> NDArray[Any]:
     """Return groups as one column; a table of several attributes becomes the groups of their combinations."""
-    names = _names(sensitive_features)
-    if names is not None:
-        return groups_in(sensitive_features, names)
+    frame = _frame(sensitive_features)
+    if frame is not None:
+        return groups_in(sensitive_features, frame.columns)
     try:
         values = np.asanyarray(sensitive_features)
     except ValueError as error:
@@ -73,39 +192,6 @@ def naming_missing(groups: Any) -> NDArray[np.object_]:
     return named
 
 
-def _combined(columns: dict[Hashable, NDArray[Any]]) -> NDArray[np.object_]:
-    """Join the values of each row: text speaks for itself, other values are named, and with one missing it is None."""
-    wordings = [_wording(name, values.tolist()) for name, values in columns.items()]
-    rows = list(zip(*(values.tolist() for values in columns.values()), strict=True))
-    labels = {row: _joined(row, wordings) for row in dict.fromkeys(rows)}
-    written: dict[str, Any] = {}
-    for row, label in labels.items():
-        if label is not None and written.setdefault(label, row) != row:
-            raise InputError(
-                f"sensitive_features has the combinations {written[label]!r} and {row!r}, which would both be the "
-                f"group {label!r}. Rename the values of one of the columns {_quoted(list(columns))}."
-            )
-    return np.array([labels[row] for row in rows], dtype=object)
-
-
-def _wording(name: Hashable, values: Sequence[Any]) -> dict[Any, str]:
-    """Return how each value of a column is written in a label.
-
-    Text that holds what stands between parts is named and quoted: ``("x & y", "z")`` is not ``("x", "y & z")``. That
-    hangs on the value alone, so that rows to predict are called what rows to learn from were called.
-    """
-    known = [value for value in dict.fromkeys(values) if not is_missing(value)]
-    if not all(isinstance(value, str) for value in known):
-        return {value: f"{name}={_written(value)}" for value in known}
-    return {value: f"{name}={value!r}" if BETWEEN.strip() in value else value for value in known}
-
-
-def _joined(row: Sequence[Any], wordings: Sequence[dict[Any, str]]) -> str | None:
-    if any(map(is_missing, row)):
-        return None
-    return BETWEEN.join(words[value] for words, value in zip(wordings, row, strict=True))
-
-
 def listed(columns: Any) -> list[Hashable]:
     """Return one column, or several, as a list of different ones."""
     names = list(columns) if isinstance(columns, list | tuple) else [columns]
@@ -114,16 +200,14 @@ def listed(columns: Any) -> list[Hashable]:
     return names
 
 
-def _check_there(X: Any, names: Sequence[Hashable]) -> None:
-    here = _names(X)
-    if here is not None:
-        missing = [name for name in names if here.count(name) != 1]
+def _check_there(X: Any, frame: Any, names: Sequence[Hashable]) -> None:
+    if frame is not None:
+        missing = [name for name in names if name not in frame.columns]
         if missing:
-            more = ", ..." if len(here) > 10 else ""
-            how = "more than one column" if missing[0] in here else "no column"
+            more = ", ..." if len(frame.columns) > 10 else ""
             raise InputError(
-                f"sensitive_columns names {_quoted(missing[:1])}, but X has {how} of that name; "
-                f"its columns are {_quoted(here[:10])}{more}."
+                f"sensitive_columns names {missing[0]!r}, but X has no column of that name; "
+                f"its columns are {_quoted(frame.columns[:10])}{more}."
             )
         return
     width = _width(X)
@@ -138,19 +222,18 @@ def _check_there(X: Any, names: Sequence[Hashable]) -> None:
             raise InputError(f"sensitive_columns names column {name}, but X has {width} columns, counted from 0.")
 
 
-def _names(X: Any) -> list[Hashable] | None:
-    """Names of the columns of a frame (pandas, polars, pyarrow); None for what has no names."""
-    for attribute in ("column_names", "columns"):
-        if hasattr(X, attribute) and hasattr(X, "__getitem__"):
-            return list(getattr(X, attribute))
-    return None
+def _frame(X: Any) -> Any:
+    """Return a frame of pandas, polars or pyarrow as one of narwhals; None for what has no names of columns."""
+    if not (hasattr(X, "column_names") or hasattr(X, "columns")) or not hasattr(X, "__getitem__"):
+        return None
+    import narwhals
 
-
-def _values(X: Any, name: Any) -> NDArray[Any]:
-    if _names(X) is not None:
-        return np.asarray(X[name])
-    column = _array(X)[:, [name]]
-    return np.asarray(column.toarray() if issparse(X) else column).ravel()
+    try:
+        return narwhals.from_native(X, eager_only=True)
+    except narwhals.exceptions.DuplicateError as error:
+        raise InputError("a table must have each column once; some have the same name. Rename them.") from error
+    except TypeError as error:
+        raise InputError(f"a table must be an array or a frame that is in memory; got {type(X).__name__}.") from error
 
 
 def _array(X: Any) -> Any:
@@ -165,9 +248,5 @@ def _width(X: Any) -> int:
     return int(shape[1])
 
 
-def _written(value: Any) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _quoted(names: Sequence[Hashable]) -> str:
+def _quoted(names: Iterable[Hashable]) -> str:
     return ", ".join(map(repr, names))

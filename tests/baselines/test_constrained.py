@@ -336,12 +336,10 @@ def test_without_the_extra_one_line_says_what_to_install(missing, names):
     ]
 
 
-@pytest.mark.parametrize(("missing", "names"), [("torch", NEED_TORCH), ("cooper", NEED_COOPER), ("nothing", ())])
-def test_import_star_and_dir_give_what_can_be_loaded(missing, names):
+@pytest.mark.parametrize("missing", ["torch", "cooper", "nothing"])
+def test_what_is_offered_does_not_hang_on_what_is_installed(missing):
     code = (
-        "import xorder.baselines as b\nloaded = 'torch' in sys.modules\nlisted = dir(b)\n"
-        "from xorder.baselines import *\n"
-        f"every = {('PostLogit', *NEED_TORCH)!r}\n"
-        "print(loaded, [n for n in every if n not in globals()], [n for n in every if n not in listed])\n"
+        "import xorder.baselines as b\n"
+        "print('torch' in sys.modules, sorted(b.__all__), [name for name in b.__all__ if name not in dir(b)])\n"
     )
-    assert without(missing, code) == f"False {list(names)} {list(names)}\n"
+    assert without(missing, code) == f"False {sorted(['PostLogit', *NEED_TORCH])} []\n"

@@ -179,7 +179,7 @@ def test_unseen_groups(
     columns["group"][20] = columns["group"][30] = "C"
     people, out = write(tmp_path / f"people.{ending}", columns), tmp_path / f"out.{ending}"
     arguments = ["apply", people, *COLUMNS, "--map", saved, "-o", out]
-    place = "line 22" if ending == "csv" else "row 21"
+    place = "line 22" if ending == "csv" else "row 20"
     error = refuse(*arguments)
     assert f"group 'C' was not seen in fit (2 rows, the first in {place}); the known groups are 'A', 'B'" in error
     assert error.endswith("or leave its scores as they are with --unseen-group leave.\n")

@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 
 import xorder
+from support.needs import package
 from support.oracles import gap
 from xorder import ScoreTable, XOrder
 from xorder._validation import check_tables
@@ -224,14 +225,14 @@ def test_columns_of_any_library(library, integers):
     if library == "list":
         make = list
     elif library == "pandas":
-        pandas = pytest.importorskip("pandas")
+        pandas = package("pandas")
 
         def make(values):
             return pandas.Series(values, index=np.arange(len(values))[::-1])
     elif library == "polars":
-        make = pytest.importorskip("polars").Series
+        make = package("polars").Series
     else:
-        make = pytest.importorskip("pyarrow").array
+        make = package("pyarrow").array
     plain = XOrder(method="dp", tradeoff=1.0)
     expected = plain.fit_transform(score, label, sensitive_features=group)
     repair = XOrder(method="dp", tradeoff=1.0)
@@ -243,7 +244,7 @@ def test_columns_of_any_library(library, integers):
 
 
 def test_categories_and_float32():
-    pandas = pytest.importorskip("pandas")
+    pandas = package("pandas")
     score, label, group = sample()
     repair = XOrder(method="dp", tradeoff=1.0)
     adjusted = repair.fit_transform(

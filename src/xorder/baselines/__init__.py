@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from xorder._lazy import drop_missing, lazy_names
+from xorder._lazy import lazy_names
 from xorder._optional import import_optional
 from xorder.baselines._post_logit import PostLogit
 
@@ -32,7 +32,6 @@ _NEEDS = {
 }
 
 __getattr__ = lazy_names(__name__, _MODULES, needs=_NEEDS, require=partial(import_optional, extra="train"))
-drop_missing(__all__, _MODULES, _NEEDS)
 
 
 def __dir__() -> list[str]:

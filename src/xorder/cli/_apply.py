@@ -26,7 +26,7 @@ def run(options: argparse.Namespace) -> None:
     repair = load_fitted(options.map)
     repair = repair.choosing(missing_group=options.missing_group, unseen_group=options.unseen_group)
     with progress_line(sys.stderr) as progress:
-        rows = apply_to_file(
+        rows, left_alone = apply_to_file(
             repair.group_maps(),
             options.file,
             options.output,
@@ -38,5 +38,13 @@ def run(options: argparse.Namespace) -> None:
             memory=options.memory,
             progress=progress,
         )
-    done = {"rows": rows, "column": options.into, "output": options.output}
-    show(done if options.json else f"Wrote {rows:,} rows to {options.output}; the new column is {options.into!r}.")
+    if options.json:
+        show({"rows": rows, "left_alone": left_alone, "column": options.into, "output": options.output})
+        return
+    were = (
+        "1 row of a missing or unseen group keeps its score"
+        if left_alone == 1
+        else (f"{left_alone:,} rows of missing or unseen groups keep their scores")
+    )
+    left = f" {were}." if left_alone else ""
+    show(f"Wrote {rows:,} rows to {options.output}; the new column is {options.into!r}.{left}")

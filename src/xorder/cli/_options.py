@@ -16,7 +16,8 @@ from xorder._groups import MISSING_GROUPS, UNSEEN_GROUPS
 from xorder._metric import METRICS
 from xorder._progress import Progress
 from xorder._table import Tables
-from xorder.engines import files_of, tables_of
+from xorder.engines import tables_of
+from xorder.engines._files import files_of
 from xorder.exceptions import InputError, warn_caller
 
 FOLDS = 5

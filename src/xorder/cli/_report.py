@@ -20,7 +20,8 @@ from xorder.cli._options import (
     read_tables,
     show,
 )
-from xorder.engines import GroupMaps, check_matched
+from xorder.engines import GroupMaps
+from xorder.engines._apply import check_matched
 from xorder.exceptions import InputError, warn_caller
 from xorder.reporting import report_tables
 

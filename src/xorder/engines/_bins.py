@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xorder._table import FloatArray, IntArray
-from xorder.engines._cells import Coding, ColumnNames, no_rows
+from xorder.engines._cells import FRAME, Coding, ColumnNames, no_rows
 from xorder.exceptions import InputError
 
 CELL_BITS = 44
@@ -200,26 +200,27 @@ class Seen:
         """Refuse rows that cannot be used, in the words of an audit of arrays; none is dropped."""
         if not self.rows:
             raise no_rows(source)
+        within = "" if source == FRAME else f"{source}: "
         if self.missing or self.infinite:
             kinds = ((self.missing, "nothing or nan"), (self.infinite, "inf or -inf"))
             came = " and ".join(
                 f"{count:,} {'row holds' if count == 1 else 'rows hold'} {what}" for count, what in kinds if count
             )
-            raise InputError(f"column {names.score!r} must be finite; {came}. Remove these rows or score them.")
+            raise InputError(f"{within}column {names.score!r} must be finite; {came}. Remove these rows or score them.")
         if names.weight is None:
             return
+        weight = f"{within}column {names.weight!r}"
         if self.bad_weights:
             raise InputError(
-                f"column {names.weight!r} must be finite and not negative; {self.bad_weights:,} "
+                f"{weight} must be finite and not negative; {self.bad_weights:,} "
                 f"{'row is' if self.bad_weights == 1 else 'rows are'} not. Correct or remove them."
             )
         if not self.largest_weight:
-            raise InputError(f"column {names.weight!r} must be above 0 for some row; all weights are zero.")
+            raise InputError(f"{weight} must be above 0 for some row; all weights are zero.")
         range_ = (1e-100, 1e100) if squares else (1e-150, 1e150)
         if not range_[0] < self.largest_weight < range_[1]:
             raise InputError(
-                f"column {names.weight!r} is out of range: its largest value is {self.largest_weight:g}. "
-                "Scale it towards 1."
+                f"{weight} is out of range: its largest value is {self.largest_weight:g}. Scale it towards 1."
             )
 
 

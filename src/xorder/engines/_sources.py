@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import numpy as np
 
+from xorder._group_columns import Combinations
 from xorder._groups import is_missing
 from xorder._optional import import_optional
 from xorder._progress import Progress
@@ -17,6 +21,7 @@ from xorder._validation import MAX_GROUPS
 from xorder.engines import _cells as cells
 from xorder.engines._bins import Tally
 from xorder.engines._cells import (
+    FRAME,
     MOST_LABELS,
     CodeArray,
     Coding,
@@ -50,7 +55,8 @@ _ACCEPTED = (
 class FileReading:
     """The rows of a csv or parquet file, some at a time, each checked; complaints name the line or row.
 
-    Groups and labels come as numbers of their texts.
+    Groups and labels come as numbers of their texts. A file that is one ``among`` several may be empty, and need not
+    hold the positive value.
     """
 
     def __init__(
@@ -60,10 +66,11 @@ class FileReading:
         *,
         encoding: str = "utf-8",
         progress: Progress | None = None,
+        among: bool = False,
     ) -> None:
-        self.path, self.names, self.encoding = existing_file(path), names, encoding
+        self.path, self.names, self.encoding, self.among = existing_file(path), names, encoding, among
         self.kind = file_kind(str(self.path))
-        self.groups, self.labels = TextColumn(), TextColumn()
+        self.groups, self.labels = TextColumn(names.groups), TextColumn((names.label or "",))
         self._watch: Callable[[float], None] = lambda share: (
             None if progress is None else progress("reading rows", share)
         )
@@ -71,18 +78,18 @@ class FileReading:
     def batches(self) -> Iterator[tuple[FloatArray, CodeArray, CodeArray, FloatArray]]:
         """Yield scores, numbers of groups, numbers of labels and weights; empty arrays for what is not asked for."""
         names, rows = self.names, 0
-        with blaming_gzip(self.path), closing(self._read(list(names.by_role().values()))) as batches:
+        with blaming_gzip(self.path), closing(self._read(names.all)) as batches:
             for batch in batches:
                 scores = cells.scores(batch, names.score)
-                groups = self.groups.read(batch, names.group)
+                groups = self.groups.read(batch)
                 labels, weights = np.empty(0, dtype=np.int32), np.empty(0)
                 if names.label is not None:
-                    labels = self.labels.read(batch, names.label)
+                    labels = self.labels.read(batch)
                 if names.weight is not None:
                     weights = cells.weights(batch, names.weight)
                 rows += len(scores)
                 yield scores, groups, labels, weights
-        if not rows:
+        if not (rows or self.among):
             raise no_rows(str(self.path))
 
     def _read(self, wanted: list[str]) -> Generator[FileBatch, None, None]:
@@ -93,14 +100,14 @@ class FileReading:
 
     def coding(self, positive: Any, missing_group: str) -> Coding:
         """Check groups and labels, once all rows have been read, and number them."""
+        is_asked_for = self.names.label is not None and not (self.among and positive is not None)
         # A label that nobody has asked for is a valid one.
-        labels = self.labels.distinct if self.names.label is not None else Distinct(["0"])
+        labels = self.labels.distinct if is_asked_for else Distinct(["0"])
         return coding(
             self.groups.distinct,
             labels,
+            self.names,
             source=str(self.path),
-            group=self.names.group,
-            label=self.names.label or "",
             positive=positive,
             missing_group=missing_group,
             blanks=True,
@@ -114,10 +121,10 @@ def check_file(
     positive: Any = None,
     missing_group: str = "error",
     encoding: str = "utf-8",
-    progress: Progress | None = None,
+    among: bool = False,
 ) -> None:
     """Complain of a file row by row, holding no more than some rows at a time."""
-    reading = FileReading(path, names, encoding=encoding, progress=progress)
+    reading = FileReading(path, names, encoding=encoding, among=among)
     for _ in reading.batches():
         pass
     reading.coding(positive, missing_group)
@@ -162,40 +169,54 @@ def open_rows(
     """Yield the rows of a frame or of large files, ready to be tallied in their own engine, and what to call them."""
     nw = _narwhals()
     with ExitStack() as stack:
-        source, is_file, is_text, total = "the frame", False, False, None
+        source, is_file, is_text, total = FRAME, False, False, None
         if isinstance(frame, str | os.PathLike):
             files = find_files(frame)
             source, is_file, is_text = os.fspath(frame), True, file_kind(files[0]) == "csv"
             frame = stack.enter_context(open_files(frame, memory=memory))
             total = rows_about(files) if is_text else frame.count("*").fetchall()[0][0]
-        check_columns(source, native_columns(frame), names.by_role().values())
+        check_columns(source, native_columns(frame), names.all)
         prepared = _prepared(nw, frame, names, is_text)
+        roles = _group_roles(names)
 
         def look(rows: int | None = None) -> Coding:
             part = prepared if rows is None else prepared.head(rows)
             try:
-                groups, labels = _distinct(nw, part)
+                groups, labels = _distinct(nw, part, roles)
             except TypeError as error:
                 # pandas finds out row by row that a column holds lists.
-                raise no_labels(names.group, str(error)) from error
+                raise no_labels(names.groups[0], str(error)) from error
+            combinations = Combinations(names.groups, blanks=is_file, called=source)
+            labelled = [combinations[values] if len(roles) > 1 else values[0] for values in groups]
+            called = Distinct(list(dict.fromkeys(labelled)))
             if missing_group == "error":
-                groups = _counted(nw, prepared, "group", groups, is_file)
-            return coding(
-                groups,
-                _counted(nw, prepared, "label", labels, is_file),
-                group=names.group,
-                label=names.label or "",
+                called = _counted(nw, prepared, roles, groups, called, is_file)
+            found = coding(
+                called,
+                _counted(nw, prepared, ["label"], [(label,) for label in labels], Distinct(labels), is_file),
+                names,
+                source=source if is_file else None,
                 positive=positive,
                 missing_group=missing_group,
                 blanks=is_file,
             )
+            if len(roles) == 1:
+                return found
+            numbers = dict(found.group_values)
+            places = [(values, numbers.get(combinations[values], found.missing)) for values in groups]
+            # Those with a null are found by that.
+            return replace(
+                found, group_values=tuple((values, n) for values, n in places if n is not None and None not in values)
+            )
 
         if prepared.implementation.is_pyspark() or prepared.implementation.is_pyspark_connect():
-            yield SparkRows(prepared, coding=look(), squares=squares, progress=progress), source
+            yield SparkRows(prepared, roles, coding=look(), squares=squares, progress=progress), source
             return
 
         def batches(by: Coding, known: bool) -> Generator[Batch, None, None]:
-            return _batches(nw, prepared, by.expression(nw, nw.col("group"), nw.col("label"), known=known))
+            return _batches(
+                nw, prepared, by.expression(nw, [nw.col(role) for role in roles], nw.col("label"), known=known)
+            )
 
         def blame() -> None:
             if is_text:
@@ -234,7 +255,7 @@ def _prepared(nw: Any, frame: Any, names: ColumnNames, is_text: bool) -> Any:
     numbers = {"score": names.score} | ({} if names.weight is None else {"weight": names.weight})
     if is_text:
         return _parsed(nw, frame, names, numbers)
-    labels = {"label": names.label or "", "group": names.group}
+    labels = {"label": names.label or "", **dict(zip(_group_roles(names), names.groups, strict=True))}
     held = numbers | labels
     if type(frame).__module__.startswith("pyspark"):
         # Names with dots and backticks mean something else to Spark, unless they are quoted.
@@ -277,7 +298,7 @@ def _parsed(nw: Any, relation: Any, names: ColumnNames, numbers: dict[str, str])
     """Parse the numeric columns of a relation of text; cells that are not numbers become null."""
     duckdb = import_optional("duckdb", extra="duckdb", purpose="Reading csv files")
     chosen = [duckdb.SQLExpression(number_in(name)).alias(role) for role, name in numbers.items()]
-    for role, name in (("label", names.label or ""), ("group", names.group)):
+    for role, name in {"label": names.label or "", **dict(zip(_group_roles(names), names.groups, strict=True))}.items():
         chosen.append(duckdb.ColumnExpression(name).alias(role))
     return nw.from_native(relation.select(*chosen))
 
@@ -311,30 +332,53 @@ def _decoded(frame: Any) -> Any:
     return frame.cast(pa.schema(fields))
 
 
-def _distinct(nw: Any, frame: Any) -> tuple[Distinct, Distinct]:
+def _group_roles(names: ColumnNames) -> list[str]:
+    return [f"group{number}" for number in range(len(names.groups))]
+
+
+def _distinct(nw: Any, frame: Any, roles: Sequence[str]) -> tuple[list[tuple[Any, ...]], list[Any]]:
     """Return the distinct values of group and label, missing ones as None; of too many, enough to see that."""
-    pairs = frame.select(nw.col("group"), nw.col("label")).unique().head(MAX_GROUPS * MOST_LABELS + 1)
-    if hasattr(pairs, "collect"):
-        pairs = pairs.collect()
-    found = []
-    for name in ("group", "label"):
-        values = [value.item() if isinstance(value, np.generic) else value for value in pairs[name].to_list()]
-        # pandas has several values for missing, none of them equal to itself.
-        found.append(Distinct(list(dict.fromkeys(None if is_missing(value) else value for value in values))))
-    return found[0], found[1]
+    rows = frame.select(*map(nw.col, roles), nw.col("label")).unique().head(MAX_GROUPS * MOST_LABELS + 1)
+    if hasattr(rows, "collect"):
+        rows = rows.collect()
+    *groups, labels = (list(map(_plain, rows[name].to_list())) for name in (*roles, "label"))
+    return list(dict.fromkeys(zip(*groups, strict=True))), list(dict.fromkeys(labels))
 
 
-def _counted(nw: Any, frame: Any, name: str, found: Distinct, blanks: bool) -> Distinct:
-    """Count the rows of the whole frame without a value, where there are some, for the complaint about them."""
+def _plain(value: Any) -> Any:
+    # pandas has several values for missing, none of them equal to itself.
+    return None if is_missing(value) else value.item() if isinstance(value, np.generic) else value
+
+
+def _counted(
+    nw: Any, frame: Any, roles: Sequence[str], values: Sequence[tuple[Any, ...]], found: Distinct, blanks: bool
+) -> Distinct:
+    """Count the rows of the whole frame without a value, if there are some; name the first where rows have an order.
+
+    ``values`` are the distinct ones of the columns ``roles``.
+    """
     lost = [value for value in found.values if is_missing(value, blanks=blanks)]
     if not lost:
         return found
-    texts = [value for value in lost if value is not None]
-    column = nw.col(name)
-    counted = frame.filter(column.is_null() | column.is_in(texts) if texts else column.is_null()).select(nw.len())
+    is_lost = []
+    for role, column in zip(roles, zip(*values, strict=True), strict=True):
+        texts = [value for value in dict.fromkeys(column) if value is not None and is_missing(value, blanks=blanks)]
+        is_lost.append(nw.col(role).is_null() | nw.col(role).is_in(texts) if texts else nw.col(role).is_null())
+    numbered = None
+    if isinstance(frame, nw.DataFrame):
+        numbered = frame.with_row_index("row")
+    elif frame.implementation.is_polars():
+        numbered = nw.from_native(frame.to_native().with_row_index("row"))
+    first = [] if numbered is None else [nw.col("row").min()]
+    counted = (frame if numbered is None else numbered).filter(reduce(or_, is_lost)).select(nw.len(), *first)
     if hasattr(counted, "collect"):
         counted = counted.collect()
-    return Distinct(found.values, rows=dict.fromkeys(lost, 0) | {lost[0]: int(counted.item())})
+    rows, *row = counted.row(0)
+    return Distinct(
+        found.values,
+        first={lost[0]: f"row {row[0]}"} if row else {},
+        rows=dict.fromkeys(lost, 0) | {lost[0]: int(rows)},
+    )
 
 
 def _batches(nw: Any, frame: Any, code: Any) -> Generator[Batch, None, None]:

@@ -14,7 +14,8 @@ from xorder._groups import MISSING_GROUPS, UNSEEN_GROUPS, unseen_error
 from xorder._metric import METRICS
 from xorder._table import FloatArray, Tables
 from xorder._validation import check_groups, check_scores
-from xorder.engines import GroupMaps, warn_of_other_scale
+from xorder.engines import GroupMaps
+from xorder.engines._match_groups import warn_of_other_scale
 from xorder.exceptions import InputError, MapFileError
 from xorder.ordering import Ordering
 from xorder.ordering._frontier import check_tradeoff

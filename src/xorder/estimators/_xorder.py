@@ -15,8 +15,8 @@ from xorder._progress import Progress
 from xorder._repair import BaseRepair
 from xorder._table import FloatArray, ScoreTable, Tables
 from xorder._validation import WeightKind, check_tables
-from xorder.engines._apply import apply_to_frame
-from xorder.engines._tables import BINS, tables_of
+from xorder.engines import apply_to_frame, tables_of
+from xorder.engines._tables import BINS
 from xorder.estimators._fitted import FittedRepair, RepairSettings, load_fitted, settings_dict
 from xorder.estimators._learn import learn_repair
 from xorder.exceptions import warn_caller
@@ -260,7 +260,7 @@ class XOrder(BaseRepair):
             frame,
             score=score,
             label=label,
-            group=group,  # type: ignore[arg-type]
+            group=group,
             weight=weight,
             weights_are=weights_are,
             positive=positive,
@@ -328,7 +328,7 @@ class XOrder(BaseRepair):
         DataFrame, LazyFrame or relation
             Of the kind that came in.
         """
-        return apply_to_frame(self._fitted().group_maps(), frame, score=score, group=group, into=into)  # type: ignore[arg-type]
+        return apply_to_frame(self._fitted().group_maps(), frame, score=score, group=group, into=into)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the fitted repair as JSON; :func:`xorder.load` reads it back.
