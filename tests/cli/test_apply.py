@@ -53,7 +53,7 @@ def test_apply_adds_the_transformed_scores(
 def test_apply_as_json(succeed: Callable[..., str], saved: Path, file: Path) -> None:
     out = file.with_name(f"out.{file.name.partition('.')[2]}")
     printed = succeed("apply", file, *COLUMNS, "--map", saved, "-o", out, "--into", "fair", "--json")
-    assert json.loads(printed) == {"rows": ROWS, "column": "fair", "output": str(out)}
+    assert json.loads(printed) == {"rows": ROWS, "left_alone": 0, "column": "fair", "output": str(out)}
     assert list(read(out))[-1] == "fair"
 
 
