@@ -20,8 +20,8 @@ from xorder.models._base import all_or_nothing
 from xorder.models._linear import PairwiseLinearScorer
 from xorder.models._parameters import check_not_negative, check_positive, check_share, check_whole, check_word
 
-torch = import_optional("torch", extra="train", purpose="ConstrainedRanker")
-cooper = import_optional("cooper", extra="train", purpose="ConstrainedRanker")
+torch = import_optional("torch", extra="train", purpose="Training a fair ranker")
+cooper = import_optional("cooper", extra="train", purpose="Training a fair ranker")
 
 Cells = Mapping[tuple[int, int], Any]
 

@@ -12,7 +12,7 @@ from xorder.exceptions import InputError
 from xorder.models._base import all_or_nothing
 from xorder.models._parameters import check_not_negative, check_whole, check_word
 
-torch = import_optional("torch", extra="train", purpose="CorrelationRegularized")
+torch = import_optional("torch", extra="train", purpose="Training a fair ranker")
 
 # Within this distance of 0 the absolute value is rounded off, so that there is a slope to follow.
 _ROUNDED = 1e-3

@@ -14,7 +14,7 @@ from xorder._validation import check_weights
 from xorder.exceptions import InputError
 from xorder.models._parameters import check_whole
 
-torch = import_optional("torch", extra="train", purpose="pair_batches")
+torch = import_optional("torch", extra="train", purpose="Training a fair ranker")
 
 # A cell is the group (0 or 1) of the positive and that of the negative.
 CELLS = ((0, 0), (0, 1), (1, 0), (1, 1))
