@@ -106,9 +106,10 @@ def test_the_tradeoff_is_raised_until_the_mean_training_gap_is_gone_and_no_furth
         assert all(gap >= 1e-4 for gap in gaps[:-1])
 
 
-def test_the_limit_is_kept_in_training(results: Results) -> None:
-    before = results.unadjusted(DATA, "stored", "linear-auc", "xauc")
-    (point,) = results.curve(DATA, "stored", "linear-auc", "constrained", "xauc")
+@pytest.mark.parametrize("metric", ["xauc", "prf"])
+def test_the_limit_is_kept_in_training(results: Results, metric: str) -> None:
+    before = results.unadjusted(DATA, "stored", "linear-auc", metric)
+    (point,) = results.curve(DATA, "stored", "linear-auc", "constrained", metric)
     assert [*point.gap_train] == [*range(SPLITS)]
     for split, gap in point.gap_train.items():
         assert abs(gap) <= LIMITS[-1] * abs(before.gap_train[split]) + ROUNDING
