@@ -9,7 +9,7 @@ from xorder.datasets._open_set import OpenSet, Parts, load_open_set
 from xorder.datasets._problem import Problem
 from xorder.datasets._raw_file import DataHome, RawFile
 from xorder.datasets._raw_table import Layout, RawTable
-from xorder.datasets._splits import Splits
+from xorder.datasets._splits import Splits, StoredSplits
 
 
 def load_adult(*, data_home: DataHome = None, sensitive_inputs: bool = True, splits: Splits = None) -> Problem:
@@ -73,6 +73,8 @@ _LAYOUT = Layout(
 
 ADULT = OpenSet(
     name="adult",
+    label="income above $50,000",
+    groups=("White", "not White"),
     description=(
         "People in the US Current Population Survey of 1994: the part of the Adult data that is meant for training. "
         "The label is 1 for a yearly income above 50,000 dollars. The groups are White and not White."
@@ -100,6 +102,7 @@ ADULT = OpenSet(
         member="adult.data",
     ),
     prepare=prepare_adult,
+    stored=StoredSplits(30_162, range(10), "b76c90ec407f32ff24c18dd176479a515681aefdca9b6c115fb54f9ba4c6b0e3"),
     revealing={
         "race-sex": (
             "race-sex, 1 for white men, is among the inputs, though the paper speaks of non-sensitive inputs only: for "

@@ -9,7 +9,7 @@ from xorder.datasets._open_set import OpenSet, Parts, load_open_set
 from xorder.datasets._problem import Problem
 from xorder.datasets._raw_file import DataHome, RawFile
 from xorder.datasets._raw_table import Layout, RawTable
-from xorder.datasets._splits import Splits
+from xorder.datasets._splits import Splits, StoredSplits
 
 _COUNTS = ("juv_fel_count", "juv_misd_count", "juv_other_count", "priors_count")
 
@@ -69,6 +69,8 @@ _LAYOUT = Layout(
 
 COMPAS = OpenSet(
     name="compas",
+    label="new charge in two years",
+    groups=("Caucasian", "not Caucasian"),
     description=(
         "People who were scored by the COMPAS tool in Broward County, Florida, in 2013 and 2014. The label is 1 for "
         "those charged with a new crime within two years. The groups are Caucasian and not Caucasian."
@@ -96,4 +98,5 @@ COMPAS = OpenSet(
         layout=_LAYOUT,
     ),
     prepare=prepare_compas,
+    stored=StoredSplits(6167, range(10), "65390d22ea221fa88b086fe9395a3ae7ab01814f94fdbccf9064d99f700038d1"),
 )

@@ -9,7 +9,7 @@ from xorder.datasets._open_set import OpenSet, Parts, load_open_set
 from xorder.datasets._problem import Problem
 from xorder.datasets._raw_file import DataHome, RawFile
 from xorder.datasets._raw_table import Layout, RawTable
-from xorder.datasets._splits import Splits
+from xorder.datasets._splits import Splits, StoredSplits
 
 _MALE = 1
 
@@ -42,6 +42,8 @@ _COLUMNS = ("sex", "sbp", "dbp", "scl", "chdfate", "followup", "age", "bmi", "mo
 
 FRAMINGHAM = OpenSet(
     name="framingham",
+    label="coronary heart disease",
+    groups=("female", "male"),
     description=(
         "Adults of Framingham, Massachusetts, at an examination of the Framingham Heart Study. The label is 1 for "
         "those found with coronary heart disease at any time of the follow-up, 32 years at most. The groups are male "
@@ -77,6 +79,9 @@ FRAMINGHAM = OpenSet(
         ),
     ),
     prepare=prepare_framingham,
+    stored=StoredSplits(
+        4658, (1, 3, 4, 6, 9, 10, 11, 12, 14, 15), "26286a354c7eccf356dbfecedd229f9c212caa1cf676e1b413ac34539e6034e8"
+    ),
     revealing={
         "sex": (
             "sex, the group itself, is among the inputs; sensitive_inputs=False drops it. With plain logistic "

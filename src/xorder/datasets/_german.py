@@ -9,7 +9,7 @@ from xorder.datasets._open_set import OpenSet, Parts, load_open_set
 from xorder.datasets._problem import Problem
 from xorder.datasets._raw_file import DataHome, RawFile
 from xorder.datasets._raw_table import Layout, RawTable
-from xorder.datasets._splits import Splits
+from xorder.datasets._splits import Splits, StoredSplits
 
 # Codes of personal_status that the documentation of the file gives as female.
 _FEMALE = ("A92", "A95")
@@ -87,6 +87,8 @@ def prepare_german(raw: RawTable) -> Parts:
 
 GERMAN = OpenSet(
     name="german",
+    label="bad credit",
+    groups=("25 or older", "under 25"),
     description=(
         "Credits that a bank in southern Germany gave from 1973 to 1975. The label is 1 for bad credit. The groups are "
         "debtors under 25 and debtors of 25 or older."
@@ -120,4 +122,7 @@ GERMAN = OpenSet(
         member="german.data",
     ),
     prepare=prepare_german,
+    stored=StoredSplits(
+        1000, (0, 2, 3, 9, 12, 14, 15, 18, 20, 21), "6bfc1b31a68c4006a7a25f9d3bb1f80e9ab55ed0d16e55c2b912b535f655ac5c"
+    ),
 )

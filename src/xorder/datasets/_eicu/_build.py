@@ -12,7 +12,7 @@ from xorder._optional import import_optional
 from xorder._progress import Progress
 from xorder.datasets._clinical import SourceTable, check_key, find_tables, open_database, plain_errors, run
 from xorder.datasets._cohort_file import check_output, write_cohort
-from xorder.datasets._eicu.features import DAILY, FEATURES, LABS, VITALS, Measurement
+from xorder.datasets._eicu._features import DAILY, FEATURES, LABS, VITALS, Measurement
 from xorder.exceptions import InputError
 
 KIND = "eicu"

@@ -9,7 +9,7 @@ import numpy as np
 
 from xorder.datasets._cohort_file import read_cohort
 from xorder.datasets._impute import Impute, check_impute, imputed, imputing_warnings
-from xorder.datasets._mimic3.features import FEATURES
+from xorder.datasets._mimic3._features import FEATURES
 from xorder.datasets._problem import Problem, Split
 from xorder.datasets._splits import check_splits, random_splits
 from xorder.exceptions import InputError

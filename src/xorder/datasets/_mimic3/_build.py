@@ -14,8 +14,7 @@ from xorder._optional import import_optional
 from xorder._progress import Progress
 from xorder.datasets._clinical import SourceTable, check_key, find_tables, open_database, plain_errors, run
 from xorder.datasets._cohort_file import check_output, write_cohort
-from xorder.datasets._mimic3.features import FEATURES, window_features
-from xorder.datasets._mimic3.variables import VARIABLES, Variable
+from xorder.datasets._mimic3._features import FEATURES, VARIABLES, Variable, window_features
 from xorder.exceptions import InputError
 
 _EVENT_COLUMNS = ("subject_id", "hadm_id", "itemid", "charttime", "value", "valueuom")
@@ -181,7 +180,7 @@ def read_events(
 ) -> None:
     """Make the table ``readings`` (stay, variable, second, number, text) from one pass over each event table.
 
-    It needs ``adults`` and ``candidates`` of :mod:`xorder.datasets._mimic3.stays`. As in the benchmark, an event counts
+    It needs ``adults`` and ``candidates`` of :func:`select_stays`. As in the benchmark, an event counts
     if its admission is one of the adults' and its ICU stay, where it names one, is that admission's; it goes to the
     candidate stays of this patient that were in their first 48 hours at that time.
     """

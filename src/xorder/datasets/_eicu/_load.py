@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from xorder.datasets._cohort_file import read_cohort
-from xorder.datasets._eicu.build import ABOUT, KIND
-from xorder.datasets._eicu.features import FEATURES
+from xorder.datasets._eicu._build import ABOUT, KIND
+from xorder.datasets._eicu._features import FEATURES
 from xorder.datasets._impute import Impute, check_impute, imputed, imputing_warnings
 from xorder.datasets._problem import Problem
 from xorder.datasets._splits import check_splits, random_splits
