@@ -178,10 +178,10 @@ def test_batches_take_labels_as_numbers_and_tell_what_they_cannot_use():
         assert all(map(torch.equal, getattr(plain, name), getattr(numbers, name)))
     good = {"positive": y, "in_first": group, "size": 4, "random_state": 0}
     for wrong, words in (
-        ({"positive": y[:-1]}, "positive must have one value a row, 60 in all"),
+        ({"positive": y[:-1]}, "positive must have one value per row, 60 in all"),
         ({"in_first": group + 1}, "in_first must hold only 0 and 1"),
-        ({"size": 0}, "size must be at least 1; got 0"),
-        ({"sample_weight": np.ones(59)}, "sample_weight must have one value a row; got 59 for 60 rows"),
+        ({"size": 0}, "size must be a whole number from 1 up; got 0"),
+        ({"sample_weight": np.ones(59)}, "sample_weight must have .* got 59 for 60"),
         ({"random_state": -1}, "random_state must be a whole number, 0 or more; got -1"),
         ({"random_state": "a"}, "random_state must be a whole number, 0 or more; got 'a'"),
     ):
@@ -260,17 +260,17 @@ def test_weights_count_in_what_is_measured():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"epsilon": -0.1}, "epsilon must be between 0 and 1; got -0.1"),
+        ({"epsilon": -0.1}, "epsilon must be a number from 0 to 1; got -0.1"),
         ({"metric": "parity"}, "metric must be one of xauc, prf; got 'parity'"),
-        ({"max_steps": 0}, "max_steps must be at least 1; got 0"),
-        ({"count_every": 0}, "count_every must be at least 1; got 0"),
-        ({"epsilon": "0.1"}, r"epsilon must be between 0 and 1; got '0\.1'"),
-        ({"epsilon": float("nan")}, "epsilon must be between 0 and 1; got nan"),
-        ({"max_steps": 2.5}, r"max_steps must be a whole number; got 2\.5"),
-        ({"batch_size": None}, "batch_size must be a whole number; got None"),
+        ({"max_steps": 0}, "max_steps must be a whole number from 1 up; got 0"),
+        ({"count_every": 0}, "count_every must be a whole number from 1 up; got 0"),
+        ({"epsilon": "0.1"}, r"epsilon must be a number from 0 to 1; got '0\.1'"),
+        ({"epsilon": float("nan")}, "epsilon must be a number from 0 to 1; got nan"),
+        ({"max_steps": 2.5}, r"max_steps must be a whole number from 1 up; got 2\.5"),
+        ({"batch_size": None}, "batch_size must be a whole number from 1 up; got None"),
         ({"learning_rate": 0}, "learning_rate must be a finite number above 0; got 0"),
         ({"dual_rate": float("inf")}, "dual_rate must be a finite number above 0; got inf"),
-        ({"alpha": -1}, "alpha must be 0 or more, and finite; got -1"),
+        ({"alpha": -1}, "alpha must be a finite number from 0 up; got -1"),
         ({"random_state": "a"}, "random_state must be a whole number, 0 or more; got 'a'"),
     ],
 )

@@ -348,9 +348,9 @@ class TestLoading:
             load_eicu(cohort_file, splits="stored")  # type: ignore[arg-type]
 
     def test_other_choices(self, cohort_file: Path) -> None:
-        with pytest.raises(InputError, match="task must be 'long_stay' or 'mortality'; got 'los'"):
+        with pytest.raises(InputError, match="task must be one of long_stay, mortality; got 'los'"):
             load_eicu(cohort_file, task="los")  # type: ignore[arg-type]
-        with pytest.raises(InputError, match="group must be 'ethnicity' or 'gender'; got 'race'"):
+        with pytest.raises(InputError, match="group must be one of ethnicity, gender; got 'race'"):
             load_eicu(cohort_file, group="race")  # type: ignore[arg-type]
         with pytest.raises(InputError, match="splits must be"):
             load_eicu(cohort_file, splits=0)

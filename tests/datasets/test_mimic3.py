@@ -523,8 +523,8 @@ class TestLoading:
     def test_wrong_arguments(self, generated: Path) -> None:
         cohort: Any = generated / "cohort.parquet"
         for options, words in (
-            ({"task": "readmission"}, "task must be 'mortality' or 'long_stay'; got 'readmission'"),
-            ({"group": "age"}, "group must be 'gender' or 'ethnicity'"),
+            ({"task": "readmission"}, "task must be one of mortality, long_stay; got 'readmission'"),
+            ({"group": "age"}, "group must be one of gender, ethnicity; got 'age'"),
             ({"splits": 0}, "splits must be"),
             ({"splits": "stored"}, "no splits are stored for clinical data"),
             ({"impute": "median"}, "impute must be None, 'mean' for means over all rows, or the numbers"),

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xorder._optional import import_optional
+from xorder._parameters import check_number, check_whole, check_word
 from xorder._table import FloatArray
 from xorder.baselines._grouped import GAP_OF, GroupedLinearModel, GroupedRows
 from xorder.baselines._pairs import CELLS, PairBatch, check_none_empty, pair_batches
@@ -18,7 +19,6 @@ from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics import xauc_matrix
 from xorder.models._base import all_or_nothing
 from xorder.models._linear import PairwiseLinearScorer
-from xorder.models._parameters import check_not_negative, check_positive, check_share, check_whole, check_word
 
 torch = import_optional("torch", extra="train", purpose="Training a fair ranker")
 cooper = import_optional("cooper", extra="train", purpose="Training a fair ranker")
@@ -84,7 +84,7 @@ class FairRankingProblem(_CooperProblem):
         super().__init__()
         check_word("metric", metric, GAP_OF)
         self.scorer = scorer
-        self.epsilon = check_share("epsilon", epsilon)
+        self.epsilon = check_number("epsilon", epsilon, at_least=0, at_most=1)
         positives, negatives = _check_counts(counts)
         self.share_of_pairs = {(g, h): positives[g] * negatives[h] / sum(positives) / sum(negatives) for g, h in CELLS}
         if metric == "xauc":
@@ -181,10 +181,10 @@ class ConstrainedRanker(GroupedLinearModel):
         """Fit to rows, labels and groups; a pair weighs the product of its rows' weights."""
         for name in ("max_steps", "count_every", "batch_size"):
             check_whole(name, getattr(self, name))
-        check_share("epsilon", self.epsilon)
-        check_positive("learning_rate", self.learning_rate)
-        check_positive("dual_rate", self.dual_rate)
-        check_not_negative("alpha", self.alpha)
+        check_number("epsilon", self.epsilon, at_least=0, at_most=1)
+        check_number("learning_rate", self.learning_rate, above=0)
+        check_number("dual_rate", self.dual_rate, above=0)
+        check_number("alpha", self.alpha, at_least=0)
         rows = self._check_grouped_rows(X, y, sensitive_features, sample_weight)
         start = PairwiseLinearScorer(alpha=self.alpha).fit(rows.X, rows.positive, sample_weight=rows.weight)
         scorer = torch.nn.Linear(rows.X.shape[1], 1, bias=False, dtype=torch.float64)

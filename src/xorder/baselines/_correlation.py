@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from xorder._optional import import_optional
+from xorder._parameters import check_number, check_whole, check_word
 from xorder.baselines._grouped import GAP_OF, GroupedLinearModel
 from xorder.exceptions import InputError
 from xorder.models._base import all_or_nothing
-from xorder.models._parameters import check_not_negative, check_whole, check_word
 
 torch = import_optional("torch", extra="train", purpose="Training a fair ranker")
 
@@ -118,8 +118,8 @@ class CorrelationRegularized(GroupedLinearModel):
     @all_or_nothing
     def fit(self, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None) -> CorrelationRegularized:
         """Fit to rows, labels and groups; weights multiply the loss of their rows."""
-        check_not_negative("weight", self.weight)
-        check_not_negative("alpha", self.alpha)
+        check_number("weight", self.weight, at_least=0)
+        check_number("alpha", self.alpha, at_least=0)
         check_whole("max_iter", self.max_iter)
         rows = self._check_grouped_rows(X, y, sensitive_features, sample_weight)
         inputs, positive, member = map(torch.from_numpy, (rows.X, rows.positive, rows.in_first))

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from xorder._optional import import_optional
+from xorder._parameters import check_whole
 from xorder._table import BoolArray
 from xorder._validation import check_weights
 from xorder.exceptions import InputError
-from xorder.models._parameters import check_whole
 
 torch = import_optional("torch", extra="train", purpose="Training a fair ranker")
 
@@ -52,9 +52,7 @@ def pair_batches(
     """
     rows = torch.as_tensor(X)
     labels, sides = _mask(positive, "positive", len(rows)), _mask(in_first, "in_first", len(rows))
-    weight = np.ones(len(rows)) if sample_weight is None else check_weights(sample_weight)
-    if weight.size != len(rows):
-        raise InputError(f"sample_weight must have one value a row; got {weight.size:,} for {len(rows):,} rows.")
+    weight = np.ones(len(rows)) if sample_weight is None else check_weights(sample_weight, len(rows))
     pools = [np.flatnonzero(label & side & (weight > 0)) for label in (labels, ~labels) for side in (sides, ~sides)]
     check_none_empty([pool.size for pool in pools])
     try:
@@ -87,7 +85,7 @@ def _draw(rows: Any, pools: list[Any], weight: Any, size: int, rng: np.random.Ge
 def _mask(values: Any, name: str, rows: int) -> BoolArray:
     column = np.asarray(values)
     if column.shape != (rows,):
-        raise InputError(f"{name} must have one value a row, {rows:,} in all; got shape {column.shape}.")
+        raise InputError(f"{name} must have one value per row, {rows:,} in all; got shape {column.shape}.")
     mask = column == 1
     if not (mask | (column == 0)).all():
         raise InputError(f"{name} must hold only 0 and 1, or booleans; got other values.")

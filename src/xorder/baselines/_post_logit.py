@@ -13,10 +13,10 @@ from scipy.special import expit
 
 from xorder._adjuster import ScoreAdjuster
 from xorder._metric import METRICS, PairGains, auc_gains
+from xorder._parameters import check_number, check_word
 from xorder._table import FloatArray, ScoreTable
 from xorder._validation import DISADVANTAGED, check_tables
 from xorder.exceptions import XorderWarning
-from xorder.models._parameters import check_finite, check_word
 
 # The paper's ranges, at a resolution of our choosing.
 ALPHAS = np.linspace(0.0, 10.0, 1001)
@@ -84,7 +84,7 @@ class PostLogit(ScoreAdjuster):
     def _betas(self) -> list[float]:
         if isinstance(self.beta, str) and self.beta == "search":
             return [float(beta) for beta in BETAS]
-        return [check_finite("beta", self.beta, otherwise="'search'")]
+        return [check_number("beta", self.beta, otherwise="'search'")]
 
 
 def _logistic(score: FloatArray, alpha: float, beta: float) -> FloatArray:

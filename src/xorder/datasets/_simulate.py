@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
+from xorder._parameters import check_number, check_whole
 from xorder._table import FloatArray
-from xorder.exceptions import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +42,11 @@ def simulate_population(
     >>> people.y_score.round(3), people.y_true, people.group
     (array([0.067, 0.639, 0.335]), array([0, 1, 0], dtype=int8), array(['A', 'A', 'B'], dtype='<U1'))
     """
-    if n_samples < 1 or not 0 <= share_b <= 1:
-        raise InputError(f"n_samples must be at least 1 and share_b between 0 and 1; got {n_samples} and {share_b}.")
+    check_whole("n_samples", n_samples)
+    check_number("share_b", share_b, at_least=0, at_most=1)
     rng = np.random.default_rng(random_state)
     in_b = rng.random(n_samples) < share_b
     risk = rng.normal(np.where(in_b, -1.4, -0.8), 1.5)
-    outcome = rng.random(n_samples) < _expit(risk)
+    outcome = rng.random(n_samples) < expit(risk)
     seen = risk + rng.normal(size=n_samples) * np.where(in_b, 0.4 + noise_b, 0.4) - penalty * in_b
-    return Population(_expit(seen), outcome.astype(np.int8), np.where(in_b, "B", "A"))
-
-
-def _expit(x: FloatArray) -> FloatArray:
-    return np.asarray(1.0 / (1.0 + np.exp(-x)))
+    return Population(expit(seen), outcome.astype(np.int8), np.where(in_b, "B", "A"))

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from numbers import Real
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from xorder._table import BoolArray, FloatArray
+from xorder._validation import check_weights
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -71,7 +73,9 @@ class BinaryScorer(ClassifierMixin, BaseEstimator):
         kind = type_of_target(y, input_name="y")
         if kind != "binary":
             raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
-        weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        # One number stands for all rows, as in scikit-learn.
+        given = 1.0 if sample_weight is None else sample_weight
+        weight = check_weights(np.full(len(X), given) if isinstance(given, Real) else given, len(X))
         self.classes_ = np.unique(y)
         positive = y == self.classes_[-1]
         if self.classes_.size < 2 or not (weight[positive].any() and weight[~positive].any()):

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.special import expit
 
+from xorder._parameters import check_number, check_whole
 from xorder._table import BoolArray, FloatArray
 from xorder.exceptions import XorderWarning
 from xorder.models._base import BinaryScorer, all_or_nothing
-from xorder.models._parameters import check_not_negative, check_positive, check_whole
 
 
 class LinearModel(BinaryScorer):
@@ -65,7 +66,7 @@ class LinearScorer(LinearModel):
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearScorer:
         """Fit to rows and labels; weights multiply the loss of their rows."""
-        check_positive("learning_rate", self.learning_rate)
+        check_number("learning_rate", self.learning_rate, above=0)
         check_whole("max_epochs", self.max_epochs, at_least=2)
         check_whole("patience", self.patience)
         X, positive, weight = self._check_rows(X, y, sample_weight)
@@ -130,11 +131,8 @@ class PairwiseLinearScorer(LinearModel):
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PairwiseLinearScorer:
         """Fit to rows and labels; a pair weighs the product of its rows' weights."""
-        check_not_negative("alpha", self.alpha)
+        check_number("alpha", self.alpha, at_least=0)
         check_whole("max_iter", self.max_iter)
-        # Loading it takes longer than all of xorder.
-        from scipy.optimize import minimize
-
         X, positive, weight = self._check_rows(X, y, sample_weight)
         share = np.where(positive, weight / weight[positive].sum(), weight / weight[~positive].sum())
 

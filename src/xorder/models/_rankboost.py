@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xorder._parameters import check_number, check_whole, check_word
 from xorder._table import BoolArray, FloatArray
 from xorder.models._base import BinaryScorer, all_or_nothing
-from xorder.models._parameters import check_positive, check_whole, check_word
 
 # A stump that errs on no pair would get an infinite weight; it gets that of one that errs on few.
 _ALMOST_NONE = 1e-6
@@ -50,7 +50,7 @@ class RankBoost(BinaryScorer):
         """Fit to rows and labels; a pair weighs the product of its rows' weights."""
         weigh = STUMP_WEIGHTS[check_word("stump_weight", self.stump_weight, STUMP_WEIGHTS)]
         check_whole("n_estimators", self.n_estimators)
-        check_positive("learning_rate", self.learning_rate)
+        check_number("learning_rate", self.learning_rate, above=0)
         X, positive, weight = self._check_rows(X, y, sample_weight)
         order = np.argsort(-X, axis=0, kind="stable")
         ranked = np.take_along_axis(X, order, axis=0)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from xorder._parameters import check_word
 from xorder.datasets._cohort_file import read_cohort
 from xorder.datasets._eicu._build import ABOUT, KIND
 from xorder.datasets._eicu._features import FEATURES
@@ -59,8 +60,8 @@ def load_eicu(
     Stays whose label or group is not known are left out; ``warnings`` tells how many. Row numbers, also
     in ``impute``, are those of ``X``, without them.
     """
-    _check_choice("task", task, _TASKS)
-    _check_choice("group", group, _GROUPS)
+    check_word("task", task, _TASKS)
+    check_word("group", group, _GROUPS)
     check_splits(splits, stored=False)
     check_impute(impute)
     inputs = [feature.name for feature in FEATURES]
@@ -98,11 +99,6 @@ def load_eicu(
         ),
         splits=random_splits(len(rows), splits) if splits is not None else (),
     )
-
-
-def _check_choice(name: str, value: object, choices: dict[str, Any]) -> None:
-    if value not in choices:
-        raise InputError(f"{name} must be {' or '.join(map(repr, choices))}; got {value!r}.")
 
 
 def _groups(values: Any, group: str) -> Any:

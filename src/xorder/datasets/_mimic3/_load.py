@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from xorder._parameters import check_word
 from xorder.datasets._cohort_file import read_cohort
 from xorder.datasets._impute import Impute, check_impute, imputed, imputing_warnings
 from xorder.datasets._mimic3._features import FEATURES
 from xorder.datasets._problem import Problem, Split
 from xorder.datasets._splits import check_splits, random_splits
-from xorder.exceptions import InputError
 
 # task -> the paper's group for it, and the label in words
 _TASKS = {
@@ -51,14 +51,10 @@ def load_mimic3(
         X = load_mimic3(cohort, impute=problem.splits[0].train).X
         make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler(), LogisticRegression(C=0.001))
     """
-    if task not in _TASKS:
-        raise InputError(f"task must be {' or '.join(map(repr, _TASKS))}; got {task!r}.")
-    if group not in (None, "gender", "ethnicity"):
-        raise InputError(f"group must be 'gender' or 'ethnicity', or None for the paper's; got {group!r}.")
+    usual, label = _TASKS[check_word("task", task, _TASKS)]
+    grouping = check_word("group", usual if group is None else group, ("gender", "ethnicity"))
     check_splits(splits, stored=False)
     check_impute(impute)
-    usual, label = _TASKS[task]
-    grouping = group or usual
     rows, about = read_cohort(cohort, kind="mimic3", command="xorder data build-mimic3", columns=(*_COLUMNS, *FEATURES))
     y = rows["mortality"] if task == "mortality" else rows["los"] > 7
     return Problem(
