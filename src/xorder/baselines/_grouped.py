@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
@@ -29,7 +29,7 @@ class GroupedRows(NamedTuple):
 class GroupedLinearModel(LinearModel):
     """A linear scorer fitted to rows of two groups; scoring does not need the group."""
 
-    metric: str
+    metric: Literal["xauc", "prf"]
 
     def _check_grouped_rows(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> GroupedRows:
         """Check rows and groups, note the two groups, and return the rows that have any weight."""

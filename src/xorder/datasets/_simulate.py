@@ -14,7 +14,17 @@ from xorder._table import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class Population:
-    """Rows of a simulated population: the score, the outcome, and the group of each person."""
+    """Rows of a simulated population.
+
+    Parameters
+    ----------
+    y_score : ndarray of shape (n_samples,)
+        Score of each row, between 0 and 1.
+    y_true : ndarray of shape (n_samples,)
+        Outcome, 0 or 1.
+    group : ndarray of shape (n_samples,)
+        ``"A"`` or ``"B"``.
+    """
 
     y_score: FloatArray
     y_true: NDArray[np.int8]
@@ -33,11 +43,30 @@ def simulate_population(
 
     Each person has a latent risk, :math:`z \sim N(-0.8, 1.5^2)` in A and :math:`N(-1.4, 1.5^2)` in B, and an outcome
     of 1 with probability :math:`1 / (1 + e^{-z})`. The score of a member of A is that probability after noise of
-    deviation 0.4 on :math:`z`. For members of B the latent risk is read ``penalty`` too low, as a model does that
-    learnt from records in which B was seen less often, with ``noise_b`` more noise: their positives end up below A's
-    negatives too often. As B's risks are lower too, closing the gap has a price. ``random_state`` makes the draw
-    repeatable.
+    deviation 0.4 on :math:`z`. For members of B the latent risk is read too low, as by a model that was fitted to
+    records in which B was seen less often, and with more noise: their positives end up below A's negatives too often.
+    As B's risks are lower too, closing the gap has a price.
 
+    Parameters
+    ----------
+    n_samples : int, default=5000
+        Number of rows.
+    share_b : float, default=0.35
+        Expected share of group B, from 0 to 1.
+    penalty : float, default=0.5
+        How much too low the latent risk of B is read.
+    noise_b : float, default=0.6
+        Deviation of the noise in B beyond the 0.4 that A has.
+    random_state : int, default=0
+        Seed; the same one gives the same rows.
+
+    Returns
+    -------
+    Population
+        Scores, outcomes and groups.
+
+    Examples
+    --------
     >>> people = simulate_population(3, random_state=1)
     >>> people.y_score.round(3), people.y_true, people.group
     (array([0.067, 0.639, 0.335]), array([0, 1, 0], dtype=int8), array(['A', 'A', 'B'], dtype='<U1'))

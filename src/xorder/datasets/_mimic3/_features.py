@@ -120,11 +120,11 @@ def window_features(
     # Whole seconds and whole per cent: no reading falls on the wrong side of an end by rounding.
     elapsed = 100 * (second - np.repeat(second[start], size))
     duration = np.repeat(second[start + size - 1] - second[start], size)
-    for place, (begin, end) in enumerate(WINDOWS.values()):
+    for window, (begin, end) in enumerate(WINDOWS.values()):
         inside = (elapsed >= begin * duration) & (elapsed <= end * duration)
         counts = np.add.reduceat(inside, start, dtype=np.int64)
         for which, values in enumerate(_statistics(number[inside], counts)):
-            features[row, column, place, which] = values
+            features[row, column, window, which] = values
     return features.reshape(stays, len(FEATURES))
 
 
