@@ -418,8 +418,8 @@ def cohort(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, E
     return built(demo, tmp_path_factory.mktemp("demo") / "cohort.parquet")
 
 
+@pytest.mark.slow
 class TestDemo:
-    @pytest.mark.slow
     def test_published_counts(self, raw: Tables) -> None:
         assert {name: len(rows) for name, rows in raw.items()} == {
             "patient": 2520,
@@ -451,7 +451,6 @@ class TestDemo:
         assert rows.shape == (1260, 7 + 60)
         assert rows["uniquepid"].is_unique
 
-    @pytest.mark.slow
     def test_inputs_of_all_stays(self, cohort: tuple[Any, EicuSummary], raw: Tables) -> None:
         assert_same_inputs(cohort[0], {name: raw[name] for name in [*FULL[:3], "hourly_48vars"]})
 
@@ -460,7 +459,6 @@ class TestDemo:
         found = cohort[0].loc[stay]
         assert {name: found[name] for name in BY_HAND[stay]} == pytest.approx(BY_HAND[stay], rel=1e-12, nan_ok=True)
 
-    @pytest.mark.slow
     def test_laboratory_values_agree_with_the_raw_table(self, raw: Tables) -> None:
         """Stays of a day or more have on the grid the medians that the raw laboratory table gives, and no others."""
         from_lab = hours_of({"lab": raw["lab_subset"]})
@@ -473,7 +471,6 @@ class TestDemo:
             compared += len(grid)
         assert compared == 2022
 
-    @pytest.mark.slow
     def test_full_path_on_the_same_stays(self, demo: Path, tmp_path: Path, cohort: tuple[Any, EicuSummary]) -> None:
         """The raw laboratory table, read as a full release, gives what the grid gives."""
         folder = tmp_path / "tables"

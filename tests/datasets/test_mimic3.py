@@ -7,6 +7,7 @@ import gzip
 import json
 import os
 import runpy
+import shutil
 import signal
 import subprocess
 import sys
@@ -137,11 +138,13 @@ class TestCohort:
         assert "heart_rate|first 25%|mean" in FEATURES
         assert {str(field.type) for field in list(table.schema)[FIRST_FEATURE:]} == {"float"}
 
+    @pytest.mark.slow
     def test_the_summary_is_for_people(self, reports: Reports) -> None:
         _, summary = reports
         assert str(summary).splitlines()[0].split() == [str(summary.stays), "ICU", "stays"]
         assert f"({summary.readings:,} readings): the cohort" in str(summary)
 
+    @pytest.mark.slow
     def test_progress_names_each_table(self, reports: Reports) -> None:
         seen, _ = reports
         steps = list(dict.fromkeys(step for step, _ in seen))
@@ -319,9 +322,13 @@ class TestWindows:
 class TestFailures:
     """Each is one clear sentence, and leaves no output, no part of one and nothing spilled."""
 
+    @pytest.fixture(scope="class")
+    def whole(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
+        return write_tables(tmp_path_factory.mktemp("whole"), make_tables(3, patients=8), compress=True)
+
     @pytest.fixture
-    def folder(self, tmp_path: Path) -> Path:
-        return write_tables(tmp_path / "tables", make_tables(3, patients=8), compress=True)
+    def folder(self, whole: Path, tmp_path: Path) -> Path:
+        return shutil.copytree(whole, tmp_path / "tables")
 
     def complaint(self, folder: Path, *, output: str = "cohort.parquet", **options: Any) -> str:
         there = sorted(folder.parent.rglob("*"))
@@ -436,8 +443,7 @@ class TestFailures:
 
     @pytest.mark.slow
     @pytest.mark.skipif(os.name != "posix", reason="on Windows os.kill ends a process at once")
-    def test_ctrl_c_while_a_table_is_read(self, tmp_path: Path) -> None:
-        folder = write_tables(tmp_path / "tables", make_tables(3, patients=8), compress=True)
+    def test_ctrl_c_while_a_table_is_read(self, folder: Path, tmp_path: Path) -> None:
         path = folder / "CHARTEVENTS.csv.gz"
         header, body = gzip.decompress(path.read_bytes()).split(b"\n", 1)
         path.write_bytes(gzip.compress(header + b"\n") + gzip.compress(body) * 1000)
@@ -457,8 +463,8 @@ class TestFailures:
         assert sorted(tmp_path.rglob("*")) == there
 
 
+@pytest.mark.slow
 class TestLoading:
-    @pytest.mark.slow
     def test_problems_of_the_paper(self, generated: Path) -> None:
         cohort = pd.read_parquet(generated / "cohort.parquet")
         mortality = load_mimic3(generated / "cohort.parquet")
@@ -475,7 +481,6 @@ class TestLoading:
         other = load_mimic3(generated / "cohort.parquet", task="long_stay", group="gender")
         np.testing.assert_array_equal(other.sensitive_features, mortality.sensitive_features)
 
-    @pytest.mark.slow
     def test_warnings(self, generated: Path) -> None:
         cohort = pd.read_parquet(generated / "cohort.parquet")
         unknown = (cohort["ethnicity"].fillna("UNKNOWN").str.startswith("UNKNOWN")).sum()
@@ -497,7 +502,6 @@ class TestLoading:
             assert not set(patient[train]) & set(patient[test])
             assert 0.5 < len(train) / len(patient) < 0.85
 
-    @pytest.mark.slow
     def test_imputing_is_that_of_a_pipeline(self, generated: Path) -> None:
         from sklearn.impute import SimpleImputer
 
@@ -513,7 +517,6 @@ class TestLoading:
             f"Values that were not measured are filled with means over {len(train):,} rows.",
         )
 
-    @pytest.mark.slow
     def test_imputing_over_all_rows_is_told(self, generated: Path) -> None:
         problem, filled = (load_mimic3(generated / "cohort.parquet", impute=rule) for rule in (None, "mean"))
         pd.testing.assert_frame_equal(filled.X, problem.X.fillna(problem.X.mean()).fillna(0.0))

@@ -137,7 +137,7 @@ def find_tables(
 def open_database(*, purpose: str, memory: str, spill: str | os.PathLike[str] | None) -> Iterator[Any]:
     """Yield a DuckDB connection in memory that spills into a folder of its own below ``spill``, removed at the end."""
     if spill is not None and not Path(spill).is_dir():
-        raise InputError(f"spill must be an existing folder; {spill} is not. Create it first.")
+        raise InputError(f"spill must be a folder that exists; {spill} does not. Create it first.")
     with duckdb_connection(extra="data", purpose=purpose, memory=memory, spill=spill) as database:
         # Keeping the order of rows would make DuckDB hold back much of a large file.
         database.execute("SET preserve_insertion_order = false")
