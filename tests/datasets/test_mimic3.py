@@ -319,12 +319,14 @@ class TestWindows:
                 np.testing.assert_allclose(found[one, which], oracle.features(series), rtol=1e-5, atol=1e-6)
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tables of a few patients, before anything happens to them."""
+    return write_tables(tmp_path_factory.mktemp("whole"), make_tables(3, patients=8), compress=True)
+
+
 class TestFailures:
     """Each is one clear sentence, and leaves no output, no part of one and nothing spilled."""
-
-    @pytest.fixture(scope="class")
-    def whole(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
-        return write_tables(tmp_path_factory.mktemp("whole"), make_tables(3, patients=8), compress=True)
 
     @pytest.fixture
     def folder(self, whole: Path, tmp_path: Path) -> Path:
