@@ -290,13 +290,18 @@ def test_a_failed_fit_leaves_no_trace():
         np.testing.assert_array_equal(ranker.decision_function(X), before)
 
 
-# The tightest limit of the table of docs/design/constrained.md. On most splits of Adult the PRF gap is below .02 from
-# the start; split 7 has .028.
+# The tightest limit of the table of docs/design/constrained.md, with what it says of gap and cost. On most splits of
+# Adult the PRF gap is below .02 from the start; split 7 has .028.
 @pytest.mark.parametrize(
-    ("name", "split", "metric"),
-    [("compas", 0, "xauc"), ("compas", 0, "prf"), ("adult", 0, "xauc"), ("adult", 7, "prf")],
+    ("name", "split", "metric", "left", "cost"),
+    [
+        ("compas", 0, "xauc", 0.0179, 0.0243),
+        ("compas", 0, "prf", 0.0195, 0.0201),
+        ("adult", 0, "xauc", 0.0198, 0.0018),
+        ("adult", 7, "prf", 0.0200, 0.0003),
+    ],
 )
-def test_the_limit_is_kept_on_the_training_parts_of_real_data(name, split, metric):
+def test_the_limit_is_kept_on_the_training_parts_of_real_data(name, split, metric, left, cost):
     epsilon = 0.02
     problem = stored_problem(name)
     train = problem.splits[split].train
@@ -304,9 +309,11 @@ def test_the_limit_is_kept_on_the_training_parts_of_real_data(name, split, metri
     y, member = problem.y[train], problem.sensitive_features[train]
     ranker = ConstrainedRanker(metric=metric, epsilon=epsilon).fit(X, y, sensitive_features=member)
     assert ranker.feasible_
-    gap = GAP_OF[metric](y, ranker.decision_function(X), sensitive_features=member)
-    assert abs(gap) <= epsilon + 0.01
-    assert 0 <= ranker.auc_before_ - ranker.auc_ < 0.05
+    gap = abs(GAP_OF[metric](y, ranker.decision_function(X), sensitive_features=member))
+    assert gap <= epsilon + 1e-12
+    # Sums in another order, on another processor, lead to other steps.
+    assert gap == pytest.approx(left, abs=0.002)
+    assert ranker.auc_before_ - ranker.auc_ == pytest.approx(cost, abs=0.001)
 
 
 NEED_COOPER = ("ConstrainedRanker", "FairRankingProblem")

@@ -1,7 +1,8 @@
 """What a raw table holds, whatever its file looks like, and a hash that says whether it is the expected one.
 
 Public copies of one table differ in header, separator, quotes, blanks, line ends, and in how numbers and missing
-values are written. So cells are read into columns first, numbers as single precision, and only then hashed.
+values are written. So cells are read into columns first, numbers as single precision, and only then hashed. The csv
+reader of the engines, a layer above, shares nothing with this: it streams one dialect, and keeps every cell as it is.
 """
 
 from __future__ import annotations
