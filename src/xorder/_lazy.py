@@ -7,25 +7,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 
-def lazy_names(
-    package: str,
-    modules: Mapping[str, str],
-    *,
-    needs: Mapping[str, tuple[str, ...]] | None = None,
-    require: Callable[..., Any] | None = None,
-) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package whose names live in the modules given, name by name.
-
-    The optional packages that a module ``needs`` are asked for first, by ``require(needed, purpose=name)``, so that a
-    message about what is missing speaks of the name that was asked for.
-    """
+def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` of a package whose names live in the modules given, name by name."""
 
     def load(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        if needs and require:
-            for needed in needs.get(modules[name], ()):
-                require(needed, purpose=name)
         return getattr(importlib.import_module(f"{package}.{modules[name]}"), name)
 
     return load

@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from xorder._parameters import check_word
 from xorder.datasets._cohort_file import read_cohort
-from xorder.datasets._eicu.build import ABOUT, KIND
-from xorder.datasets._eicu.features import FEATURES
+from xorder.datasets._eicu._build import ABOUT, KIND
+from xorder.datasets._eicu._features import FEATURES
 from xorder.datasets._impute import Impute, check_impute, imputed, imputing_warnings
 from xorder.datasets._problem import Problem
 from xorder.datasets._splits import check_splits, random_splits
@@ -22,8 +23,8 @@ _TASKS = {
 # group -> the values that are known; for ethnicity all are, and those that are not Caucasian go together
 _GROUPS = {"ethnicity": None, "gender": ("Female", "Male")}
 _WARNINGS = {
-    "long_stay": "Whoever dies or is moved within 7 days counts as a short stay: the label tells the use of beds, not "
-    "who gets well.",
+    "long_stay": "Whoever dies or is moved within 7 days counts as a short stay: the label is about beds, not about "
+    "getting well.",
     "mortality": "Deaths after discharge from hospital are not known and count as survival.",
     "ethnicity": "Ethnicity is as the hospital recorded it; 'Other/Unknown' counts as not Caucasian, as in the paper's "
     "split into white and the rest.",
@@ -41,26 +42,42 @@ def load_eicu(
 ) -> Problem:
     """Load a cohort that :func:`build_eicu` wrote.
 
-    Parameters
-    ----------
-    cohort : the parquet file
-    task : ``"long_stay"``, longer than 7 days in the unit, or ``"mortality"``, death in hospital
-    group : ``"ethnicity"``, Caucasian or not, or ``"gender"``
-    splits : how many random splits into training and test parts to draw
-    impute : None leaves NaN what was not measured. Numbers of training rows fill it with means over these; ``"mean"``
-        with means over all rows, which lets a little of a test part into training
-
     Neither gender nor ethnicity is among the inputs. Nothing is filled by default: some models take NaN as it is, and
     only the user knows what the training part is. For one split, ``impute_mean(problem.X, problem.splits[0].train)``
     fills it; for all of them, a model that imputes by itself::
 
         make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler(), LogisticRegression())
 
-    Stays whose label or group is not known are left out; ``warnings`` tells how many. Row numbers, also
-    in ``impute``, are those of ``X``, without them.
+    Stays whose label or group is not known are left out; ``warnings`` says how many. Row numbers, also in ``impute``,
+    are those of ``X``, without them.
+
+    Parameters
+    ----------
+    cohort : str or path-like
+        Parquet file of the cohort.
+    task : {"long_stay", "mortality"}, default="long_stay"
+        Label: longer than 7 days in the unit, or death in hospital.
+    group : {"ethnicity", "gender"}, default="ethnicity"
+        Groups: Caucasian and not Caucasian, or female and male.
+    splits : int, optional
+        Number of random splits into training (70 %) and test part to draw.
+    impute : array-like of int or "mean", optional
+        Numbers of training rows, whose means fill what was not measured; or ``"mean"`` for means over all rows, which
+        lets a little of a test part into training. By default NaN stays.
+
+    Returns
+    -------
+    Problem
+        Inputs, labels and groups, with what to know about them.
+
+    References
+    ----------
+    .. [1] T. J. Pollard, A. E. W. Johnson, J. D. Raffa, L. A. Celi, R. G. Mark and O. Badawi (2018), The eICU
+       Collaborative Research Database, a freely available multi-center database for critical care research,
+       Scientific Data 5, 180178.
     """
-    _check_choice("task", task, _TASKS)
-    _check_choice("group", group, _GROUPS)
+    check_word("task", task, _TASKS)
+    check_word("group", group, _GROUPS)
     check_splits(splits, stored=False)
     check_impute(impute)
     inputs = [feature.name for feature in FEATURES]
@@ -92,17 +109,12 @@ def load_eicu(
             "figures need not come out.",
             _WARNINGS[task],
             _WARNINGS[group],
-            "What was measured depends on how ill the patient looked, so that one is missing tells something too.",
+            "What was measured depends on how ill the patient looked, so that one is missing means something too.",
             *(f"{count:,} stays {what} and are left out." for what, count in left_out.items() if count),
             *imputing_warnings(impute),
         ),
         splits=random_splits(len(rows), splits) if splits is not None else (),
     )
-
-
-def _check_choice(name: str, value: object, choices: dict[str, Any]) -> None:
-    if value not in choices:
-        raise InputError(f"{name} must be {' or '.join(map(repr, choices))}; got {value!r}.")
 
 
 def _groups(values: Any, group: str) -> Any:

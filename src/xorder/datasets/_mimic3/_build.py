@@ -14,8 +14,7 @@ from xorder._optional import import_optional
 from xorder._progress import Progress
 from xorder.datasets._clinical import SourceTable, check_key, find_tables, open_database, plain_errors, run
 from xorder.datasets._cohort_file import check_output, write_cohort
-from xorder.datasets._mimic3.features import FEATURES, window_features
-from xorder.datasets._mimic3.variables import VARIABLES, Variable
+from xorder.datasets._mimic3._features import FEATURES, VARIABLES, Variable, window_features
 from xorder.exceptions import InputError
 
 _EVENT_COLUMNS = ("subject_id", "hadm_id", "itemid", "charttime", "value", "valueuom")
@@ -78,15 +77,39 @@ def build_mimic3(
 
     Parameters
     ----------
-    folder : where PATIENTS, ADMISSIONS, ICUSTAYS, DIAGNOSES_ICD, D_ICD_DIAGNOSES, CHARTEVENTS and LABEVENTS are, as
-        csv or csv.gz
-    output : the file to write, one row per stay, for :func:`load_mimic3`
-    apply_ranges : take implausible values out. The benchmark has ranges but does not use them, and so by default
-        neither does this
-    memory : what DuckDB may use before it spills to disk
-    spill : the folder to spill to; a temporary one if not given. What is written there is removed in any case
-    progress : called with the step and how far it is, from 0 to 1 or None
-    overwrite : replace ``output`` if it is there
+    folder : str or path-like
+        Folder of PATIENTS, ADMISSIONS, ICUSTAYS, DIAGNOSES_ICD, D_ICD_DIAGNOSES, CHARTEVENTS and LABEVENTS as csv or
+        csv.gz.
+    output : str or path-like
+        Cohort file to write for :func:`load_mimic3`, one row per stay.
+    apply_ranges : bool, default=False
+        Whether to take implausible values out. The benchmark has ranges but does not use them.
+    memory : str, default="2GB"
+        Memory that DuckDB may use before it spills to disk.
+    spill : str or path-like, optional
+        Folder with space for intermediate results, which are removed in any case; by default where the system keeps
+        temporary files.
+    progress : callable, optional
+        Called with the step and how far it is, from 0 to 1 or None.
+    overwrite : bool, default=False
+        Whether ``output`` may be replaced.
+
+    Returns
+    -------
+    Mimic3Summary
+        Stays left after each step of the selection, and what the cohort holds; ``print`` it.
+
+    Raises
+    ------
+    InputError
+        If a table is missing, damaged or not as expected, or no stay can be used; nothing is written then.
+
+    References
+    ----------
+    .. [1] H. Harutyunyan, H. Khachatrian, D. C. Kale, G. Ver Steeg and A. Galstyan (2019), Multitask learning and
+       benchmarking with clinical time series data, Scientific Data 6, 96.
+    .. [2] A. E. W. Johnson et al. (2016), MIMIC-III, a freely accessible critical care database, Scientific Data 3,
+       160035.
     """
     check_output(output, overwrite=overwrite)
     import_optional("pyarrow", extra="data", purpose=_PURPOSE)
@@ -123,7 +146,7 @@ def _cohort(database: Any, candidates: int, progress: Progress | None) -> tuple[
     features = np.concatenate(pieces)
     rows = run(database, f"SELECT {', '.join(_STAY_COLUMNS)} FROM candidates ORDER BY stay", step="computing features")
     columns = {
-        name: pa.array([row[place] for row in rows], kind) for place, (name, kind) in enumerate(_STAY_COLUMNS.items())
+        name: pa.array([row[number] for row in rows], kind) for number, (name, kind) in enumerate(_STAY_COLUMNS.items())
     }
     columns |= {name: pa.array(values) for name, values in zip(FEATURES, features.T, strict=True)}
     table = pa.table(columns).filter(pa.array(~np.isnan(features).all(axis=1)))
@@ -157,7 +180,7 @@ _POUNDS = 0.453592
 
 READINGS = {
     "number": _NUMBER,
-    # Laboratories write words, or signs such as < and >, where they have no number.
+    # Laboratories write words, or characters such as < and >, where they have no number.
     "laboratory": _PLAIN,
     # A pressure is a number, or a pair such as 120/80.
     "first of pair": r"try_cast(CASE WHEN regexp_full_match(value, '\d+/\d+') THEN split_part(value, '/', 1) "
@@ -181,7 +204,7 @@ def read_events(
 ) -> None:
     """Make the table ``readings`` (stay, variable, second, number, text) from one pass over each event table.
 
-    It needs ``adults`` and ``candidates`` of :mod:`xorder.datasets._mimic3.stays`. As in the benchmark, an event counts
+    It needs ``adults`` and ``candidates`` of :func:`select_stays`. As in the benchmark, an event counts
     if its admission is one of the adults' and its ICU stay, where it names one, is that admission's; it goes to the
     candidate stays of this patient that were in their first 48 hours at that time.
     """

@@ -132,7 +132,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature("age", "years", "patient.age", "p.years"),
     Feature("height", "cm", "patient.admissionheight", _within("p.admissionheight", 100, 250)),
     Feature("weight", "kg", "patient.admissionweight", _within("p.admissionweight", 20, 400)),
-    # A hospital admission after that to the unit is an error of the record; its distance would tell how long both took.
+    # A hospital admission after that to the unit is an error of the record; its distance would say how long both took.
     Feature("hours_in_hospital", "h", "patient.hospitaladmitoffset", "greatest(0, -p.hospitaladmitoffset) / 60.0"),
     Feature("earlier_unit_stay", "0/1", "patient.unitvisitnumber", "p.unitvisitnumber > 1"),
     *(_is_one_of(name, "unitadmitsource", texts) for name, texts in _SOURCES.items()),

@@ -12,7 +12,7 @@ from xorder._optional import import_optional
 from xorder._progress import Progress
 from xorder.datasets._clinical import SourceTable, check_key, find_tables, open_database, plain_errors, run
 from xorder.datasets._cohort_file import check_output, write_cohort
-from xorder.datasets._eicu.features import DAILY, FEATURES, LABS, VITALS, Measurement
+from xorder.datasets._eicu._features import DAILY, FEATURES, LABS, VITALS, Measurement
 from xorder.exceptions import InputError
 
 KIND = "eicu"
@@ -68,7 +68,7 @@ _STEPS = (
     ("in intensive care, not in a step-down unit", "unitstaytype IS DISTINCT FROM 'stepdown/other'"),
     ("still in the unit after 24 hours", f"unitdischargeoffset >= {FIRST_DAY}"),
     ("with a vital sign or laboratory value of that day", "measured"),
-    ("first such stay of the patient", "place = 1"),
+    ("first such stay of the patient", "turn = 1"),
 )
 _CANDIDATE = " AND ".join(condition for _, condition in _STEPS[:4])
 
@@ -113,21 +113,43 @@ def build_eicu(
 ) -> EicuSummary:
     """Build the cohort of the eICU problem from the user's copy of the tables and write it as a parquet file.
 
-    Parameters
-    ----------
-    folder : holds ``patient``, ``apacheApsVar``, ``apachePredVar``, ``lab``, ``vitalPeriodic`` and ``vitalAperiodic``
-        of eICU-CRD 2.0 as csv or csv.gz. Where ``lab`` or ``vitalPeriodic`` is missing, the hourly grid
-        ``hourly_48vars`` will do in place of the last three.
-    output : the cohort; one row for each patient, with labels, groups and 60 inputs
-    memory : what DuckDB may use, such as ``"2GB"``; what does not fit is kept in a folder below ``spill``
-    spill : a folder with space for intermediate results; by default where the system keeps temporary files
-    progress : called with what is being done and its share done, from 0 to 1, or ``None``
-    overwrite : whether ``output`` may be replaced
-
     A stay is in the cohort if the patient is 18 or older and still in the unit, an intensive care unit, 24 hours after
     admission, with at least one vital sign or laboratory value by then. One stay of each patient is kept, the first.
-    The rule and the inputs are our own, as the paper gives neither: see ``docs/design/eicu-features.md``. If anything
-    goes wrong, nothing is written.
+    The rule and the inputs are our own, as the paper gives neither: see ``docs/design/eicu-features.md``.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        Folder of ``patient``, ``apacheApsVar``, ``apachePredVar``, ``lab``, ``vitalPeriodic`` and ``vitalAperiodic``
+        of eICU-CRD 2.0 as csv or csv.gz. Where ``lab`` or ``vitalPeriodic`` is missing, the hourly grid
+        ``hourly_48vars`` will do in place of the last three.
+    output : str or path-like
+        Cohort file to write for :func:`load_eicu`, one row per patient, with labels, groups and 60 inputs.
+    memory : str, default="2GB"
+        Memory that DuckDB may use before it spills to disk.
+    spill : str or path-like, optional
+        Folder with space for intermediate results, which are removed in any case; by default where the system keeps
+        temporary files.
+    progress : callable, optional
+        Called with the step and how far it is, from 0 to 1 or None.
+    overwrite : bool, default=False
+        Whether ``output`` may be replaced.
+
+    Returns
+    -------
+    EicuSummary
+        Stays left after each step of the selection, and what the cohort holds; ``print`` it.
+
+    Raises
+    ------
+    InputError
+        If a table is missing, damaged or not as expected, or no stay can be used; nothing is written then.
+
+    References
+    ----------
+    .. [1] T. J. Pollard, A. E. W. Johnson, J. D. Raffa, L. A. Celi, R. G. Mark and O. Badawi (2018), The eICU
+       Collaborative Research Database, a freely available multi-center database for critical care research,
+       Scientific Data 5, 180178.
     """
     check_output(output, overwrite=overwrite)
     import_optional("pyarrow", extra="data", purpose="Building the eICU cohort")
@@ -159,7 +181,7 @@ def _read_stays(database: Any, tables: dict[str, SourceTable], progress: Progres
             progress=progress,
         )
         check_key(database, table, "patientunitstayid")
-    # Ages above 89 are told as "> 89" only.
+    # Ages above 89 are given as "> 89" only.
     years = "CASE WHEN starts_with(age, '>') THEN 90 ELSE TRY_CAST(age AS INTEGER) END"
     run(database, f"CREATE OR REPLACE TABLE patient AS SELECT *, {years} AS years FROM patient", step="reading ages")
     sql = "SELECT patientunitstayid, age FROM patient WHERE age IS NOT NULL AND years IS NULL ORDER BY ALL LIMIT 1"
@@ -177,8 +199,8 @@ def _select(database: Any) -> list[int]:
     person = "coalesce(uniquepid, patientunitstayid::VARCHAR)"
     run(
         database,
-        "CREATE TABLE selected AS SELECT *, place IS NOT NULL AS measured FROM patient LEFT JOIN "
-        f"(SELECT patientunitstayid, row_number() OVER (PARTITION BY {person} ORDER BY {order}) AS place "
+        "CREATE TABLE selected AS SELECT *, turn IS NOT NULL AS measured FROM patient LEFT JOIN "
+        f"(SELECT patientunitstayid, row_number() OVER (PARTITION BY {person} ORDER BY {order}) AS turn "
         "FROM candidate SEMI JOIN day USING (patientunitstayid)) USING (patientunitstayid)",
         step="selecting stays",
     )

@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from xorder._parameters import check_word
 from xorder.datasets._cohort_file import read_cohort
 from xorder.datasets._impute import Impute, check_impute, imputed, imputing_warnings
-from xorder.datasets._mimic3.features import FEATURES
+from xorder.datasets._mimic3._features import FEATURES
 from xorder.datasets._problem import Problem, Split
 from xorder.datasets._splits import check_splits, random_splits
-from xorder.exceptions import InputError
 
 # task -> the paper's group for it, and the label in words
 _TASKS = {
@@ -31,17 +31,7 @@ def load_mimic3(
     splits: int | None = None,
     impute: Impute = None,
 ) -> Problem:
-    """Load a cohort that :func:`build_mimic3` wrote.
-
-    Parameters
-    ----------
-    cohort : the parquet file
-    task : ``"mortality"``, death in hospital, or ``"long_stay"``, longer than 7 days in intensive care
-    group : ``"gender"`` or ``"ethnicity"`` (white, not white); by default the paper's for the task, which is gender for
-        mortality and ethnicity for long stays
-    splits : how many random splits into training (70 %) and test part to draw; all stays of a patient go together
-    impute : None leaves NaN what was not measured. Numbers of training rows fill it with means over these, which is
-        what the benchmark does; ``"mean"`` with means over all rows, which lets a little of a test part into training
+    """Load a cohort that :func:`build_mimic3` wrote, as one of the paper's two MIMIC-III problems.
 
     Nothing is filled by default, as only the user knows what the training part is, and with several splits there are
     several. Any of these gives the benchmark's values for a split::
@@ -50,15 +40,38 @@ def load_mimic3(
         X = impute_mean(problem.X, problem.splits[0].train)
         X = load_mimic3(cohort, impute=problem.splits[0].train).X
         make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler(), LogisticRegression(C=0.001))
+
+    Parameters
+    ----------
+    cohort : str or path-like
+        Parquet file of the cohort.
+    task : {"mortality", "long_stay"}, default="mortality"
+        Label: death in hospital, or longer than 7 days in intensive care.
+    group : {"gender", "ethnicity"}, optional
+        Groups: female and male, or white and not white; by default the paper's for the task, which is gender for
+        mortality and ethnicity for long stays.
+    splits : int, optional
+        Number of random splits into training (70 %) and test part to draw; all stays of a patient go together.
+    impute : array-like of int or "mean", optional
+        Numbers of training rows, whose means fill what was not measured, as in the benchmark; or ``"mean"`` for means
+        over all rows, which lets a little of a test part into training. By default NaN stays.
+
+    Returns
+    -------
+    Problem
+        Inputs, labels and groups, with what to know about them.
+
+    References
+    ----------
+    .. [1] H. Harutyunyan, H. Khachatrian, D. C. Kale, G. Ver Steeg and A. Galstyan (2019), Multitask learning and
+       benchmarking with clinical time series data, Scientific Data 6, 96.
+    .. [2] S. Cui, W. Pan, C. Zhang and F. Wang (2021), Towards model-agnostic post-hoc adjustment for balancing ranking
+       fairness and algorithm utility, KDD '21.
     """
-    if task not in _TASKS:
-        raise InputError(f"task must be {' or '.join(map(repr, _TASKS))}; got {task!r}.")
-    if group not in (None, "gender", "ethnicity"):
-        raise InputError(f"group must be 'gender' or 'ethnicity', or None for the paper's; got {group!r}.")
+    usual, label = _TASKS[check_word("task", task, _TASKS)]
+    grouping = check_word("group", usual if group is None else group, ("gender", "ethnicity"))
     check_splits(splits, stored=False)
     check_impute(impute)
-    usual, label = _TASKS[task]
-    grouping = group or usual
     rows, about = read_cohort(cohort, kind="mimic3", command="xorder data build-mimic3", columns=(*_COLUMNS, *FEATURES))
     y = rows["mortality"] if task == "mortality" else rows["los"] > 7
     return Problem(
@@ -91,7 +104,7 @@ def _warnings(rows: Any, task: str, group: str, *, ranges: bool) -> tuple[str, .
     found = [
         "One hospital, 2001 to 2012; patients with several admissions have several rows (subject_id in the cohort "
         "file), so that rows are not independent.",
-        "Which values were measured depends on how ill the patient looked: that one is missing tells something too.",
+        "Which values were measured depends on how ill the patient looked: that one is missing means something too.",
     ]
     if not ranges:
         found.append(
