@@ -24,7 +24,6 @@ from support.needs import terminals
 from support.raw_tables import draw_rows, give, header_of, public_text, serve, small_set, write_csv
 from support.real_data import data_file
 from xorder import datasets
-from xorder.cli._data import IN_SHORT
 from xorder.datasets import _catalogue as catalogue
 from xorder.datasets._raw_table import parse_table
 
@@ -94,7 +93,7 @@ class TestList:
         printed = succeed("list")
         for name in NAMES:
             one = catalogue.OPEN_SETS[name]
-            assert re.search(rf"^{name} +{one.rows:,} +{one.inputs}  {re.escape(IN_SHORT[name].label)} ", printed, re.M)
+            assert re.search(rf"^{name} +{one.rows:,} +{one.inputs}  {re.escape(one.label)} ", printed, re.M)
             assert f"licence: {one.licence}\n" in printed
             assert f"not here (xorder data fetch {name})\n" in printed
         for name in BUILDS:
@@ -115,8 +114,6 @@ class TestList:
         listed = json.loads(succeed("list", "--data-home", tmp_path, "--json"))
         assert list(listed["built"]) == BUILDS
         for found, entry in zip(listed["sets"], catalogue.available(data_home=tmp_path), strict=True):
-            assert found["label"] == IN_SHORT[entry.name].label
-            assert found["groups"] == list(IN_SHORT[entry.name].groups)
             assert {key: found[key] for key in entry.to_dict()} == entry.to_dict()
             assert f"load_{entry.name}(data_home={str(tmp_path)!r})" in found["python"]
 
@@ -126,7 +123,7 @@ class TestList:
         parts = catalogue.OPEN_SETS[name].prepare(
             parse_table(write_csv(rows, header_of(name)), small_set(name, rows).file.layout)
         )
-        assert tuple(np.unique(parts.groups.astype(str))) == IN_SHORT[name].groups
+        assert tuple(np.unique(parts.groups.astype(str))) == catalogue.OPEN_SETS[name].groups
 
     def test_a_home_that_is_no_folder(self, refuse: Callable[..., str], tmp_path: Path) -> None:
         wrong = tmp_path / "data_home or XORDER"

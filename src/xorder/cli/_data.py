@@ -9,29 +9,17 @@ import textwrap
 from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from xorder import datasets
 from xorder.cli._options import Parser, add_json, add_output, progress_line, show
 from xorder.datasets._catalogue import Entry, available, describe, fetch
+from xorder.datasets._open_set import OPEN_SETS
 from xorder.exceptions import InputError, XorderError
 
 _WIDTH = 79
 
 
-class InShort(NamedTuple):
-    """What label 1 stands for, and the groups, in a few words each."""
-
-    label: str
-    groups: tuple[str, str]
-
-
-IN_SHORT = {
-    "compas": InShort("new charge in two years", ("Caucasian", "not Caucasian")),
-    "adult": InShort("income above $50,000", ("White", "not White")),
-    "framingham": InShort("coronary heart disease", ("female", "male")),
-    "german": InShort("bad credit", ("25 or older", "under 25")),
-}
 _BUILT = {name: f"xorder data build-{name} FOLDER -o {name}.parquet" for name in ("mimic3", "eicu")}
 
 
@@ -49,11 +37,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     _add_data_home(one, "Folder to look in first, before that of XORDER_DATA and the cache")
 
     one = command("info", _info, "Say what there is to know of an open data set")
-    one.add_argument("name", metavar="NAME", help=f"Name of the set: {', '.join(IN_SHORT)}")
+    one.add_argument("name", metavar="NAME", help=f"Name of the set: {', '.join(OPEN_SETS)}")
     _add_data_home(one, "Folder to look in first, before that of XORDER_DATA and the cache")
 
     one = command("fetch", _fetch, "Download open data sets and verify them")
-    one.add_argument("names", metavar="NAME", nargs="*", help=f"Name of the set: {', '.join(IN_SHORT)}")
+    one.add_argument("names", metavar="NAME", nargs="*", help=f"Name of the set: {', '.join(OPEN_SETS)}")
     one.add_argument("--all", action="store_true", help="Fetch all of them")
     _add_data_home(one, "Folder to keep them in (default: look where 'list' does, save in the cache)")
 
@@ -89,10 +77,9 @@ def _list(options: argparse.Namespace) -> None:
         return
     lines = [f"{'name':<11}{'rows':>7}{'inputs':>8}  {'label 1':<25}groups"]
     for entry in entries:
-        label, groups = IN_SHORT[entry.name]
         where = f"not here ({_fetch_line(entry.name, options.data_home)})" if entry.path is None else entry.path
         lines += [
-            f"{entry.name:<11}{entry.rows:>7,}{entry.inputs:>8}  {label:<25}{', '.join(groups)}",
+            f"{entry.name:<11}{entry.rows:>7,}{entry.inputs:>8}  {entry.label:<25}{', '.join(entry.groups)}",
             f"{'':<11}licence: {entry.licence}",
             f"{'':<11}file:    {where}",
         ]
@@ -135,10 +122,10 @@ def _info(options: argparse.Namespace) -> None:
 
 def _fetch(options: argparse.Namespace) -> None:
     if bool(options.names) == options.all:
-        raise InputError(f"give either the names of sets to fetch ({', '.join(IN_SHORT)}) or --all.")
+        raise InputError(f"give either the names of sets to fetch ({', '.join(OPEN_SETS)}) or --all.")
     paths: dict[str, str] = {}
     failures: dict[str, XorderError] = {}
-    for name in IN_SHORT if options.all else dict.fromkeys(options.names):
+    for name in OPEN_SETS if options.all else dict.fromkeys(options.names):
         try:
             _check_name(name)
             paths[name] = str(fetch(name, data_home=options.data_home))
@@ -185,8 +172,7 @@ def _check_name(name: str) -> None:
 
 
 def _plain(entry: Entry, data_home: str | None) -> dict[str, Any]:
-    label, groups = IN_SHORT[entry.name]
-    return entry.to_dict() | {"label": label, "groups": list(groups), "python": _loading(entry.name, data_home)}
+    return entry.to_dict() | {"python": _loading(entry.name, data_home)}
 
 
 def _plain_counts(value: Any) -> Any:
