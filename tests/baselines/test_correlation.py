@@ -96,7 +96,7 @@ def test_labels_and_members_may_be_numbers():
         ({"positive": torch.tensor([1, -1] * 30)}, "positive must hold only 0 and 1"),
         ({"member": torch.full((60,), 0.5)}, "member must hold only 0 and 1"),
         ({"score": torch.zeros(60, 1)}, r"shape of score, \(60, 1\); got \(60,\).*squeeze"),
-        ({"sample_weight": torch.ones(59)}, r"sample_weight must have one value a score; got shape \(59,\)"),
+        ({"sample_weight": torch.ones(59)}, r"sample_weight must have one value per score; got shape \(59,\)"),
     ],
 )
 def test_what_the_penalty_cannot_use_is_told(wrong, words):
