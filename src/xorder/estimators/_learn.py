@@ -15,10 +15,10 @@ from xorder._metric import METRICS
 from xorder._table import FloatArray, ScoreTable, Tables, as_tables
 from xorder._validation import DISADVANTAGED, check_both_classes
 from xorder.estimators._fitted import FittedRepair
-from xorder.estimators._settings import INTERLEAVED, GroupPlan, RepairSettings, largest, plan_groups
+from xorder.estimators._settings import CALIBRATIONS, INTERLEAVED, GroupPlan, RepairSettings, largest, plan_groups
 from xorder.exceptions import InputError
 from xorder.metrics._placements import moments
-from xorder.ordering import CALIBRATIONS, Ordering, as_scored, many_as_scored, order, order_within, solve_multipliers
+from xorder.ordering import Ordering, as_scored, many_as_scored, order, order_within, solve_multipliers
 from xorder.ordering._ordering import roles_of_two
 from xorder.transfer import ScoreMap, map_through, middle_ranks, realises, spaced_map, usual_bounds
 
@@ -198,7 +198,7 @@ def learn_maps(tables: Tables, goal: RepairGoal, settings: RepairSettings) -> Re
     for name, value, usual in (("transfer", settings.transfer, "interpolate"), ("solver", settings.solver, "frontier")):
         if value != usual and value not in CALIBRATIONS:
             raise InputError(f"{name}={value!r} is for two groups; got {len(tables)}. Leave it out.")
-    calibration = "blocks" if settings.transfer == "interpolate" else settings.transfer
+    calibration = "logistic" if settings.transfer == "interpolate" else settings.transfer
     return multiply_odds(tables, goal, calibration=calibration, reference=settings.reference)
 
 

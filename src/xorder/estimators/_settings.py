@@ -13,9 +13,10 @@ from xorder._metric import METRICS
 from xorder._table import MISSING, ScoreTable, Tables
 from xorder._validation import DISADVANTAGED
 from xorder.exceptions import InputError
-from xorder.ordering import CALIBRATIONS, SOLVERS
+from xorder.ordering import SOLVERS, logistic_calibration
 
 INTERLEAVED = ("interpolate", "rank")
+CALIBRATIONS = {"logistic": logistic_calibration}
 TRANSFERS = (*INTERLEAVED, *CALIBRATIONS)
 SMALL_GROUPS = ("error", "leave", "merge")
 
