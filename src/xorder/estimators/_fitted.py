@@ -18,7 +18,7 @@ from xorder.engines import GroupMaps
 from xorder.engines._match_groups import warn_of_other_scale
 from xorder.exceptions import InputError, MapFileError
 from xorder.ordering import Ordering
-from xorder.ordering._frontier import check_tradeoff
+from xorder.ordering._ordering import check_number
 from xorder.transfer import ScoreMap, read_maps, write_maps
 
 METHODS = ("smooth", "frontier", "dp")
@@ -93,7 +93,7 @@ class RepairSettings:
         if self.tradeoff is not None and self.max_gap != 0.0:
             raise InputError("give tradeoff or max_gap, not both.")
         if self.tradeoff is not None:
-            check_tradeoff(self.tradeoff)
+            check_number(self.tradeoff, "tradeoff")
         if not (isinstance(self.max_gap, int | float | np.number) and 0 <= self.max_gap <= 1):
             raise InputError(f"max_gap must lie between 0 and 1; got {self.max_gap!r}.")
         return self

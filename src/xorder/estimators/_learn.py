@@ -19,8 +19,16 @@ from xorder.estimators._fitted import FittedRepair, Pair, RepairSettings
 from xorder.exceptions import InputError
 from xorder.metrics._gaps import FEW, is_too_few
 from xorder.metrics._placements import moments
-from xorder.ordering import Ordering, as_scored, best_auc, many_as_scored, order, order_within, solve_multipliers
-from xorder.ordering._calibration import logistic_calibration
+from xorder.ordering import (
+    Ordering,
+    as_scored,
+    best_auc,
+    logistic_calibration,
+    many_as_scored,
+    order,
+    order_within,
+    solve_multipliers,
+)
 from xorder.ordering._ordering import roles_of_two
 from xorder.transfer import ScoreMap, map_through, realises, spaced_map, usual_bounds
 

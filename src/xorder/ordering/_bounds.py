@@ -20,8 +20,9 @@ import numpy as np
 
 from xorder._metric import METRICS
 from xorder._table import FloatArray, ScoreTable
-from xorder.ordering._frontier import upper_bound
-from xorder.ordering._hull import Corner, Hull, has_frontier, pool
+from xorder.ordering._frontier import pair_bound
+from xorder.ordering._hull import has_frontier, pool
+from xorder.ordering._ordering import Goal
 
 # The bound is this close to the best of its kind, or as close as so many cuts bring it: so many for each group, and so
 # many at least.
@@ -60,21 +61,39 @@ class Merges:
 
 
 def prf_bound(
-    tables: Sequence[ScoreTable], *, tradeoff: float | None, allowed: float, start: FloatArray | None = None
-) -> tuple[float, FloatArray]:
-    """Return a bound for K groups and PRF, and the log multiplier of each group in the merge behind it.
-
-    With a tradeoff, no ordering's ``AUC - tradeoff * largest gap`` is above the bound; without, no AUC of an ordering
-    with gaps of at most ``allowed`` is. ``start`` are log multipliers to begin with.
+    tables: Sequence[ScoreTable],
+    *,
+    tradeoff: float | None = None,
+    max_gap: float | None = None,
+    start: FloatArray | None = None,
+) -> float:
+    """Bound that no reordering of K groups exceeds, for PRF.
 
     Guarantee: always valid; within 1e-6 of the lowest bound of this kind unless 400 cuts, or 12 for each
     group if that is more, did not suffice.
+
+    Parameters
+    ----------
+    tables : sequence of ScoreTable
+        Tables of the groups.
+    tradeoff : float, default=None
+        Bound ``AUC - tradeoff * largest gap`` of all orderings.
+    max_gap : float, default=None
+        Bound the AUC of all orderings with gaps of at most this.
+    start : ndarray of shape (n_groups,), default=None
+        Logarithms of multipliers to begin with, which save time if they are good.
+
+    Returns
+    -------
+    float
+        The bound: what the best lottery over orderings achieves.
     """
     from scipy.optimize import linprog  # Takes longer to load than all of xorder.
 
     merges = Merges(tables)
     share, size = merges.n1 / merges.n1.sum(), merges.n1.size
-    price, budget = (allowed, 2.0) if tradeoff is None else (0.0, min(2 * tradeoff, 2.0))
+    goal = Goal.of(tradeoff=tradeoff, max_gap=max_gap)
+    price, budget = (goal.allowed, 2.0) if goal.tradeoff is None else (0.0, min(2 * goal.tradeoff, 2.0))
 
     def projected(weights: FloatArray) -> FloatArray:
         """Pull weights towards the shares until they keep to the budget."""
@@ -117,33 +136,28 @@ def prf_bound(
         lowest = np.maximum(master.x[:size], 0.0)
         # Where the cuts are lowest jumps about; a point on the way there from the best so far tells three times more.
         query = projected(_TOWARDS * lowest / lowest.sum() + (1 - _TOWARDS) * found)
-    return best, np.log(np.maximum(found / merges.n1, 1e-300))
+    return best
 
 
 def best_auc(tables: Sequence[ScoreTable], metric: str, max_gap: float) -> float:
-    """Return an AUC that no reordering with gaps of at most ``max_gap`` exceeds; ``nan`` where no bound is known.
+    """Return an AUC that no reordering with gaps of at most ``max_gap`` exceeds.
 
-    Known are bounds for two groups and metrics that have a frontier, and for PRF between any number.
+    Parameters
+    ----------
+    tables : sequence of ScoreTable
+        Tables of the groups.
+    metric : {"xauc", "prf", "parity"}
+        The gap.
+    max_gap : float
+        Largest absolute gap between any two groups.
+
+    Returns
+    -------
+    float
+        The bound; ``nan`` where none is known: it is for two groups, and for PRF between any number.
     """
     if len(tables) == 2 and np.isfinite(max_gap) and has_frontier(METRICS[metric].gains(*tables)):
-        return pair_bound(tables[0], tables[1], metric, tradeoff=None, allowed=max_gap)
+        return pair_bound(tables[0], tables[1], metric=metric, max_gap=max_gap)
     if len(tables) > 2 and metric == "prf":
-        return prf_bound(tables, tradeoff=None, allowed=max_gap)[0]
+        return prf_bound(tables, max_gap=max_gap)
     return np.nan
-
-
-def pair_bound(a: ScoreTable, b: ScoreTable, metric: str, *, tradeoff: float | None, allowed: float) -> float:
-    """Return the bound for two groups and any metric: the height of the frontier."""
-    gains = METRICS[metric].gains(a, b)
-    if tradeoff is not None:
-        return upper_bound(a, b, gains, tradeoff)
-    hull = Hull(a, b, gains)
-    free = [hull.corner(0.0, tied_to_a=tied).gap for tied in (True, False)]
-    highest = hull.corner(0.0).auc
-    if min(free) <= allowed and max(free) >= -allowed:
-        return highest
-    target = float(np.sign(free[0])) * allowed
-    found = hull.crossing(target)
-    if isinstance(found, Corner):
-        return found.auc
-    return found.lower.auc + found.price * (target - found.lower.gap)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from numbers import Real
-from typing import Any
 
 import numpy as np
 
@@ -12,11 +10,10 @@ from xorder._html import frontier_html
 from xorder._metric import PairGains, check_pair_gains
 from xorder._table import FloatArray, IntArray, ScoreTable
 from xorder._validation import check_both_classes
-from xorder.exceptions import InputError
 from xorder.ordering._crossing import search_corridor, split_pair
 from xorder.ordering._dynamic import solve_dp
-from xorder.ordering._hull import ROUNDING, Corner, Crossing, Hull, expand
-from xorder.ordering._ordering import Ordering
+from xorder.ordering._hull import Corner, Crossing, Hull, expand
+from xorder.ordering._ordering import ROUNDING, Goal, Ordering
 
 # More pairs of blocks than this and the curve is listed at a fixed resolution.
 _PAIRS = 1_000_000
@@ -26,9 +23,6 @@ _PAIRS = 1_000_000
 _DP_CELLS = 1_000_000
 _DP_CELLS_AT_MOST = 60_000_000
 _LARGE_GAP = 1e-3
-
-# AUC given for a point of gap beyond what is allowed, where it cannot be met.
-_STEEP = 100.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,11 +45,7 @@ class Frontier:
 
     def at(self, *, tradeoff: float | None = None, max_gap: float | None = None) -> Ordering:
         """Return the ordering for a tradeoff, or that of highest AUC with ``|gap| <= max_gap``."""
-        if (tradeoff is None) == (max_gap is None):
-            raise InputError("give tradeoff or max_gap, one of the two.")
-        if tradeoff is not None:
-            return _for_tradeoff(self.a, self.b, self._hull, check_tradeoff(tradeoff))
-        return _within(self.a, self.b, self._hull, check_max_gap(max_gap))
+        return _best(self.a, self.b, self._hull, Goal.of(tradeoff=tradeoff, max_gap=max_gap))
 
     def _repr_html_(self) -> str:
         return frontier_html(self)
@@ -89,34 +79,41 @@ def solve_frontier(a: ScoreTable, b: ScoreTable, gains: PairGains, tradeoff: flo
     Guarantee: ``objective <= best possible <= bound``. The gap between is 0 where a merge of whole blocks is optimal.
     Time of sorting the scores.
     """
-    return _for_tradeoff(a, b, Hull(a, b, gains), tradeoff)
+    return _best(a, b, Hull(a, b, gains), Goal(tradeoff))
 
 
 def order_within_frontier(a: ScoreTable, b: ScoreTable, metric: str | PairGains, max_gap: float) -> Ordering:
     """Find the ordering of highest AUC with ``|gap| <= max_gap``, without a search over tradeoffs."""
-    return _within(a, b, _hull(a, b, metric), check_max_gap(max_gap))
+    return _best(a, b, _hull(a, b, metric), Goal.of(tradeoff=None, max_gap=max_gap))
 
 
-def upper_bound(a: ScoreTable, b: ScoreTable, gains: PairGains, tradeoff: float) -> float:
-    """Return a value that ``AUC - tradeoff * |gap|`` exceeds for no interleaving."""
-    _, bound = _optimum(Hull(a, b, gains), tradeoff)
-    return bound
+def pair_bound(
+    a: ScoreTable,
+    b: ScoreTable,
+    *,
+    metric: str | PairGains = "xauc",
+    tradeoff: float | None = None,
+    max_gap: float | None = None,
+) -> float:
+    """Bound that no reordering of two groups exceeds: the height of the frontier.
 
+    Parameters
+    ----------
+    a, b : ScoreTable
+        Tables of the two groups.
+    metric : {"xauc", "prf", "parity"} or PairGains, default="xauc"
+        Gap that is traded for AUC.
+    tradeoff : float, default=None
+        Bound ``AUC - tradeoff * |gap|`` of all interleavings.
+    max_gap : float, default=None
+        Bound the AUC of all interleavings with ``|gap| <= max_gap``.
 
-def check_tradeoff(tradeoff: Any) -> float:
-    """Return the tradeoff as a float; it must be a finite number from 0 up."""
-    return _check_number(tradeoff, "tradeoff")
-
-
-def check_max_gap(max_gap: Any) -> float:
-    """Return the largest gap allowed as a float; it must be a finite number from 0 up."""
-    return _check_number(max_gap, "max_gap")
-
-
-def _check_number(value: Any, name: str) -> float:
-    if not isinstance(value, Real) or not 0 <= float(value) <= 1e100:
-        raise InputError(f"{name} must be a finite number from 0 up, at most 1e100; got {value!r}.")
-    return float(value)
+    Returns
+    -------
+    float
+        The bound. Orderings reach it but for rows that cannot be split.
+    """
+    return _optimum(_hull(a, b, metric), Goal.of(tradeoff=tradeoff, max_gap=max_gap))[2]
 
 
 def _hull(a: ScoreTable, b: ScoreTable, metric: str | PairGains) -> Hull:
@@ -125,77 +122,75 @@ def _hull(a: ScoreTable, b: ScoreTable, metric: str | PairGains) -> Hull:
     return Hull(a, b, check_pair_gains(metric, a, b))
 
 
-def _optimum(hull: Hull, tradeoff: float) -> tuple[Corner | Crossing, float]:
-    """Return the corner that is optimal for the tradeoff, or the crossing around it; and the bound."""
-    tied_to_a, tied_to_b = hull.corner(0.0, tied_to_a=True), hull.corner(0.0)
-    if tradeoff == 0:
-        return tied_to_b, tied_to_b.auc
+def _optimum(hull: Hull, goal: Goal) -> tuple[Corner | Crossing, float, float]:
+    """Return the corner that is optimal for a goal, or the crossing around it; the gap aimed at; and the bound."""
+    free = tied_to_a, tied_to_b = hull.corner(0.0, tied_to_a=True), hull.corner(0.0)
+    tradeoff, target = goal.tradeoff or 0.0, 0.0
+    if goal.tradeoff is None:
+        closest = min(free, key=lambda corner: abs(corner.gap))
+        if abs(closest.gap) <= goal.allowed + ROUNDING:
+            return closest, closest.gap, closest.auc
+        if tied_to_a.gap * tied_to_b.gap > 0:
+            target = float(np.sign(closest.gap)) * goal.allowed
+    elif tradeoff == 0:
+        return tied_to_b, tied_to_b.gap, tied_to_b.auc
     # The corner at price +tradeoff is optimal if its gap is still positive; likewise on the other side.
-    for price, sign in ((tradeoff, 1.0), (-tradeoff, -1.0)):
+    for price, sign in ((tradeoff, 1.0), (-tradeoff, -1.0)) if tradeoff else ():
         if sign * (tied_to_b if sign > 0 else tied_to_a).gap >= 0 and hull.lowest < price < hull.highest:
             for tied in (sign < 0, sign > 0):
                 corner = hull.corner(price, tied_to_a=tied)
                 if sign * corner.gap >= 0:
-                    return corner, corner.auc - tradeoff * abs(corner.gap)
-    found = hull.crossing(0.0)
+                    return corner, corner.gap, corner.auc - tradeoff * abs(corner.gap)
+    found = hull.crossing(target)
     if isinstance(found, Corner):
-        return found, found.auc - tradeoff * abs(found.gap)
-    return found, found.lower.auc - found.price * found.lower.gap
+        return found, found.gap, found.auc - tradeoff * abs(found.gap)
+    return found, target, found.lower.auc + found.price * (target - found.lower.gap)
 
 
-def _for_tradeoff(a: ScoreTable, b: ScoreTable, hull: Hull, tradeoff: float) -> Ordering:
-    found, bound = _optimum(hull, tradeoff)
+def _best(a: ScoreTable, b: ScoreTable, hull: Hull, goal: Goal) -> Ordering:
+    found, target, bound = _optimum(hull, goal)
     if isinstance(found, Corner):
-        best = _wrapped(a, b, hull, expand(hull.a, hull.b, found.b_above), tradeoff)
+        best = _wrapped(a, b, hull, expand(hull.a, hull.b, found.b_above), goal.tradeoff or 0.0)
         return replace(best, bound=best.objective)
+    if goal.tradeoff is None:
+        return _within(a, b, hull, goal, found, target, bound)
+    return _for_tradeoff(a, b, hull, goal, found, bound)
 
-    def value(auc: FloatArray, gap: FloatArray) -> FloatArray:
-        return np.asarray(auc - tradeoff * np.abs(gap))
 
-    best = _wrapped(a, b, hull, split_pair(a, b, hull, found, 0.0, value), tradeoff)
+def _for_tradeoff(a: ScoreTable, b: ScoreTable, hull: Hull, goal: Goal, crossing: Crossing, bound: float) -> Ordering:
+    """Highest objective around the crossing at which the gap changes sign."""
+    tradeoff = goal.tradeoff or 0.0
+    best = _wrapped(a, b, hull, split_pair(a, b, hull, crossing, 0.0, goal.value), tradeoff)
     cells = len(a) * len(b)
     if cells <= _DP_CELLS or (cells <= _DP_CELLS_AT_MOST and bound - best.objective > _LARGE_GAP):
         best = max(best, solve_dp(a, b, hull.gains, tradeoff), key=lambda ordering: ordering.objective)
-    path = search_corridor(a, b, hull, found, bound - best.objective, value)
+    path = search_corridor(a, b, hull, crossing, bound - best.objective, goal.value)
     if path is not None:
         best = max(best, _wrapped(a, b, hull, path, tradeoff), key=lambda ordering: ordering.objective)
     return replace(best, bound=bound, solver="frontier")
 
 
-def _within(a: ScoreTable, b: ScoreTable, hull: Hull, allowed: float) -> Ordering:
-    """Best AUC with the gap inside a band around 0; its tradeoff is the price of gap there."""
-    free = [hull.corner(0.0, tied_to_a=tied) for tied in (True, False)]
-    closest = min(free, key=lambda corner: abs(corner.gap))
-    if abs(closest.gap) <= allowed + ROUNDING:
-        best = _wrapped(a, b, hull, expand(hull.a, hull.b, closest.b_above), 0.0)
-        return replace(best, bound=best.objective)
-    one_side = free[0].gap * free[1].gap > 0
-    target = float(np.sign(closest.gap)) * allowed if one_side else 0.0
-    found = hull.crossing(target)
-    if isinstance(found, Corner):
-        best = _wrapped(a, b, hull, expand(hull.a, hull.b, found.b_above), 0.0)
-        return replace(best, bound=best.objective)
-
-    def value(auc: FloatArray, gap: FloatArray) -> FloatArray:
-        excess = np.abs(gap) - allowed
-        return np.where(excess <= ROUNDING, auc, auc - 1.0 - _STEEP * excess)
+def _within(
+    a: ScoreTable, b: ScoreTable, hull: Hull, goal: Goal, crossing: Crossing, target: float, bound: float
+) -> Ordering:
+    """Highest AUC around the crossing at which the limit is met; its tradeoff is the price of gap there."""
 
     def worth(ordering: Ordering) -> float:
-        return float(value(np.array(ordering.auc), np.array(ordering.gap)))
+        return float(goal.value(np.array(ordering.auc), np.array(ordering.gap)))
 
-    price, bound = abs(found.price), found.lower.auc - found.price * found.lower.gap
-    best = _wrapped(a, b, hull, split_pair(a, b, hull, found, target, value), price)
+    price = abs(crossing.price)
+    best = _wrapped(a, b, hull, split_pair(a, b, hull, crossing, target, goal.value), price)
     # What an ordering that meets the limit may lose: anything, as long as none is known, or else little.
-    for loss in (bound + price * allowed - worth(best), _LARGE_GAP):
-        path = search_corridor(a, b, hull, found, loss, value)
+    for loss in (bound - worth(best), _LARGE_GAP):
+        path = search_corridor(a, b, hull, crossing, loss, goal.value)
         if path is not None:
             best = max(best, _wrapped(a, b, hull, path, price), key=worth)
             break
-    if abs(best.gap) > allowed + ROUNDING and len(a) * len(b) <= _DP_CELLS:
-        others = (_for_tradeoff(a, b, hull, tradeoff) for tradeoff in (price + 1.0, price + 100.0))
+    if abs(best.gap) > goal.allowed + ROUNDING and len(a) * len(b) <= _DP_CELLS:
+        others = (_best(a, b, hull, Goal(tradeoff)) for tradeoff in (price + 1.0, price + 100.0))
         best = max(best, *(replace(other, tradeoff=price) for other in others), key=worth)
     # What is left of the band is worth its price to an ordering that uses all of it.
-    return replace(best, bound=bound + price * max(allowed - abs(best.gap), 0.0))
+    return replace(best, bound=bound - price * min(abs(best.gap), goal.allowed))
 
 
 def _wrapped(a: ScoreTable, b: ScoreTable, hull: Hull, path: IntArray, tradeoff: float) -> Ordering:

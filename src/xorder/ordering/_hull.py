@@ -15,7 +15,7 @@ import numpy as np
 from xorder._metric import PairGains, auc_gains
 from xorder._table import FloatArray, IntArray, ScoreTable, in_threads
 from xorder.exceptions import InputError
-from xorder.ordering._ordering import pairs_of_ordering
+from xorder.ordering._ordering import ROUNDING, pairs_of_ordering
 
 # Rounds of pooling all neighbours at once, which shrink a long list fast, before the exact sequential method.
 _ROUNDS = 6
@@ -192,9 +192,6 @@ class Hull:
         pairs = pairs_of_ordering(self.a, self.b, b_above)
         return Corner(b_above, self.utility.value(pairs), self.gains.value(pairs))
 
-
-# Gaps that differ by less are equal.
-ROUNDING = 1e-13
 
 # Corners listed where there are too many pairs of blocks to list them all.
 RESOLUTION = 2048

@@ -1,9 +1,10 @@
-"""One multiplier a group: K groups' calibrated odds, each times a factor, so that no group is ranked too low."""
+"""One multiplier per group: K groups' calibrated odds, each times a factor, so that no group is ranked too low."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,45 +12,64 @@ from xorder._metric import check_metric
 from xorder._table import FloatArray, ScoreTable
 from xorder._validation import check_both_classes
 from xorder.exceptions import InputError
-from xorder.ordering._bounds import pair_bound, prf_bound
-from xorder.ordering._chance_tables import Compressed
-from xorder.ordering._descent import Chances, Goal, descend, measure, remembered, worst_gap
-from xorder.ordering._flips import FLIPS_OF_TWO, polish
-from xorder.ordering._frontier import check_max_gap, check_tradeoff
-from xorder.ordering._hull import ROUNDING
-from xorder.ordering._shifted_groups import Curve, Placed
+from xorder.ordering._bounds import prf_bound
+from xorder.ordering._frontier import pair_bound
+from xorder.ordering._ordering import ROUNDING, Goal
+from xorder.ordering._shifted_groups import ChanceTables, Curve, ShiftedGroups
 
-# The descent on tables: steps of a stage at most; what a gap beyond the limit costs in each stage, and its first step.
-_ROUNDS = 60
+# Numbers that the flips of one group may take in all, one for each pair of groups. The lists of two groups are thinned
+# until theirs fit; more groups are shifted flip by flip only where theirs do.
+_NUMBERS = 200_000
+
+# How often a search is checked by an exact count, at most.
+_COUNTS = 4
+
+# A search whose gaps are off by less than this is right. So much below a limit it aims, to end up inside.
+_CLOSE = 1e-5
+
+# Flips closer together than this leave no room to stand between them.
+_ROOM = 1e-12
+
+# Stages of a descent towards a limit: what a gap beyond it costs, and half the width of the first box of steps. A high
+# price from the start would make steps along a curved limit tiny.
 _STAGES = ((3.0, 0.5), (30.0, 0.02), (1000.0, 0.001))
 
-# The descent by exact counts: its steps, or how often the tables are corrected where there are more places than that;
-# promised gains that end it; how far below a limit it aims, at first and how often further below.
-_EXACT_ROUNDS, _CORRECTIONS, _MANY_PLACES = 15, 5, 100_000
-_TOLERANCE = 1e-6
-_MARGIN = 1e-7
-_MARGINS = 8
+# Price of a gap beyond the limit in a descent that a count has corrected.
+_CORRECTED_PRICE = 30.0
 
-# The tables leave out the outermost people, so that a chance they tell is off by less than this.
-_CLEARLY = 0.01
+# Steps of a descent, at most.
+_STEPS = 60
 
-# How far exact counting looks around what the tables say, in widths of their smoothing; less where there are many
-# places, as the tables are then nearly right and longer steps bring in more curvature than they gain.
-_EXACT_RADIUS, _SHORT_RADIUS = 2.0, 0.25
+# A descent ends when the next step promises less than this.
+_PROMISE = 1e-8
 
-# Up to so many places in all, more than two groups are polished flip by flip too; and how often each in turn.
-_SMALL = 1000
-_POLISHINGS = 8
+# Tradeoffs above this are as this one to a linear programme.
+_HIGHEST_PRICE = 1e3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Multipliers:
-    """What :func:`solve_multipliers` found, with everything counted exactly.
+    """Multipliers of the odds of K groups, as :func:`solve_multipliers` finds them, with everything counted exactly.
 
-    ``shift`` holds the logarithm of each group's multiplier, 0 for the reference. ``gaps[g, h]`` is the signed gap of
-    g and h, ``worst`` the largest of them. ``bound`` is a value that no ordering of the groups exceeds, ``nan``
-    where none is known: of the objective for a tradeoff; else of the AUC, for orderings with gaps up to
-    ``max_gap``, or up to ``worst`` where that could not be met.
+    Parameters
+    ----------
+    metric : str
+        Name of the gap.
+    reference : int
+        Number of the group that stays.
+    tradeoff : float or None
+        Points of AUC worth giving for a point of the largest gap; None where a largest gap was given instead.
+    shift : ndarray of shape (n_groups,)
+        Logarithm of each group's multiplier, 0 for the reference.
+    auc : float
+        AUC of all groups together.
+    gaps : ndarray of shape (n_groups, n_groups)
+        Signed gap of each pair, row minus column.
+    worst : float
+        Largest gap, without its sign.
+    bound : float
+        Value that no ordering of the groups exceeds, ``nan`` where none is known: of the objective for a tradeoff;
+        else of the AUC, for orderings with gaps up to ``max_gap``, or up to ``worst`` where that could not be met.
     """
 
     metric: str
@@ -86,184 +106,215 @@ def solve_multipliers(
     Group g stands at ``curves[g].log_odds(score) + shift[g]``. Either ``AUC - tradeoff * largest gap`` is made
     high, or the AUC with no gap above ``max_gap``.
 
-    Guarantee: gaps and AUC are exact counts. A limit that the search can meet is met from inside. With two groups all
-    flips around the answer have been tried, so a limit that binds is hit up to one pair of places. For two groups,
-    and for PRF, ``bound`` holds for every ordering. Time of looking K groups up in each other a few times.
+    Guarantee: gaps and AUC are exact counts. With two groups of up to 400 distinct scores each, no shift is better;
+    otherwise gaps end within about a tenth of their standard error of where they should. For two groups, and for PRF,
+    ``bound`` holds for every ordering. Time of looking K groups up in each other a few times.
+
+    Parameters
+    ----------
+    tables : sequence of ScoreTable
+        Table of each group, with both classes.
+    curves : sequence of Calibration
+        Curve of each group: anything with a rising ``log_odds(score)``.
+    metric : {"xauc", "prf", "parity"}, default="xauc"
+        Gap to be made small.
+    reference : int, default=0
+        Number of the group that stays.
+    tradeoff : float, default=None
+        Points of AUC worth giving for a point of the largest gap.
+    max_gap : float, default=None
+        Largest gap allowed; one of the two is given.
+
+    Returns
+    -------
+    Multipliers
+        Shifts, what they come to, and the bound.
     """
     if len(tables) < 2 or len(tables) != len(curves):
         raise InputError(f"two groups or more are needed, each with a curve; got {len(tables)} and {len(curves)}.")
     for g, table in enumerate(tables):
         check_both_classes(table, f"group number {g}")
     check_metric(metric)
-    if (tradeoff is None) == (max_gap is None):
-        raise InputError("give tradeoff or max_gap, one of the two.")
+    goal = Goal.of(tradeoff=tradeoff, max_gap=max_gap)
     if not 0 <= reference < len(tables):
         raise InputError(f"reference must be the number of a group, 0 to {len(tables) - 1}; got {reference!r}.")
-    goal = Goal(None, check_max_gap(max_gap)) if tradeoff is None else Goal(check_tradeoff(tradeoff), 0.0)
-    placed = Placed(tables, curves, metric)
-    exact = remembered(placed.chances)
-    shift = _search(placed, exact, goal, reference)
-    auc, gaps = measure(placed, exact, shift)
-    worst = float(worst_gap(gaps))
-    bound, allowed = np.nan, max(goal.allowed, worst)
+    groups = ShiftedGroups(tables, curves, metric)
+    found = _search(groups, goal, reference)
+    gaps = groups.gap_matrix(found.gaps)
+    allowed = max(goal.allowed, found.worst) if goal.tradeoff is None else None
+    bound = np.nan
     if len(tables) == 2:
-        bound = pair_bound(tables[0], tables[1], metric, tradeoff=goal.tradeoff, allowed=allowed)
+        bound = pair_bound(*tables, metric=metric, tradeoff=goal.tradeoff, max_gap=allowed)
     elif metric == "prf":
-        bound, _ = prf_bound(tables, tradeoff=goal.tradeoff, allowed=allowed, start=shift)
-    for array in (shift, gaps):
+        bound = prf_bound(tables, tradeoff=goal.tradeoff, max_gap=allowed, start=found.shift)
+    for array in (found.shift, gaps):
         array.flags.writeable = False
     return Multipliers(
         metric=metric,
         reference=reference,
         tradeoff=goal.tradeoff,
-        shift=shift,
-        auc=float(auc),
+        shift=found.shift,
+        auc=float(found.auc),
         gaps=gaps,
-        worst=worst,
+        worst=found.worst,
         bound=bound,
     )
 
 
-def _search(placed: Placed, exact: Chances, goal: Goal, reference: int) -> FloatArray:
-    """Search on tables from several starts, then with exact counts, then flip by flip."""
-    size, unshifted = len(placed), np.zeros(len(placed))
-    sizes = [group.place.size for group in placed.groups]
-    everywhere = 2 * float(np.ptp([[group.place[0], group.place[-1]] for group in placed.groups])) + 1.0
-    if size == 2 and sizes[0] * sizes[1] <= FLIPS_OF_TWO:
-        return polish(placed, goal, unshifted, reference, width=everywhere, rounds=1)
+class _Count(NamedTuple):
+    """Shifts, with the AUC and the gap of each pair that were counted there."""
 
-    def rank(shift: FloatArray) -> float:
-        auc, gaps = measure(placed, exact, shift)
-        return float(goal.rank(auc, worst_gap(gaps)))
+    shift: FloatArray
+    auc: FloatArray
+    gaps: FloatArray
 
-    compressed = Compressed(placed)
-    found = _on_tables(compressed, goal, reference)
-    # Where the tables tell that shifts are worth much more than none, none need not be counted.
-    tried = [found] if _clearly_better(compressed, goal, found, unshifted) else [unshifted, found]
-    # A count takes long, and the tables are right but for a trifle: then each count serves a whole search on them.
-    sharp = sum(sizes) > _MANY_PLACES and compressed.is_sharp
-    rounds = _CORRECTIONS if sharp else _EXACT_ROUNDS
-    window = radius = compressed.doubt * (_SHORT_RADIUS if sharp else _EXACT_RADIUS)
-    margin, excess = _MARGIN, 0.0
-    for _ in range(_MARGINS):
-        # Counts go in steps: aim a little below the limit, to end up inside it.
-        aim = replace(goal, allowed=max(goal.allowed - margin, 0.0), steep=_STAGES[1][0])
-        if sharp:
-            found = _corrected(found, exact, compressed, aim, reference, radius=radius)
-            radius /= 4
-        else:
-            found = descend(
-                found, exact, compressed, aim, reference, radius=radius, rounds=rounds, tolerance=_TOLERANCE
-            )
-        tried.append(found)
-        excess = float(worst_gap(measure(placed, exact, found)[1])) - goal.allowed
-        if goal.tradeoff is not None or excess <= ROUNDING or aim.allowed == 0:
+    @property
+    def worst(self) -> float:
+        return float(np.abs(self.gaps).max())
+
+    def value(self, goal: Goal) -> float:
+        return float(goal.value(self.auc, np.asarray(self.worst)))
+
+
+def _search(groups: ShiftedGroups, goal: Goal, reference: int) -> _Count:
+    """Return the best of all that was counted; of equals, the one found first."""
+    size, pairs = len(groups), len(groups.pairs[0])
+    unshifted = np.zeros(size)
+    levels = int(np.sqrt(_NUMBERS / ((size - 1) * pairs)))
+    if size == 2:
+        counts = [_count(groups, unshifted)]
+        counts += _corrected(groups, goal, _Path(groups.thinned(levels), unshifted, 1 - reference))
+    else:
+        counts = _corrected(groups, goal, _Descent(groups, reference))
+        if max(group.position.size for group in groups.groups) <= levels:
+            # Few levels make high steps, which slopes do not show.
+            counts += [_polished(groups, goal, count, reference) for count in counts]
+    return max(counts, key=lambda count: count.value(goal))
+
+
+def _count(groups: ShiftedGroups, shift: FloatArray) -> _Count:
+    return _Count(shift, *groups.measure(shift))
+
+
+def _corrected(groups: ShiftedGroups, goal: Goal, search: _Path | _Descent) -> list[_Count]:
+    """Search, count where that led, move the search by what it was off there, and again until it is right."""
+    aim = replace(goal, allowed=max(goal.allowed - _CLOSE, 0.0))
+    off_auc, off_gaps = np.zeros(()), np.zeros(len(groups.pairs[0]))
+    counts: list[_Count] = []
+    for _ in range(_COUNTS):
+        counts.append(_count(groups, search.best(aim, off_auc, off_gaps)))
+        shift, auc, gaps = counts[-1]
+        read_auc, read_gaps = search.measure(shift)
+        was_off = float(np.abs(gaps - read_gaps - off_gaps).max())
+        off_auc, off_gaps = auc - read_auc, gaps - read_gaps
+        if was_off <= _CLOSE:
             break
-        margin = max(4 * margin, 1.5 * excess)
-    if goal.tradeoff is None and margin > 16 * _MARGIN and excess <= ROUNDING:
-        tried.append(_towards(tried[-2], tried[-1], rank, halves=rounds))
-    best = max(tried, key=rank)
-    again = [best] if size == 2 else []
-    if sum(sizes) <= _SMALL:
-        # Few places make steep steps, which slopes do not show: all flips, from several starts.
-        again, window = [*tried, _on_tables(compressed, Goal(None, 0.0), reference)], everywhere
-    polished = [polish(placed, goal, start, reference, width=window, rounds=_POLISHINGS) for start in again]
-    return max([best, *polished], key=rank)
+    return counts
 
 
-def _on_tables(compressed: Compressed, goal: Goal, reference: int) -> FloatArray:
-    """Best shifts as far as the tables tell: of two groups all differences, of more a descent from two starts."""
-    placed = compressed.placed
-    if len(placed) == 2:
-        apart, auc, chance = compressed.differences()
-        best = apart[np.argmax(goal.merit(placed.overall(auc), worst_gap(placed.gaps(chance))))]
-        return np.array([0.0, -best] if reference == 0 else [best, 0.0])
-
-    def merit(shift: FloatArray) -> float:
-        auc, gaps = measure(placed, compressed.chances, shift)
-        return float(goal.merit(auc, worst_gap(gaps)))
-
-    ends = []
-    for end in (np.zeros(len(placed)), _against_reference(compressed, reference)):
-        for steep, radius in _STAGES if goal.tradeoff is None else _STAGES[:1]:
-            stage = replace(goal, steep=steep)
-            end = descend(
-                end, compressed.chances, compressed, stage, reference, radius=radius, rounds=_ROUNDS, tolerance=1e-8
-            )
-        ends.append(end)
-    return max(ends, key=merit)
-
-
-def _clearly_better(compressed: Compressed, goal: Goal, shift: FloatArray, other: FloatArray) -> bool:
-    """Whether shifts are better than others by more than the tables can be off.
-
-    With a limit: their largest gap is clearly less beyond it, or clearly within it and their AUC clearly higher.
-    """
-    auc, worst = np.empty(2), np.empty(2)
-    for place, one in enumerate((shift, other)):
-        auc[place], gaps = measure(compressed.placed, compressed.chances, one)
-        worst[place] = worst_gap(gaps)
-    if goal.tradeoff is not None:
-        value = auc - goal.tradeoff * worst
-        return bool(value[0] > value[1] + _CLEARLY)
-    beyond = np.maximum(worst - goal.allowed, 0.0)
-    is_within = bool(worst[0] <= goal.allowed - _CLEARLY)
-    return bool(beyond[1] - beyond[0] > _CLEARLY or (is_within and auc[0] > auc[1] + _CLEARLY))
-
-
-def _corrected(
-    start: FloatArray, exact: Chances, compressed: Compressed, goal: Goal, reference: int, *, radius: float
-) -> FloatArray:
-    """Search on the tables, moved to agree with an exact count; count where that led; again until both agree.
-
-    Steps become shorter each time: how far the tables are off then changes less on the way.
-    """
-    placed, best = compressed.placed, start
-
-    def merit(chances: Chances, shift: FloatArray) -> float:
-        auc, gaps = measure(placed, chances, shift)
-        return float(goal.merit(auc, worst_gap(gaps)))
-
-    for _ in range(_CORRECTIONS):
-        off = [count - read for count, read in zip(exact(best), compressed.chances(best), strict=True)]
-
-        def moved(shift: FloatArray, off: list[FloatArray] = off) -> tuple[FloatArray, FloatArray]:
-            auc, chance = compressed.chances(shift)
-            return auc + off[0], chance + off[1]
-
-        found = descend(best, moved, compressed, goal, reference, radius=radius, rounds=_ROUNDS, tolerance=1e-8)
-        missed = merit(moved, found) - merit(exact, found)
-        best = max(best, found, key=lambda shift: merit(exact, shift))
-        if missed <= _TOLERANCE:
-            break
-        radius /= 4
+def _polished(groups: ShiftedGroups, goal: Goal, start: _Count, reference: int) -> _Count:
+    """Shift one group after the other to where it is best, until none gains."""
+    best, moved = start, True
+    while moved:
+        moved = False
+        for g in range(len(groups)):
+            if g != reference:
+                found = _count(groups, _Path(groups, best.shift, g).best(goal))
+                if found.value(goal) > best.value(goal) + ROUNDING:
+                    best, moved = found, True
     return best
 
 
-def _towards(
-    outside: FloatArray, inside: FloatArray, rank: Callable[[FloatArray], float], *, halves: int
-) -> FloatArray:
-    """Go back as far as pays from shifts inside a limit to those before them, by halves."""
-    low, high = 0.0, 1.0
-    best = inside
-    for _ in range(halves):
-        share = (low + high) / 2
-        shift = inside + share * (outside - inside)
-        if rank(shift) > rank(best):
-            best, low = shift, share
-        else:
-            high = share
-    return best
+class _Path:
+    """Everything that one group can do while the others stand still."""
+
+    def __init__(self, groups: ShiftedGroups, shift: FloatArray, g: int) -> None:
+        self.shift, self.g = shift, g
+        self.flips, self.auc, self.gaps = groups.along(shift, g)
+
+    def measure(self, shift: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """AUC and gaps at shifts that :meth:`best` found."""
+        index = int(np.searchsorted(self.flips, shift[self.g]))
+        return self.auc[index], self.gaps[:, index]
+
+    def best(self, goal: Goal, off_auc: FloatArray | float = 0.0, off_gaps: FloatArray | float = 0.0) -> FloatArray:
+        """Shifts of the highest value; of equals, those nearest to none."""
+        value = goal.value(self.auc + off_auc, np.abs(self.gaps + np.reshape(off_gaps, (-1, 1))).max(axis=0))
+        low, high = np.append(self.flips[0] - 2.0, self.flips), np.append(self.flips, self.flips[-1] + 2.0)
+        value = np.where(high - low > _ROOM, value, -np.inf)
+        good = np.flatnonzero(value >= value.max() - ROUNDING)
+        nearest = good[np.argmin(np.maximum(low[good], -high[good]))]
+        margin = 0.1 * (high[nearest] - low[nearest])
+        shift = self.shift.copy()
+        shift[self.g] = np.clip(0.0, low[nearest] + margin, high[nearest] - margin)
+        return shift
 
 
-def _against_reference(compressed: Compressed, reference: int) -> FloatArray:
-    """Shift each group by itself to where neither it nor the reference outranks the other more often."""
-    size = len(compressed.placed)
-    low, high = np.full(size, -compressed.span), np.full(size, compressed.span)
-    low[reference] = high[reference] = 0.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        chance = compressed.chances(middle)[1]
-        above = chance[:, reference] > chance[reference, :]
-        low, high = np.where(above, low, middle), np.where(above, middle, high)
-    return np.asarray((low + high) / 2)
+class _Descent:
+    """Successive linear programmes for all groups at once, their chances being read off tables."""
+
+    def __init__(self, groups: ShiftedGroups, reference: int) -> None:
+        self.tables, self.reference = ChanceTables(groups), reference
+        self.measure = self.tables.measure
+        self.found: FloatArray | None = None
+
+    def best(self, goal: Goal, off_auc: FloatArray, off_gaps: FloatArray) -> FloatArray:
+        """Shifts of high value: at first in large steps from none, then in small ones from those found before."""
+        stages = _STAGES if self.found is None else ((_CORRECTED_PRICE, self.tables.width),)
+        if goal.tradeoff is not None:
+            stages = ((goal.tradeoff, stages[0][1]),)
+        shift = np.zeros(len(self.tables.groups)) if self.found is None else self.found
+        for price, radius in stages:
+            shift = self._descend(shift, off_auc, off_gaps, goal.allowed, price, radius)
+        self.found = shift
+        return shift
+
+    def _descend(
+        self, shift: FloatArray, off_auc: FloatArray, off_gaps: FloatArray, allowed: float, price: float, radius: float
+    ) -> FloatArray:
+        """Improve shifts step by step, where a gap beyond what is allowed has a price.
+
+        Each step solves the problem linearised around the present shifts, within a box that shrinks where the straight
+        lines promised too much.
+        """
+
+        def measure(shift: FloatArray) -> tuple[FloatArray, float]:
+            auc, gaps = self.measure(shift)
+            gaps = gaps + off_gaps
+            return gaps, float(auc + off_auc - price * max(np.abs(gaps).max() - allowed, 0.0))
+
+        gaps, value = measure(shift)
+        for _ in range(_STEPS):
+            step, promise = self._linear_step(shift, gaps, allowed, price, radius)
+            if promise <= _PROMISE:
+                break
+            next_gaps, next_value = measure(shift + step)
+            radius *= 1.5 if next_value - value > 0.1 * promise else 1 / 3
+            if next_value > value:
+                shift, gaps, value = shift + step, next_gaps, next_value
+        return shift
+
+    def _linear_step(
+        self, shift: FloatArray, gaps: FloatArray, allowed: float, price: float, radius: float
+    ) -> tuple[FloatArray, float]:
+        """Best step in the box for the linearised problem, and the gain that it promises."""
+        from scipy.optimize import linprog  # Takes longer to load than all of xorder.
+
+        auc_slope, gap_slope = self.tables.slopes(shift)
+        excess = max(float(np.abs(gaps).max()) - allowed, 0.0)
+        # Pairs that cannot become the worst, or too far apart, within the box are left out.
+        reach = radius * np.abs(gap_slope).sum(axis=0)
+        kept = np.abs(gaps) + reach >= max(float((np.abs(gaps) - reach).max()), allowed)
+        gap, slope = gaps[kept], gap_slope[:, kept].T
+        limit = np.full(shift.size, radius)
+        limit[self.reference] = 0.0
+        # Unknowns: the step, and the excess of the worst gap after it.
+        found = linprog(
+            np.append(-auc_slope, min(price, _HIGHEST_PRICE)),
+            A_ub=np.hstack([np.vstack([slope, -slope]), np.full((2 * gap.size, 1), -1.0)]) if gap.size else None,
+            b_ub=allowed - np.concatenate([gap, -gap]) if gap.size else None,
+            bounds=[*zip(-limit, limit, strict=True), (0.0, None)],
+        )
+        if not found.success:
+            return np.zeros(shift.size), 0.0
+        return found.x[:-1], float(auc_slope @ found.x[:-1]) - price * (found.x[-1] - excess)

@@ -12,9 +12,9 @@ from xorder._table import FloatArray, IntArray, ScoreTable
 from xorder._validation import check_both_classes
 from xorder.exceptions import InputError
 from xorder.ordering._dynamic import Products, half_way, solve_dp
-from xorder.ordering._frontier import check_tradeoff, order_within_frontier, solve_frontier, upper_bound
+from xorder.ordering._frontier import order_within_frontier, pair_bound, solve_frontier
 from xorder.ordering._hull import has_frontier
-from xorder.ordering._ordering import Ordering
+from xorder.ordering._ordering import Ordering, check_number
 
 # Gaps closer than this, relative to what they are the difference of, are equal but for rounding.
 _ROUNDING = 8 * float(np.finfo(np.float64).eps)
@@ -126,11 +126,11 @@ def order(
     check_both_classes(b, "the second group")
     if solver not in SOLVERS:
         raise InputError(f"solver must be one of {', '.join(SOLVERS)}; got {solver!r}.")
-    gains, tradeoff = check_pair_gains(metric, a, b), check_tradeoff(tradeoff)
+    gains, tradeoff = check_pair_gains(metric, a, b), check_number(tradeoff, "tradeoff")
     found = SOLVERS[solver](a, b, gains, tradeoff)
     if solver == "frontier" or not has_frontier(gains):
         return found
-    return replace(found, bound=upper_bound(a, b, gains, tradeoff))
+    return replace(found, bound=pair_bound(a, b, metric=gains, tradeoff=tradeoff))
 
 
 def order_within(a: ScoreTable, b: ScoreTable, *, metric: str | PairGains, max_gap: float, solver: str) -> Ordering:

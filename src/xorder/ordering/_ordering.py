@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from numbers import Real
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,6 +14,46 @@ from xorder._metric import PairGains, auc_gains, check_pair_gains
 from xorder._table import FloatArray, IntArray, ScoreTable, Tables
 from xorder._validation import check_both_classes
 from xorder.exceptions import InputError
+
+# Gaps that differ by less are equal.
+ROUNDING = 1e-13
+
+# Points of AUC that a point of a gap beyond what is allowed costs, where the limit cannot be met.
+_PRICE_BEYOND = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What makes one ordering better than another.
+
+    High ``AUC - tradeoff * |gap|``, or, without a tradeoff, high AUC with no gap above ``allowed``.
+    """
+
+    tradeoff: float | None
+    allowed: float = 0.0
+
+    @classmethod
+    def of(cls, *, tradeoff: Any, max_gap: Any) -> Goal:
+        """Check what a user asked for: one of the two, a finite number from 0 up."""
+        if (tradeoff is None) == (max_gap is None):
+            raise InputError("give tradeoff or max_gap, one of the two.")
+        if tradeoff is None:
+            return cls(None, check_number(max_gap, "max_gap"))
+        return cls(check_number(tradeoff, "tradeoff"))
+
+    def value(self, auc: FloatArray, gap: FloatArray) -> FloatArray:
+        """Worth of an AUC and a gap: what keeps to a limit always comes before what does not."""
+        if self.tradeoff is not None:
+            return np.asarray(auc - self.tradeoff * np.abs(gap))
+        excess = np.abs(gap) - self.allowed
+        return np.where(excess <= ROUNDING, auc, auc - 1.0 - _PRICE_BEYOND * excess)
+
+
+def check_number(value: Any, name: str) -> float:
+    """Return what a user gave as a float; it must be a finite number from 0 up."""
+    if not isinstance(value, Real) or not 0 <= float(value) <= 1e100:
+        raise InputError(f"{name} must be a finite number from 0 up, at most 1e100; got {value!r}.")
+    return float(value)
 
 
 class Masses(Protocol):
