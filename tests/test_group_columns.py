@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xorder._group_columns import Combinations, group_labels, groups_in, part_texts, text_columns, without
+from xorder._groups import Combinations, group_labels, groups_in, part_texts, text_columns, without
 from xorder.exceptions import InputError
 
 FRAME = pd.DataFrame({"race": ["A", "B", "B"], "age": [1, 2, 2], "sex": ["f", "f", "m"]})

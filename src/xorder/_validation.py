@@ -8,8 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._group_columns import group_labels
-from xorder._groups import check_group_choices, check_name_is_free, is_missing, look_alike, missing_error
+from xorder._groups import check_group_choices, check_name_is_free, group_labels, is_missing, look_alike, missing_error
 from xorder._table import (
     MISSING,
     NO_TURN,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from xorder._group_columns import number, written
+from xorder._groups import number, written
 from xorder.engines._cells import (
     Codes,
     ColumnNames,

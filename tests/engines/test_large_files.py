@@ -16,7 +16,7 @@ import pytest
 
 import xorder
 from xorder.engines import GroupMaps, apply_to_file, tables_of
-from xorder.engines._files import in_engine
+from xorder.engines._sources import in_engine
 from xorder.exceptions import InputError, XorderWarning
 
 NAMES = {"score": "s", "label": "y", "group": "g"}

@@ -14,7 +14,7 @@ import xorder
 from support import backends
 from support.backends import Backend, rows_of
 from xorder import ScoreMap
-from xorder._group_columns import Combinations
+from xorder._groups import Combinations
 from xorder._validation import check_tables
 from xorder.engines import GroupMaps, apply_to_file, apply_to_frame, audit_frame, tables_of
 from xorder.exceptions import InputError, XorderWarning

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from support import backends
-from xorder.engines._bins import keys_of
 from xorder.engines._cells import ColumnNames, Distinct, coding
+from xorder.engines._tally_numpy import keys_of
 from xorder.engines._tally_spark import SparkRows
 
 

@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold
 from support.odds_shift import Leave, OddsShift
 from support.oracles import gap
 from xorder import ScoreTable, XOrder, audit
-from xorder._group_columns import naming_missing
+from xorder._groups import naming_missing
 from xorder._validation import check_tables
 from xorder.baselines import PostLogit
 from xorder.datasets import simulate_population

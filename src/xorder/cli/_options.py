@@ -17,7 +17,7 @@ from xorder._metric import METRICS
 from xorder._progress import Progress
 from xorder._table import Tables
 from xorder.engines import tables_of
-from xorder.engines._files import files_of
+from xorder.engines._sources import files_of
 from xorder.exceptions import InputError, warn_caller
 
 FOLDS = 5

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xorder._atomic import atomic_path
-from xorder._group_columns import Combinations
-from xorder._groups import missing_error, unseen_error
+from xorder._groups import Combinations, missing_error, unseen_error
 from xorder._optional import import_optional
 from xorder._progress import Progress
 from xorder._table import MISSING, FloatArray, IntArray, Tables, in_threads
@@ -30,16 +29,6 @@ from xorder.engines._cells import (
     no_rows,
 )
 from xorder.engines._csv_file import blaming_gzip, is_gzip, write_csv
-from xorder.engines._files import (
-    LARGE,
-    blaming_files,
-    existing_file,
-    file_kind,
-    files_of,
-    find_files,
-    in_engine,
-    reader_of,
-)
 from xorder.engines._match_groups import (
     PLACE,
     Complaints,
@@ -49,6 +38,16 @@ from xorder.engines._match_groups import (
     warn_of_other_scale,
 )
 from xorder.engines._parquet_file import write_parquet
+from xorder.engines._sources import (
+    LARGE,
+    blaming_files,
+    existing_file,
+    file_kind,
+    files_of,
+    find_files,
+    in_engine,
+    reader_of,
+)
 from xorder.exceptions import InputError
 
 _PURPOSE = "Adjusting the scores of a frame"

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from xorder._group_columns import BETWEEN
+from xorder._groups import BETWEEN
 from xorder._table import FloatArray, IntArray
 from xorder.engines._cells import BOOLEAN, DATE, DECIMAL, NUMBER, TEXT, ColumnNames, no_labels, no_numbers
 from xorder.engines._match_groups import PLACE, Complaints, GroupMaps, check_frame_columns, columns_of

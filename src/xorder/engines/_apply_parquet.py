@@ -19,8 +19,8 @@ from xorder._table import IntArray
 from xorder.engines._apply import UnusableRowError
 from xorder.engines._apply_duckdb import counting_select, mapping_select
 from xorder.engines._cells import ColumnNames, no_rows
-from xorder.engines._files import blaming_files, find_files, reader_of
 from xorder.engines._match_groups import PLACE, Complaints, GroupMaps
+from xorder.engines._sources import blaming_files, find_files, reader_of
 from xorder.exceptions import InputError
 from xorder.transfer._sql import text
 

@@ -8,7 +8,7 @@ from functools import reduce
 from operator import and_, or_
 from typing import Any
 
-from xorder._group_columns import BETWEEN
+from xorder._groups import BETWEEN
 from xorder._optional import import_optional
 from xorder.engines._apply import adjusting
 from xorder.engines._cells import BOOLEAN, DATE, DECIMAL, NUMBER, TEXT, ColumnNames, no_labels, no_numbers

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._group_columns import Combinations, number
-from xorder._groups import check_name_is_free, is_missing, missing_error
+from xorder._groups import Combinations, check_name_is_free, is_missing, missing_error, number
 from xorder._table import MISSING, FloatArray, sorted_groups
 from xorder._validation import MAX_GROUPS, labels_error, no_value_error
 from xorder.exceptions import InputError, warn_caller

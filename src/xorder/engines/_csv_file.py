@@ -22,7 +22,7 @@ from typing import IO, TextIO, cast
 
 import numpy as np
 
-from xorder._group_columns import number
+from xorder._groups import number
 from xorder._table import FloatArray
 from xorder.engines._cells import TEXT, CodeArray, Codes, check_columns, check_new_column
 from xorder.exceptions import InputError

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from xorder._group_columns import part_texts, written
-from xorder._groups import check_group_choices, is_missing, missing_error, unseen_error
+from xorder._groups import check_group_choices, is_missing, missing_error, part_texts, unseen_error, written
 from xorder._table import MISSING
 from xorder.engines._cells import (
     BOOLEAN,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from xorder._group_columns import written
+from xorder._groups import written
 from xorder._optional import import_optional
 from xorder._table import FloatArray
 from xorder.engines._cells import (

@@ -11,17 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from xorder._group_columns import written
-from xorder._groups import check_group_choices, look_alike
+from xorder._groups import check_group_choices, look_alike, written
 from xorder._metric import METRICS
 from xorder._progress import Progress
 from xorder._table import BinningError, FloatArray, IntArray, ScoreTable, Tables
 from xorder._validation import WeightKind, check_weights_are, notes_on_counts, notes_on_missing
-from xorder.engines._bins import Bins, Leaves, Tally, check_same, scores_of, split_leaves
 from xorder.engines._cells import ColumnNames, GroupNames
-from xorder.engines._files import LARGE, file_kind, find_files, in_engine, is_utf_8
-from xorder.engines._sources import check_file, open_rows, open_small_file
-from xorder.engines._tally_numpy import LocalRows
+from xorder.engines._sources import (
+    LARGE,
+    check_file,
+    file_kind,
+    find_files,
+    in_engine,
+    is_utf_8,
+    open_rows,
+    open_small_file,
+)
+from xorder.engines._tally_numpy import Bins, Leaves, LocalRows, Tally, check_same, scores_of, split_leaves
 from xorder.exceptions import InputError
 from xorder.metrics._audit import Audit, audit_tables, check_confidence
 

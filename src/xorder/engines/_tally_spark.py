@@ -10,8 +10,8 @@ import numpy as np
 from xorder._optional import import_optional
 from xorder._progress import Progress
 from xorder._table import FloatArray, IntArray
-from xorder.engines._bins import CELL_BITS, PLACE_BITS, SPLIT_SHIFTS, Bins, Counted, Leaves, Seen, spread_of
 from xorder.engines._cells import Coding
+from xorder.engines._tally_numpy import CELL_BITS, PLACE_BITS, SPLIT_SHIFTS, Bins, Counted, Leaves, Seen, spread_of
 
 # Spark counts distinct values to within a few hundredths; with as many more than the limit, there are too many.
 _SURELY = 1.25
@@ -21,7 +21,7 @@ _SMALLEST_NORMAL = 2.0**-1022
 
 
 class SparkRows:
-    """Sums over a DataFrame of PySpark: :class:`~xorder.engines._bins.Tally` on a cluster.
+    """Sums over a DataFrame of PySpark: :class:`~xorder.engines._tally_numpy.Tally` on a cluster.
 
     ``frame`` is one of narwhals, with the columns score, label, those of the group and, if there is one, weight.
     """

@@ -8,7 +8,7 @@ from xorder.estimators._fitted import METHODS, SMALL_GROUPS, FittedRepair, Repai
 from xorder.estimators._learn import learn_repair
 
 if TYPE_CHECKING:
-    from xorder.estimators._expected_rows import expected_gap
+    from xorder.estimators._expected import expected_gap
     from xorder.estimators._fair_ranker import FairRanker
     from xorder.estimators._xorder import XOrder, load
 
@@ -30,7 +30,7 @@ __all__ = [
 _MODULES = {
     "FairRanker": "_fair_ranker",
     "XOrder": "_xorder",
-    "expected_gap": "_expected_rows",
+    "expected_gap": "_expected",
     "load": "_xorder",
 }
 

@@ -20,13 +20,12 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter, validate_data
 
-from xorder._group_columns import group_labels, groups_in, listed, text_columns, without
+from xorder._groups import group_labels, groups_in, listed, text_columns, without
 from xorder._repair import check_repair
 from xorder._response import gives_probabilities, response
 from xorder._table import FloatArray
 from xorder._validation import WeightKind, check_weights, check_weights_are
-from xorder.estimators._expected import ExpectedGap
-from xorder.estimators._expected_rows import expected_gap
+from xorder.estimators._expected import ExpectedGap, expected_gap
 from xorder.estimators._folds import Fold, check_both_classes_to_learn_from, make_folds
 from xorder.estimators._xorder import XOrder
 from xorder.exceptions import InputError, XorderWarning, warn_caller

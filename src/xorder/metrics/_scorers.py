@@ -17,7 +17,7 @@ import numpy as np
 from sklearn import get_config
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
-from xorder._group_columns import group_labels, groups_in
+from xorder._groups import group_labels, groups_in
 from xorder._metric import METRICS, auc_estimate, check_metric
 from xorder._response import gives_probabilities, response
 from xorder._validation import check_tables
