@@ -40,7 +40,7 @@ def test_against_all_interleavings(metric: str, seed: int) -> None:
         corners = upper_hull(gaps, aucs)
         np.testing.assert_allclose(curve.gap, corners[:, 0], atol=1e-9)
         np.testing.assert_allclose(curve.auc, corners[:, 1], atol=1e-9)
-        assert np.all(np.diff(curve.multiplier) > 0)
+        assert np.all(np.diff(curve.price) > 0)
 
 
 @pytest.mark.slow

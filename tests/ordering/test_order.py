@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 import xorder
 from support.oracles import all_interleavings, interleaving_value
 from support.tables import table, tied_tables
-from xorder import Ordering, PairGains, ScoreTable, order
+from xorder import PairGains, ScoreTable, order
 from xorder._metric import METRICS
 from xorder.exceptions import InputError
 from xorder.ordering import order_within
-from xorder.ordering._ordering import pairs_of_ordering
+from xorder.ordering._ordering import pairs_of_ordering, path_ordering
 
 SOLVERS = ["dp", "greedy", "insertion"]
 
@@ -121,7 +121,7 @@ def test_weight_two_is_the_row_twice():
 def test_gap_is_what_is_left_to_the_bound():
     table = ScoreTable.from_arrays([1, 0], [2, 1])
     disparity = xorder._metric.METRICS["xauc"].gains(table, table)
-    unbound = Ordering.from_path(table, table, np.array([2, 2]), disparity, 0.5, "by hand")
+    unbound = path_ordering(table, table, np.array([2, 2]), disparity, 0.5, "by hand")
     assert np.isnan(unbound.optimality_gap)
     ordering = replace(unbound, bound=0.75)
     # All of b above: of four pairs b's positive wins both, a's positive one; xAUC 0 against 1.

@@ -13,7 +13,7 @@ from xorder._validation import check_both_classes
 from xorder.ordering._crossing import search_corridor, split_pair
 from xorder.ordering._dynamic import solve_dp
 from xorder.ordering._hull import Corner, Crossing, Hull, expand
-from xorder.ordering._ordering import ROUNDING, Goal, Ordering
+from xorder.ordering._ordering import ROUNDING, Goal, Ordering, path_ordering
 
 # More pairs of blocks than this and the curve is listed at a fixed resolution.
 _PAIRS = 1_000_000
@@ -27,12 +27,24 @@ _LARGE_GAP = 1e-3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frontier:
-    """Every corner of the upper hull of reachable (gap, AUC); made by :func:`frontier`.
+    """Corners of the upper hull of reachable (gap, AUC); made by :func:`frontier`.
 
-    ``auc`` and ``gap`` run from all of a above all of b to the reverse, the gap falling. Corner i is
-    best for prices of gap from ``price[i]`` (for the first, from minus infinity) to ``price[i + 1]``.
-    Where there are more than a million pairs of blocks, about two thousand corners are listed, spread over the curve,
-    each with one price at which it is best; :meth:`at` is exact all the same.
+    They run from all of a above all of b to the reverse. Where there are more than a million pairs of blocks, about
+    two thousand corners are listed, spread over the curve, each with one price at which it is best; :meth:`at` is
+    exact all the same.
+
+    Parameters
+    ----------
+    auc : ndarray of shape (n_corners,)
+        AUC of each corner.
+    gap : ndarray of shape (n_corners,)
+        Gap of each corner, falling.
+    price : ndarray of shape (n_corners,)
+        Price of gap from which on a corner is best, up to the price of the next; minus infinity for the first.
+    a, b : ScoreTable
+        Tables of the two groups.
+    metric : PairGains
+        What pairs are worth to the gap.
     """
 
     auc: FloatArray
@@ -41,10 +53,23 @@ class Frontier:
     a: ScoreTable = field(repr=False)
     b: ScoreTable = field(repr=False)
     metric: PairGains = field(repr=False)
-    _hull: Hull = field(repr=False)
+    _hull: Hull = field(repr=False, init=False)
 
     def at(self, *, tradeoff: float | None = None, max_gap: float | None = None) -> Ordering:
-        """Return the ordering for a tradeoff, or that of highest AUC with ``|gap| <= max_gap``."""
+        """Return the ordering at one point of the curve.
+
+        Parameters
+        ----------
+        tradeoff : float, default=None
+            Make ``AUC - tradeoff * |gap|`` high.
+        max_gap : float, default=None
+            Make the AUC high with ``|gap| <= max_gap``; one of the two is given.
+
+        Returns
+        -------
+        Ordering
+            Ordering with its bound.
+        """
         return _best(self.a, self.b, self._hull, Goal.of(tradeoff=tradeoff, max_gap=max_gap))
 
     def _repr_html_(self) -> str:
@@ -57,6 +82,20 @@ def frontier(a: ScoreTable, b: ScoreTable, *, metric: str | PairGains = "xauc") 
     Guarantee: each listed point is a corner of the upper hull of what interleavings can reach. Time of sorting the
     scores, plus ``K_a K_b log(K_a K_b)`` for the K blocks that pooling leaves.
 
+    Parameters
+    ----------
+    a, b : ScoreTable
+        Tables of the two groups; the gap is that of a minus that of b.
+    metric : {"xauc", "prf", "parity"} or PairGains, default="xauc"
+        Gap that is traded for AUC.
+
+    Returns
+    -------
+    Frontier
+        The curve, from which orderings are read with :meth:`Frontier.at`.
+
+    Examples
+    --------
     >>> from xorder import ScoreTable
     >>> a = ScoreTable.from_arrays([1, 1, 0], [0.9, 0.7, 0.2])
     >>> b = ScoreTable.from_arrays([1, 0, 0], [0.5, 0.4, 0.3])
@@ -70,7 +109,9 @@ def frontier(a: ScoreTable, b: ScoreTable, *, metric: str | PairGains = "xauc") 
     auc, gap, price = hull.corners(_PAIRS)
     for array in (auc, gap, price):
         array.flags.writeable = False
-    return Frontier(auc, gap, price, a, b, hull.gains, hull)
+    curve = Frontier(auc, gap, price, a, b, hull.gains)
+    object.__setattr__(curve, "_hull", hull)
+    return curve
 
 
 def solve_frontier(a: ScoreTable, b: ScoreTable, gains: PairGains, tradeoff: float) -> Ordering:
@@ -194,4 +235,4 @@ def _within(
 
 
 def _wrapped(a: ScoreTable, b: ScoreTable, hull: Hull, path: IntArray, tradeoff: float) -> Ordering:
-    return Ordering.from_path(a, b, path, hull.gains, tradeoff, "frontier", hull.utility)
+    return path_ordering(a, b, path, hull.gains, tradeoff, "frontier", hull.utility)

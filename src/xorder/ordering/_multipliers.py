@@ -24,7 +24,7 @@ _NUMBERS = 200_000
 # How often a search is checked by an exact count, at most.
 _COUNTS = 4
 
-# A search whose gaps are off by less than this is right. So much below a limit it aims, to end up inside.
+# A search whose gaps are off by less than this is right; where it reads them off, it aims so much below a limit.
 _CLOSE = 1e-5
 
 # Flips closer together than this leave no room to stand between them.
@@ -181,12 +181,14 @@ def _search(groups: ShiftedGroups, goal: Goal, reference: int) -> _Count:
     size, pairs = len(groups), len(groups.pairs[0])
     unshifted = np.zeros(size)
     levels = int(np.sqrt(_NUMBERS / ((size - 1) * pairs)))
+    is_short = max(group.position.size for group in groups.groups) <= levels
+    margin = 0.0 if is_short else _CLOSE
     if size == 2:
-        counts = [_count(groups, unshifted)]
-        counts += _corrected(groups, goal, _Path(groups.thinned(levels), unshifted, 1 - reference))
+        path = _Path(groups.thinned(levels), unshifted, 1 - reference)
+        counts = [_count(groups, unshifted), *_corrected(groups, goal, path, margin)]
     else:
-        counts = _corrected(groups, goal, _Descent(groups, reference))
-        if max(group.position.size for group in groups.groups) <= levels:
+        counts = _corrected(groups, goal, _Descent(groups, reference), margin)
+        if is_short:
             # Few levels make high steps, which slopes do not show.
             counts += [_polished(groups, goal, count, reference) for count in counts]
     return max(counts, key=lambda count: count.value(goal))
@@ -196,19 +198,23 @@ def _count(groups: ShiftedGroups, shift: FloatArray) -> _Count:
     return _Count(shift, *groups.measure(shift))
 
 
-def _corrected(groups: ShiftedGroups, goal: Goal, search: _Path | _Descent) -> list[_Count]:
-    """Search, count where that led, move the search by what it was off there, and again until it is right."""
-    aim = replace(goal, allowed=max(goal.allowed - _CLOSE, 0.0))
+def _corrected(groups: ShiftedGroups, goal: Goal, search: _Path | _Descent, margin: float) -> list[_Count]:
+    """Search, count where that led, move the search by what it was off there, and again until it is right.
+
+    It aims below a limit by a margin, and by as much more as a count was beyond.
+    """
     off_auc, off_gaps = np.zeros(()), np.zeros(len(groups.pairs[0]))
     counts: list[_Count] = []
     for _ in range(_COUNTS):
-        counts.append(_count(groups, search.best(aim, off_auc, off_gaps)))
-        shift, auc, gaps = counts[-1]
-        read_auc, read_gaps = search.measure(shift)
-        was_off = float(np.abs(gaps - read_gaps - off_gaps).max())
-        off_auc, off_gaps = auc - read_auc, gaps - read_gaps
+        aim = replace(goal, allowed=max(goal.allowed - margin, 0.0))
+        found = _count(groups, search.best(aim, off_auc, off_gaps))
+        counts.append(found)
+        read_auc, read_gaps = search.measure(found.shift)
+        was_off = float(np.abs(found.gaps - read_gaps - off_gaps).max())
         if was_off <= _CLOSE:
             break
+        off_auc, off_gaps = found.auc - read_auc, found.gaps - read_gaps
+        margin += max(found.worst - goal.allowed, 0.0)
     return counts
 
 

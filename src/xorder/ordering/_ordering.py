@@ -82,7 +82,22 @@ def pairs_of_scores(a: ScoreTable, b: ScoreTable) -> FloatArray:
 
 
 def as_scored(a: ScoreTable, b: ScoreTable, metric: str | PairGains) -> tuple[float, float]:
-    """AUC and signed gap of two groups as their scores stand."""
+    """AUC and signed gap of two groups as their scores stand.
+
+    Parameters
+    ----------
+    a, b : ScoreTable
+        Tables of the two groups.
+    metric : {"xauc", "prf", "parity"} or PairGains
+        Gap to be measured.
+
+    Returns
+    -------
+    auc : float
+        AUC of both groups together.
+    gap : float
+        The gap, a minus b; equal scores count one half.
+    """
     pairs = pairs_of_scores(a, b)
     return auc_gains(a, b).value(pairs), check_pair_gains(metric, a, b).value(pairs)
 
@@ -98,12 +113,26 @@ def _pairs(a: Masses, outranked: list[FloatArray]) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ordering:
-    """An interleaving of groups a and b that keeps the order within each.
+    """Interleaving of two groups that keeps the order within each; made by :func:`order`.
 
-    ``b_above[i]`` is the number of distinct scores of b placed above score i of a, both counted from the
-    highest. ``gap`` is signed (a minus b); ``objective`` is ``auc - tradeoff * |gap|``. ``bound``
-    is a value that no interleaving's objective exceeds, ``nan`` where the solver proves none, and ``optimality_gap`` is
-    how far below it this one may be.
+    Parameters
+    ----------
+    a, b : ScoreTable
+        Tables of the two groups.
+    b_above : ndarray of shape (n_scores_of_a,)
+        Number of distinct scores of b placed above each score of a, both counted from the highest.
+    metric : str
+        Name of the gap.
+    solver : str
+        Name of the solver that found it.
+    tradeoff : float
+        Points of AUC worth giving for one point of gap.
+    auc : float
+        AUC of both groups together.
+    gap : float
+        Signed gap, a minus b.
+    bound : float, default=nan
+        Value that no interleaving's objective exceeds; ``nan`` where none is proven.
     """
 
     a: ScoreTable = field(repr=False)
@@ -129,32 +158,31 @@ class Ordering:
     def _repr_html_(self) -> str:
         return ordering_html(self)
 
-    @classmethod
-    def from_path(
-        cls,
-        a: ScoreTable,
-        b: ScoreTable,
-        b_above: IntArray,
-        gains: PairGains,
-        tradeoff: float,
-        solver: str,
-        utility: PairGains | None = None,
-    ) -> Ordering:
-        """Measure an interleaving and wrap it up; ``utility`` is the AUC as pairs, where it is known already."""
-        utility = auc_gains(a, b) if utility is None else utility
-        path = np.asarray(b_above, dtype=np.int64)
-        path.flags.writeable = False
-        pairs = pairs_of_ordering(a, b, path)
-        return cls(
-            a=a,
-            b=b,
-            b_above=path,
-            metric=gains.name,
-            solver=solver,
-            tradeoff=tradeoff,
-            auc=utility.value(pairs),
-            gap=gains.value(pairs),
-        )
+
+def path_ordering(
+    a: ScoreTable,
+    b: ScoreTable,
+    b_above: IntArray,
+    gains: PairGains,
+    tradeoff: float,
+    solver: str,
+    utility: PairGains | None = None,
+) -> Ordering:
+    """Measure an interleaving; ``utility`` is the AUC as gains of pairs, where it is known already."""
+    utility = auc_gains(a, b) if utility is None else utility
+    path = np.asarray(b_above, dtype=np.int64)
+    path.flags.writeable = False
+    pairs = pairs_of_ordering(a, b, path)
+    return Ordering(
+        a=a,
+        b=b,
+        b_above=path,
+        metric=gains.name,
+        solver=solver,
+        tradeoff=tradeoff,
+        auc=utility.value(pairs),
+        gap=gains.value(pairs),
+    )
 
 
 class Roles(NamedTuple):

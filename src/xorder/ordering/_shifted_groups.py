@@ -262,7 +262,22 @@ class _AsScored:
 
 
 def many_as_scored(tables: Sequence[ScoreTable], metric: str) -> tuple[float, FloatArray]:
-    """AUC, and the signed gaps as a K x K matrix, of groups of both classes as their scores stand."""
+    """AUC and signed gaps of any number of groups as their scores stand.
+
+    Parameters
+    ----------
+    tables : sequence of ScoreTable
+        Table of each group, with both classes.
+    metric : {"xauc", "prf", "parity"}
+        Gap to be measured.
+
+    Returns
+    -------
+    auc : float
+        AUC of all groups together.
+    gaps : ndarray of shape (n_groups, n_groups)
+        Gap of each pair, row minus column.
+    """
     groups = ShiftedGroups(tables, [_AsScored()] * len(tables), metric)
     auc, gaps = groups.measure(np.zeros(len(tables)))
     return float(auc), groups.gap_matrix(gaps)

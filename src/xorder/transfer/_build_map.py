@@ -13,13 +13,25 @@ _LARGEST = float(np.finfo(np.float64).max)
 def spaced_map(
     reference: FloatArray, moved: FloatArray, moved_above: IntArray, bounds: tuple[float, float] | None = None
 ) -> ScoreMap:
-    """Build the map that carries the ordering over to scores.
+    """Build the map that carries an ordering over to scores.
 
-    ``reference`` and ``moved`` are the distinct scores of the two groups, highest first, and
-    ``moved_above[i]`` tells how many of ``moved`` the ordering puts above ``reference[i]``. The reference's
-    scores stay. Scores put between two of them are spread evenly there. Scores put above the highest, or
-    below the lowest, are spread evenly up to, or down to, the bounds, and all stay inside them; without bounds
-    they keep their distances. Scores that all lie in [0, 1] have these as bounds, unless others are given.
+    The reference's scores stay. Scores put between two of them are spread evenly there. Scores put above the highest,
+    or below the lowest, are spread evenly up to, or down to, the bounds, and all stay inside them; without bounds
+    they keep their distances.
+
+    Parameters
+    ----------
+    reference, moved : ndarray of shape (n_scores,)
+        Distinct scores of the two groups, highest first.
+    moved_above : ndarray of shape (n_scores_of_reference,)
+        Number of moved scores that the ordering puts above each of the reference's.
+    bounds : tuple of float, default=None
+        Lowest and highest score allowed; [0, 1] for scores that all lie there, unless others are given.
+
+    Returns
+    -------
+    ScoreMap
+        Map of the moved group.
     """
     bounds = usual_bounds(reference, moved) if bounds is None else bounds
     low, high = (-_LARGEST, _LARGEST) if bounds is None else bounds
@@ -42,7 +54,22 @@ def spaced_map(
 
 
 def map_through(raw: FloatArray, adjusted: FloatArray, bounds: tuple[float, float] | None) -> ScoreMap:
-    """Build the map through knots that rise, or nearly so: made to rise strictly, and tied to the bounds."""
+    """Build the map through knots that rise, or nearly so: made to rise strictly, and tied to the bounds.
+
+    Parameters
+    ----------
+    raw : ndarray of shape (n_knots,)
+        Scores at the knots, strictly rising.
+    adjusted : ndarray of shape (n_knots,)
+        What is to be made of them.
+    bounds : tuple of float or None
+        Lowest and highest score allowed, if any.
+
+    Returns
+    -------
+    ScoreMap
+        The map.
+    """
     low, high = (-_LARGEST, _LARGEST) if bounds is None else bounds
     adjusted = np.clip(adjusted, low, high)
     if bounds is not None:
@@ -51,13 +78,39 @@ def map_through(raw: FloatArray, adjusted: FloatArray, bounds: tuple[float, floa
 
 
 def usual_bounds(*falling: FloatArray) -> tuple[float, float] | None:
-    """Return [0, 1] for scores that all lie there, highest first; others have no bounds of their own."""
+    """Return [0, 1] for scores that all lie there; others have no bounds of their own.
+
+    Parameters
+    ----------
+    *falling : ndarray of shape (n_scores,)
+        Scores of each group, highest first.
+
+    Returns
+    -------
+    tuple of float or None
+        Lowest and highest score.
+    """
     inside = all(scores[-1] >= 0 and scores[0] <= 1 for scores in falling)
     return (0.0, 1.0) if inside else None
 
 
 def realises(reference: FloatArray, adjusted: FloatArray, moved_above: IntArray) -> bool:
-    """Whether adjusted scores, highest first, stand among the reference's as the ordering says, without ties."""
+    """Whether adjusted scores stand among the reference's as an ordering says, without ties.
+
+    Parameters
+    ----------
+    reference : ndarray of shape (n_scores_of_reference,)
+        Distinct scores of the reference, highest first.
+    adjusted : ndarray of shape (n_scores,)
+        Adjusted scores of the moved group, highest first.
+    moved_above : ndarray of shape (n_scores_of_reference,)
+        Number of moved scores that the ordering puts above each of the reference's.
+
+    Returns
+    -------
+    bool
+        Whether all of them do.
+    """
     above = _reference_above(adjusted.size, moved_above)
     edges = np.concatenate([[np.inf], reference, [-np.inf]])
     return bool(np.all((adjusted < edges[above]) & (adjusted > edges[above + 1])))

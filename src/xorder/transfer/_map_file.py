@@ -25,7 +25,21 @@ def write_maps(
     summary: dict[str, Any],
     overwrite: bool = True,
 ) -> None:
-    """Write maps with the settings and results that explain them, atomically."""
+    """Write maps with the settings and results that explain them, atomically.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File to write.
+    maps : dict of hashable to ScoreMap
+        Map of each group; labels are text, numbers or booleans.
+    params : dict
+        Settings of the repair.
+    summary : dict
+        What it came to.
+    overwrite : bool, default=True
+        Whether a file that is there is replaced.
+    """
     for group in maps:
         if not isinstance(group, str | int | float | bool) or group != group or group in (float("inf"), -float("inf")):
             raise InputError(
@@ -47,7 +61,27 @@ def write_maps(
 def read_maps(
     path: str | os.PathLike[str],
 ) -> tuple[dict[Hashable, ScoreMap], dict[str, Any], dict[str, Any]]:
-    """Read maps, settings and summary; refuse, in one sentence, what :func:`write_maps` did not write so."""
+    """Read maps, settings and summary.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File that :func:`write_maps` wrote.
+
+    Returns
+    -------
+    maps : dict of hashable to ScoreMap
+        Map of each group.
+    params : dict
+        Settings of the repair.
+    summary : dict
+        What it came to.
+
+    Raises
+    ------
+    MapFileError
+        If the file is anything else, or was changed since; in one sentence.
+    """
     content = _parse(Path(path))
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         _refuse(path, "it is not a map saved by xorder")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from xorder._table import BoolArray, FloatArray, in_threads
 from xorder.exceptions import InputError
@@ -99,7 +100,7 @@ def fewer_knots(raw: FloatArray, adjusted: FloatArray, tolerance: float = TOLERA
     """Say which knots to keep so that no score moves by more than ``tolerance`` of the range of ``adjusted``.
 
     Kept knots keep their values. All knots that were given keep rising values under the map that is left, so that
-    no two scores learnt from tie or swap. Time grows linearly with the knots.
+    no two scores that the map was fitted to tie or swap. Time grows linearly with the knots.
     """
     kept = np.ones(raw.size, dtype=bool)
     if raw.size < 3:
@@ -158,10 +159,19 @@ def _cone_ends(raw: FloatArray, adjusted: FloatArray, allowed: float) -> list[in
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreMap:
-    """Knots ``raw -> adjusted``, both strictly rising; straight lines between, slope 1 outside.
+    """Strictly increasing map of scores: straight lines between knots, slope 1 outside.
 
     Without knots it leaves scores as they are. Being increasing, it never changes the order within a group.
 
+    Parameters
+    ----------
+    raw : array-like of shape (n_knots,)
+        Scores at the knots, strictly rising.
+    adjusted : array-like of shape (n_knots,)
+        What the map makes of them, strictly rising.
+
+    Examples
+    --------
     >>> learnt = ScoreMap(raw=[0.5, 0.8], adjusted=[0.4, 0.7])
     >>> learnt.apply([0.5, 0.65, 0.8, 0.9])
     array([0.4 , 0.55, 0.7 , 0.8 ])
@@ -190,24 +200,59 @@ class ScoreMap:
 
     @classmethod
     def identity(cls) -> ScoreMap:
-        """Return the map that changes nothing."""
+        """Return the map that changes nothing.
+
+        Returns
+        -------
+        ScoreMap
+            Map without knots.
+        """
         return cls(np.empty(0), np.empty(0))
 
-    def apply(self, scores: Any) -> FloatArray:
-        """Map scores; exact at the knots, never decreasing anywhere."""
+    def apply(self, scores: ArrayLike) -> FloatArray:
+        """Map scores; exact at the knots, never decreasing anywhere.
+
+        Parameters
+        ----------
+        scores : array-like of float
+            Scores of any shape.
+
+        Returns
+        -------
+        ndarray
+            Adjusted scores of the same shape.
+        """
         return in_parts(self.as_function(), np.asarray(scores, dtype=np.float64))
 
     def as_function(self) -> Callable[[FloatArray], FloatArray]:
-        """Return the map as a function of an array, worked out once for many calls; it needs nothing but NumPy."""
+        """Return the map as a function of an array, worked out once for many calls.
+
+        Returns
+        -------
+        callable
+            Function from scores to adjusted scores; it needs nothing but NumPy.
+        """
         return straight_lines(self.raw, self.adjusted)
 
     def compressed(self, tolerance: float = TOLERANCE) -> ScoreMap:
         """Return a map of fewer knots that moves no score by more than ``tolerance`` of the range of adjusted knots.
 
         Its knots are some of this map's. No two of this map's raw knots tie or swap under it, so that the order of
-        the scores learnt from stays. How far it moves any score is told by :meth:`largest_deviation`. A map of
+        the scores it was fitted to stays. :meth:`largest_deviation` says how far it moves any score. A map of
         a million knots loses nearly all of them; one of some thousand hardly any, unless the tolerance is coarser.
 
+        Parameters
+        ----------
+        tolerance : float, default=1e-9
+            Share of the range of adjusted knots, from 0 up to below 1.
+
+        Returns
+        -------
+        ScoreMap
+            Map of fewer knots.
+
+        Examples
+        --------
         >>> raw = np.linspace(0, 1, 100_001)
         >>> learnt = ScoreMap(raw, raw**2)
         >>> small = learnt.compressed(1e-6)
@@ -220,16 +265,45 @@ class ScoreMap:
         return ScoreMap(self.raw[kept], self.adjusted[kept])
 
     def largest_deviation(self, other: ScoreMap) -> float:
-        """Return how far the two maps are apart at most, over all scores."""
+        """Return how far two maps are apart at most, over all scores.
+
+        Parameters
+        ----------
+        other : ScoreMap
+            Map to compare with.
+
+        Returns
+        -------
+        float
+            Largest difference of adjusted scores.
+        """
         return largest_deviation((self.raw, self.adjusted), (other.raw, other.adjusted))
 
     def to_sql(self, column: str, *, dialect: str = "duckdb") -> str:
-        """Return the map as an SQL expression of a column; ``dialect`` is ``"duckdb"``, ``"spark"`` or ``"ansi"``.
+        """Return the map as an SQL expression of a column.
 
-        The name is quoted, numbers read back exactly, and NULL stays NULL. Maps of more than 2,000 knots are
-        refused, as no engine takes so long a text well: compress them first. All groups at once:
+        The name is quoted, numbers read back exactly, and NULL stays NULL. All groups at once:
         :func:`xorder.transfer.repair_sql`.
 
+        Parameters
+        ----------
+        column : str
+            Name of the column of scores.
+        dialect : {"duckdb", "spark", "ansi"}, default="duckdb"
+            Engine that is to read it.
+
+        Returns
+        -------
+        str
+            The expression.
+
+        Raises
+        ------
+        InputError
+            If the map has more than 2,000 knots, as no engine takes so long a text well: compress it first.
+
+        Examples
+        --------
         >>> print(ScoreMap([0.5], [0.25]).to_sql("risk"))
         (0.25e0 + ("risk" - 0.5e0))
         """
@@ -238,18 +312,46 @@ class ScoreMap:
         return map_sql(self.raw, self.adjusted, column, dialect)
 
     def outside(self, score: FloatArray) -> int:
-        """Count scores beyond the outermost knots, which lie outside those that the map was learnt from."""
+        """Count scores beyond the outermost knots, which lie outside those that the map was fitted to.
+
+        Parameters
+        ----------
+        score : ndarray
+            Scores to be mapped.
+
+        Returns
+        -------
+        int
+            Number of them outside.
+        """
         if not self.raw.size:
             return 0
         return int(np.count_nonzero((score < self.raw[0]) | (score > self.raw[-1])))
 
     def to_dict(self) -> dict[str, list[float]]:
-        """Return the knots as plain lists, ready for JSON; floats survive the round trip exactly."""
+        """Return the knots as plain lists, ready for JSON; floats survive the round trip exactly.
+
+        Returns
+        -------
+        dict
+            Lists ``"raw"`` and ``"adjusted"``.
+        """
         return {"raw": self.raw.tolist(), "adjusted": self.adjusted.tolist()}
 
     @classmethod
     def from_dict(cls, record: Any) -> ScoreMap:
-        """Build a map from what :meth:`to_dict` gave, checking it."""
+        """Build a map from what :meth:`to_dict` gave, checking it.
+
+        Parameters
+        ----------
+        record : dict
+            Lists ``"raw"`` and ``"adjusted"``.
+
+        Returns
+        -------
+        ScoreMap
+            The map.
+        """
         if not isinstance(record, dict) or not {"raw", "adjusted"} <= record.keys():
             raise InputError("a score map is a dict with the lists 'raw' and 'adjusted'.")
         for name in ("raw", "adjusted"):
