@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from xorder.cli._options import progress_line
+from xorder.cli._program import progress_line
 
 
 class Terminal(io.StringIO):

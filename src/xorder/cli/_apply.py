@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from xorder.cli._options import add_input, add_map, add_output, add_unseen, progress_line, show
+from xorder.cli._program import add_input, add_map, add_output, add_unseen, progress_line, show
 from xorder.engines import apply_to_file
 from xorder.estimators import load_fitted
 

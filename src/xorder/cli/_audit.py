@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from xorder.cli._options import add_confidence, add_input, read_tables, show
+from xorder.cli._program import add_confidence, add_input, read_tables, show
 from xorder.metrics import audit_tables
 
 

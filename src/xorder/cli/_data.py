@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from xorder import datasets
-from xorder.cli._options import Parser, add_json, add_output, progress_line, show
+from xorder.cli._program import Parser, add_json, add_output, progress_line, show
 from xorder.datasets._catalogue import Entry, available, describe, fetch
 from xorder.datasets._open_set import OPEN_SETS
 from xorder.exceptions import InputError, XorderError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xorder import estimators
 from xorder._atomic import atomic_path
 from xorder._optional import import_optional
-from xorder.cli._options import add_output, show
+from xorder.cli._program import add_output, show
 from xorder.datasets import Population, simulate_population
 from xorder.engines import apply_to_file
 from xorder.exceptions import InputError, MissingExtraError

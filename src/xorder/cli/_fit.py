@@ -8,7 +8,7 @@ import warnings
 from dataclasses import fields
 
 from xorder._table import Tables
-from xorder.cli._options import FOLDS, add_input, add_metric, add_output, add_unseen, check_output, read_tables, show
+from xorder.cli._program import FOLDS, add_input, add_metric, add_output, add_unseen, check_output, read_tables, show
 from xorder.estimators import (
     METHODS,
     SMALL_GROUPS,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from xorder import estimators
 from xorder.cli._errors import translated
-from xorder.cli._options import (
+from xorder.cli._program import (
     FOLDS,
     add_confidence,
     add_input,
