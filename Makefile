@@ -12,6 +12,9 @@ LIGHT := $(VENV)/.light
 QUICK := $(VENV)/.quick
 READY := $(VENV)/.ready
 
+# Compiled modules are kept: each worker and each process that a test starts would compile them again.
+export PYTHONDONTWRITEBYTECODE :=
+
 comma := ,
 extras = $(subst $() $(),$(comma),$(strip $(1)))
 install = $(PYTHON) tools/environment.py $(VENV) $(if $(CONSTRAINTS),--constraints $(CONSTRAINTS))

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from support.tables import noisy_table
 from xorder import ScoreTable
 from xorder.exceptions import InputError
-from xorder.ordering import _bounds, prf_bound
+from xorder.ordering import _hull, prf_bound
 
 
 @cache
@@ -90,12 +90,12 @@ def test_it_may_take_more_cuts_the_more_groups_there_are(monkeypatch: pytest.Mon
     rng = np.random.default_rng(0)
     tables = [noisy_table(rng, 60, shift=-0.3 * group) for group in range(8)]
     taken = []
-    prf = _bounds.Merges.prf
-    monkeypatch.setattr(_bounds.Merges, "prf", lambda self, weights: taken.append(1) or prf(self, weights))
-    monkeypatch.setattr(_bounds, "TOLERANCE", -1.0)
+    prf = _hull.Merges.prf
+    monkeypatch.setattr(_hull.Merges, "prf", lambda self, weights: taken.append(1) or prf(self, weights))
+    monkeypatch.setattr(_hull, "TOLERANCE", -1.0)
     prf_bound(tables, tradeoff=1.0)
     assert len(taken) == 400
-    monkeypatch.setattr(_bounds, "_FEWEST_CUTS", 10)
+    monkeypatch.setattr(_hull, "_FEWEST_CUTS", 10)
     prf_bound(tables, tradeoff=1.0)
     assert len(taken) == 400 + 12 * 8
 

@@ -15,7 +15,7 @@ from xorder import ScoreTable, frontier
 from xorder.exceptions import InputError
 from xorder.ordering import Multipliers, logistic_calibration, solve_multipliers
 from xorder.ordering._hull import pool
-from xorder.ordering._shifted_groups import ShiftedGroups
+from xorder.ordering._multipliers import ShiftedGroups
 
 METRICS = ("xauc", "prf", "parity")
 GOALS = ({"tradeoff": 0.0}, {"tradeoff": 0.3}, {"tradeoff": 2.0}, {"max_gap": 0.0}, {"max_gap": 0.1})

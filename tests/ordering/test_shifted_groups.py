@@ -8,7 +8,7 @@ import pytest
 from support.tables import noisy_table, random_table
 from xorder import ScoreTable
 from xorder.ordering import as_scored, many_as_scored
-from xorder.ordering._shifted_groups import ChanceTables, Group, ShiftedGroups
+from xorder.ordering._multipliers import ChanceTables, Group, ShiftedGroups
 
 METRICS = ("xauc", "prf", "parity")
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from xorder._html import frontier_html
-from xorder._metric import PairGains, check_pair_gains
+from xorder._metric import PairGains
 from xorder._table import FloatArray, IntArray, ScoreTable
-from xorder._validation import check_both_classes
 from xorder.ordering._crossing import search_corridor, split_pair
 from xorder.ordering._dynamic import solve_dp
-from xorder.ordering._hull import Corner, Crossing, Hull, expand
+from xorder.ordering._hull import Corner, Crossing, Hull, expand, hull_of, optimum
 from xorder.ordering._ordering import ROUNDING, Goal, Ordering, path_ordering
 
 # More pairs of blocks than this and the curve is listed at a fixed resolution.
@@ -105,7 +104,7 @@ def frontier(a: ScoreTable, b: ScoreTable, *, metric: str | PairGains = "xauc") 
     >>> curve.at(max_gap=0.5).b_above
     array([0, 0, 1])
     """
-    hull = _hull(a, b, metric)
+    hull = hull_of(a, b, metric)
     auc, gap, price = hull.corners(_PAIRS)
     for array in (auc, gap, price):
         array.flags.writeable = False
@@ -125,71 +124,11 @@ def solve_frontier(a: ScoreTable, b: ScoreTable, gains: PairGains, tradeoff: flo
 
 def order_within_frontier(a: ScoreTable, b: ScoreTable, metric: str | PairGains, max_gap: float) -> Ordering:
     """Find the ordering of highest AUC with ``|gap| <= max_gap``, without a search over tradeoffs."""
-    return _best(a, b, _hull(a, b, metric), Goal.of(tradeoff=None, max_gap=max_gap))
-
-
-def pair_bound(
-    a: ScoreTable,
-    b: ScoreTable,
-    *,
-    metric: str | PairGains = "xauc",
-    tradeoff: float | None = None,
-    max_gap: float | None = None,
-) -> float:
-    """Bound that no reordering of two groups exceeds: the height of the frontier.
-
-    Parameters
-    ----------
-    a, b : ScoreTable
-        Tables of the two groups.
-    metric : {"xauc", "prf", "parity"} or PairGains, default="xauc"
-        Gap that is traded for AUC.
-    tradeoff : float, default=None
-        Bound ``AUC - tradeoff * |gap|`` of all interleavings.
-    max_gap : float, default=None
-        Bound the AUC of all interleavings with ``|gap| <= max_gap``.
-
-    Returns
-    -------
-    float
-        The bound. Orderings reach it but for rows that cannot be split.
-    """
-    return _optimum(_hull(a, b, metric), Goal.of(tradeoff=tradeoff, max_gap=max_gap))[2]
-
-
-def _hull(a: ScoreTable, b: ScoreTable, metric: str | PairGains) -> Hull:
-    check_both_classes(a, "the first group")
-    check_both_classes(b, "the second group")
-    return Hull(a, b, check_pair_gains(metric, a, b))
-
-
-def _optimum(hull: Hull, goal: Goal) -> tuple[Corner | Crossing, float, float]:
-    """Return the corner that is optimal for a goal, or the crossing around it; the gap aimed at; and the bound."""
-    free = tied_to_a, tied_to_b = hull.corner(0.0, tied_to_a=True), hull.corner(0.0)
-    tradeoff, target = goal.tradeoff or 0.0, 0.0
-    if goal.tradeoff is None:
-        closest = min(free, key=lambda corner: abs(corner.gap))
-        if abs(closest.gap) <= goal.allowed + ROUNDING:
-            return closest, closest.gap, closest.auc
-        if tied_to_a.gap * tied_to_b.gap > 0:
-            target = float(np.sign(closest.gap)) * goal.allowed
-    elif tradeoff == 0:
-        return tied_to_b, tied_to_b.gap, tied_to_b.auc
-    # The corner at price +tradeoff is optimal if its gap is still positive; likewise on the other side.
-    for price, sign in ((tradeoff, 1.0), (-tradeoff, -1.0)) if tradeoff else ():
-        if sign * (tied_to_b if sign > 0 else tied_to_a).gap >= 0 and hull.lowest < price < hull.highest:
-            for tied in (sign < 0, sign > 0):
-                corner = hull.corner(price, tied_to_a=tied)
-                if sign * corner.gap >= 0:
-                    return corner, corner.gap, corner.auc - tradeoff * abs(corner.gap)
-    found = hull.crossing(target)
-    if isinstance(found, Corner):
-        return found, found.gap, found.auc - tradeoff * abs(found.gap)
-    return found, target, found.lower.auc + found.price * (target - found.lower.gap)
+    return _best(a, b, hull_of(a, b, metric), Goal.of(tradeoff=None, max_gap=max_gap))
 
 
 def _best(a: ScoreTable, b: ScoreTable, hull: Hull, goal: Goal) -> Ordering:
-    found, target, bound = _optimum(hull, goal)
+    found, target, bound = optimum(hull, goal)
     if isinstance(found, Corner):
         best = _wrapped(a, b, hull, expand(hull.a, hull.b, found.b_above), goal.tradeoff or 0.0)
         return replace(best, bound=best.objective)

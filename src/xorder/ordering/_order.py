@@ -12,8 +12,8 @@ from xorder._table import FloatArray, IntArray, ScoreTable
 from xorder._validation import check_both_classes
 from xorder.exceptions import InputError
 from xorder.ordering._dynamic import Products, partial_objective, solve_dp
-from xorder.ordering._frontier import order_within_frontier, pair_bound, solve_frontier
-from xorder.ordering._hull import has_frontier
+from xorder.ordering._frontier import order_within_frontier, solve_frontier
+from xorder.ordering._hull import has_frontier, pair_bound
 from xorder.ordering._ordering import Ordering, check_number, path_ordering
 
 # Gaps closer than this, relative to what they are the difference of, are equal but for rounding.
