@@ -288,11 +288,13 @@ def _built(
         total = float(leaves.masses.sum())
         notes += notes_on_counts(f"column {names.weight!r}", seen.whole_weights, total, counted)
     notes += [*look_alike(groups), *notes_on_missing(seen.left_out)]
+    # Ahead of the tables, as it takes memory too.
+    error = None if leaves.is_exact.all() else binning_error(groups, leaves)
     kept = [np.flatnonzero(leaves.masses[:, 2 * g : 2 * g + 2].sum(axis=1))[::-1] for g in range(len(groups))]
     return Tables(
         {group: _table(score, leaves, g, kept[g]) for g, group in enumerate(groups)},
         rows=counted,
-        binning_error=None if leaves.is_exact.all() else binning_error(groups, leaves),
+        binning_error=error,
         notes=tuple(notes),
         weighted=names.weight is not None,
         folds=None
@@ -309,7 +311,7 @@ def _built(
 def _table(score: FloatArray, leaves: Leaves, g: int, kept: Any) -> ScoreTable:
     """Return the table of a group, highest score first, of the leaves in which it is present."""
     sums = [leaves.masses] if leaves.squares is None else [leaves.masses, leaves.squares]
-    return ScoreTable(score[kept], *(masses[kept, 2 * g + side] for masses in sums for side in (1, 0)))
+    return ScoreTable._owning(score[kept], *(masses[kept, 2 * g + side] for masses in sums for side in (1, 0)))
 
 
 def _as_written(found: Tables) -> Tables:
