@@ -16,7 +16,7 @@ from xorder._table import MISSING, BoolArray, FloatArray, IntArray, ScoreTable, 
 from xorder._validation import WeightKind, check_scores, check_tables
 from xorder.estimators._fitted import RepairSettings
 from xorder.estimators._learn import NOBODY, GroupPlan, SetAside, learn_repair, plan_groups
-from xorder.exceptions import InputError, XorderWarning
+from xorder.exceptions import InputError, XorderWarning, warn_caller
 from xorder.metrics._audit import Audit, audit_tables
 from xorder.metrics._gaps import Gap, json_label
 from xorder.transfer import ScoreMap
@@ -179,6 +179,9 @@ def expected_gap_tables(
     settings.checked()
     tables = as_tables(tables)
     before = audit_tables(tables, confidence=confidence)
+    if tables.folds is not None and any(sums.shape[1] != cv for sums in tables.folds.values()):
+        held = next(iter(tables.folds.values())).shape[1]
+        warn_caller(f"the tables hold the sums of {held} folds, so with cv={cv} parts of weights are dealt, not rows.")
     rng = np.random.default_rng(random_state)
     dealt = {group: _dealt(tables, group, int(cv), rng) for group in tables}
     plan = plan_groups(tables, settings)

@@ -198,7 +198,8 @@ class FittedRepair:
         adjusted = np.array(score, dtype=np.float64)
         for group, mask in check_groups(sensitive_features, score.size, self.settings.missing_group, reserved=False):
             if group in self.maps:
-                adjusted[mask] = self._move(adjusted[mask], group)
+                if self.maps[group].raw.size:
+                    adjusted[mask] = self._move(adjusted[mask], group)
             elif self.settings.unseen_group == "error":
                 rows = int(np.count_nonzero(mask))
                 raise unseen_error(repr(group), self.maps, rows, f"row {int(np.argmax(mask))}")
