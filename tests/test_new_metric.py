@@ -60,6 +60,7 @@ def test_the_audit_has_it(audit: xorder.Audit) -> None:
     assert f"{gap.value:+.4f}" in audit._repr_html_()
 
 
+@pytest.mark.slow
 def test_the_report_speaks_of_it(audit: xorder.Audit) -> None:
     made = xorder.report(**PEOPLE, metric="lead")
     numbers, gap = made.to_dict(), audit.gap("lead")

@@ -402,6 +402,7 @@ class TestCombinations:
         arguments = [people, "--score", "score", "--label", "outcome", "--group", first, "--group", second]
         assert json.loads(succeed("audit", *arguments, "--json")) == expected.to_dict()
 
+    @pytest.mark.slow
     def test_they_are_repaired_and_reported_on(self, run: Callable[..., Ran], people: Path, tmp_path: Path) -> None:
         out = tmp_path / "map.json"
         combined = ["--group", "sex"]

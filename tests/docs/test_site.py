@@ -78,6 +78,7 @@ def test_one_half_is_no_twelve(formula: str) -> None:
     assert "<mi>P</mi>" in found.partition("</mfrac>")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_public_name_is_on_the_page_of_its_package(package: str) -> None:
     needs.package("sphinx")

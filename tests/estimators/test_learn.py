@@ -183,6 +183,7 @@ class TestDoNoHarm:
         expected = score + share * (full.transform(score, sensitive_features=group) - score)
         np.testing.assert_allclose(careful.transform(score, sensitive_features=group), expected, atol=1e-12)
 
+    @pytest.mark.slow
     def test_by_default_the_method_decides(self):
         score, y, group = population(500, groups=2)
         for method in METHODS:

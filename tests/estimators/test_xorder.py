@@ -121,6 +121,7 @@ def test_the_losing_group_moves(metric):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(("reference", "moved"), [("A", "B"), ("B", "A")])
 def test_either_group_may_stay(method, reference, moved):

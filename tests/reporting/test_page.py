@@ -94,6 +94,7 @@ def test_printed_steps_are_those_of_the_frontier(page: Page, made: Report) -> No
         assert [stop["text"][name] for name in ("label", "auc", "change", "gap", "worst", "first", "second")] == row[:7]
 
 
+@pytest.mark.slow
 def test_printed_top_and_moves_are_the_numbers(page: Page, made: Report) -> None:
     numbers = made.to_dict()
     for entry in numbers["top"]:

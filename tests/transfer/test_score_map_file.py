@@ -67,6 +67,7 @@ def test_saving_what_was_loaded_gives_the_same_file(saved, tmp_path):
     assert (tmp_path / "again.json").read_bytes() == saved.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_can_be_saved(tmp_path, method):
     people = simulate_population(300)
