@@ -1,9 +1,10 @@
-"""A metric is one record: one that is added to METRICS is seen wherever gaps are audited, reported and drawn."""
+"""A metric is one record: one that is added to METRICS is audited, repaired, reported and drawn like the others."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from support.needs import package
 from support.printed_page import Page, digits, value
 from support.scored_people import people
 from xorder._metric import METRICS, PairGains
+from xorder.cli import main
 from xorder.plotting import TradeoffDisplay
 from xorder.reporting import _repair_path as way
 
@@ -96,7 +98,25 @@ def test_the_trade_off_is_drawn_with_it(audit: xorder.Audit) -> None:
     pyplot.close("all")
 
 
-# The repair: XOrder(metric="lead") closes it.
+@pytest.mark.parametrize("method", ["smooth", "frontier", "dp"])
+def test_a_repair_closes_it(method: str) -> None:
+    rows = {"sensitive_features": PEOPLE["sensitive_features"]}
+    repair = xorder.XOrder(metric="lead", method=method, do_no_harm=False)
+    repair.fit(PEOPLE["y_score"], PEOPLE["y_true"], **rows)
+    after = xorder.audit(PEOPLE["y_true"], repair.transform(PEOPLE["y_score"], **rows), **rows)
+    assert abs(repair.gap_before_) > 0.1
+    assert abs(after.gap("lead").value) < 0.005
+    assert repair.gap_ == pytest.approx(after.gap("lead", repair.pair_).value, abs=1e-9)
+    assert repair.auc_ <= repair.bound_ + 1e-12
 
 
-# The command line: xorder audit, fit and report know --metric lead.
+def test_the_command_line_knows_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    columns = zip(PEOPLE["y_score"], PEOPLE["y_true"], PEOPLE["sensitive_features"], strict=True)
+    file = tmp_path / "people.csv"
+    file.write_text("s,y,g\n" + "".join(f"{s},{y:d},{g}\n" for s, y, g in columns), encoding="utf-8")
+    names = [str(file), "--score", "s", "--label", "y", "--group", "g"]
+    assert main(["audit", *names]) == 0
+    assert f"  lead: {LEAD.meaning}" in capsys.readouterr().out.splitlines()
+    assert main(["fit", *names, "--metric", "lead", "-o", str(tmp_path / "map.json")]) == 0
+    assert "lead" in capsys.readouterr().out
+    assert xorder.load(tmp_path / "map.json").metric == "lead"
