@@ -12,6 +12,9 @@ LIGHT := $(VENV)/.light
 QUICK := $(VENV)/.quick
 READY := $(VENV)/.ready
 
+# Compiled modules are kept: each worker and each process that a test starts would compile them again.
+export PYTHONDONTWRITEBYTECODE :=
+
 comma := ,
 extras = $(subst $() $(),$(comma),$(strip $(1)))
 install = $(PYTHON) tools/environment.py $(VENV) $(if $(CONSTRAINTS),--constraints $(CONSTRAINTS))
@@ -22,7 +25,7 @@ pytest = OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile
 .PHONY: page demo test check setup lint types layers tests quick docs newest lowest kernels coverage constraints reproduce benchmark clean
 
 demo: $(LIGHT)
-	$(BIN)/xorder demo --out xorder-demo --force
+	$(BIN)/xorder demo -o xorder-demo --force
 
 test: setup lint types layers tests docs
 

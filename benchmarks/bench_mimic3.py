@@ -54,7 +54,7 @@ def replicate(demo: Path, folder: Path, copies: int, *, compress: bool) -> None:
 
 
 def build(folder: Path, memory: str) -> dict[str, float]:
-    from xorder.datasets._mimic3 import build_mimic3
+    from xorder.datasets import build_mimic3
 
     summary = build_mimic3(folder, folder / "cohort.parquet", memory=memory, spill=folder, overwrite=True)
     return {"stays": summary.with_readings, "readings": summary.readings}

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from experiments.calibrations import bent_calibration, block_calibration
 from xorder import ScoreMap, ScoreTable, XOrder
 from xorder.exceptions import XorderWarning
-from xorder.ordering import CALIBRATIONS, as_scored, solve_multipliers
+from xorder.ordering import Calibration, as_scored, solve_multipliers
 from xorder.transfer import map_through, usual_bounds
 
 Tables = Mapping[Hashable, ScoreTable]
@@ -29,7 +30,7 @@ def fitted(**settings: Any) -> Candidate:
     return candidate
 
 
-def multiplied(calibration: str) -> Candidate:
+def multiplied(calibration: Callable[..., Calibration]) -> Candidate:
     """One multiplier of the odds that a calibration gives, for two groups and no gap; no care."""
 
     def candidate(tables: Tables) -> Maps:
@@ -37,7 +38,7 @@ def multiplied(calibration: str) -> Candidate:
         _, gap = as_scored(a, b, "xauc")
         reference, moved = (first, second) if gap >= 0 else (second, first)
         bounds = usual_bounds(a.score, b.score)
-        curves = {group: CALIBRATIONS[calibration](table, unit=bounds is not None) for group, table in tables.items()}
+        curves = {group: calibration(table, unit=bounds is not None) for group, table in tables.items()}
         found = solve_multipliers(
             [a, b], list(curves.values()), reference=[first, second].index(reference), max_gap=0.0
         )
@@ -51,8 +52,8 @@ def multiplied(calibration: str) -> Candidate:
 CANDIDATES: dict[str, Candidate] = {
     "dp": fitted(method="dp"),
     "frontier": fitted(method="frontier"),
-    "blocks": multiplied("blocks"),
-    "bent": multiplied("bent"),
+    "blocks": multiplied(block_calibration),
+    "bent": multiplied(bent_calibration),
     "logistic": fitted(do_no_harm=False),
     "logistic, no harm": fitted(),
 }

@@ -7,7 +7,7 @@ from support.oracles import all_interleavings, auc, gap, interleaving_value, row
 from xorder import ScoreTable
 from xorder._metric import METRICS, PairGains, auc_gains, check_pair_gains
 from xorder.exceptions import InputError
-from xorder.ordering._dynamic import half_way
+from xorder.ordering._dynamic import partial_objective
 from xorder.ordering._ordering import (
     as_scored,
     pairs_of_ordering,
@@ -132,7 +132,7 @@ def test_credits_along_a_path_add_up_to_the_metric(drawn, metric):
     """What the solvers see half-way ends, at the last cell, in the disparity and (but for a constant) the AUC."""
     a, b, b_above = drawn
     disparity = check_pair_gains(metric, a, b)
-    rule = half_way(a, b, disparity)
+    rule = partial_objective(a, b, disparity)
 
     def walk(path):
         sums = np.array([0.0, rule.start])
@@ -162,7 +162,7 @@ def test_named_disparities_start_from_nothing():
     a = ScoreTable.from_arrays([1, 0, 1, 0, 0], [5, 4, 3, 2, 1])
     b = ScoreTable.from_arrays([0, 1, 1], [3, 2, 2])
     for metric in METRICS:
-        assert half_way(a, b, METRICS[metric].gains(a, b)).start == 0.0
+        assert partial_objective(a, b, METRICS[metric].gains(a, b)).start == 0.0
 
 
 def test_a_part_is_one_half_unless_given():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from xorder import XOrder
-from xorder._group_columns import naming_missing
+from xorder._groups import naming_missing
 from xorder.datasets import simulate_population
 from xorder.exceptions import InputError
 

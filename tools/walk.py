@@ -1,7 +1,8 @@
-"""Count the files and functions that a command enters on its way through 300 rows, and list them in order.
+"""Count the files and functions that a command enters on its way through 300 rows, as a table in Markdown.
 
-``python tools/walk.py [-v] [fit|apply|report|FairRanker.fit|FairRanker.predict_proba ...]`` runs each of them under a
-profile hook, after everything has been imported, and counts what belongs to xorder.
+``python tools/walk.py [-v] [audit|fit|apply|report|FairRanker.fit|FairRanker.predict_proba ...]`` runs each of them
+under a profile hook, after everything has been imported, and counts what belongs to xorder, files of the command line
+included; ``-v`` lists them below the table, in the order of first entry.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def walked() -> Iterator[dict[str, set[str]]]:
     def note(frame: Any, event: str, _: Any) -> None:
         name = frame.f_code.co_filename
         if event == "call" and name.startswith(HOME) and frame.f_code.co_name != "<module>":
-            entered.setdefault(name[len(HOME) + 1 :], set()).add(frame.f_code.co_qualname)
+            entered.setdefault(Path(name).relative_to(HOME).as_posix(), set()).add(frame.f_code.co_qualname)
 
     threading.setprofile(note)
     sys.setprofile(note)
@@ -76,31 +77,37 @@ def walks(folder: Path) -> dict[str, Callable[[], object]]:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("walk", nargs="*")
-    parser.add_argument("-v", "--verbose", action="store_true", help="list the files, and their functions")
+    parser.add_argument("-v", "--verbose", action="store_true", help="List the files, and their functions")
     options = parser.parse_args(arguments)
-    entered: Any
     with tempfile.TemporaryDirectory() as folder:
         known = walks(Path(folder))
         unknown = [name for name in options.walk if name not in known]
         if unknown:
             parser.error(f"{unknown[0]} is none of {', '.join(known)}")
-        print("walk                       files  functions")
-        for name, run in known.items():
-            with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
-                warnings.simplefilter("ignore")
-                # The first time, for what is imported on the way, and for those that need what it leaves behind.
-                for hook in (contextlib.nullcontext(), walked()):
-                    with hook as entered:
-                        result = run()
-                    if isinstance(result, int) and result:
-                        raise SystemExit(f"{name} ended with exit code {result}")
-            if options.walk and name not in options.walk:
-                continue
-            print(f"{name:25} {len(entered):6} {sum(map(len, entered.values())):10}")
-            if options.verbose:
-                for file, functions in entered.items():
-                    print(f"    {file:40} {', '.join(sorted(functions))}")
+        # All of them, as some need what others leave behind.
+        entered = {name: walk(name, run) for name, run in known.items()}
+    chosen = options.walk or list(known)
+    print("| walk | files | of these in `cli/` | functions |\n|---|---:|---:|---:|")
+    for name in chosen:
+        of_cli = sum(file.startswith("cli/") for file in entered[name])
+        print(f"| `{name}` | {len(entered[name])} | {of_cli} | {sum(map(len, entered[name].values()))} |")
+    for name in chosen if options.verbose else ():
+        print(f"\n`{name}`:\n")
+        for number, (file, functions) in enumerate(entered[name].items(), start=1):
+            print(f"{number}. `{file}`: {', '.join(sorted(functions))}")
     return 0
+
+
+def walk(name: str, run: Callable[[], object]) -> dict[str, set[str]]:
+    """Run it twice, the first time for what is imported on the way; return what the second time entered."""
+    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+        warnings.simplefilter("ignore")
+        for hook in (contextlib.nullcontext({}), walked()):
+            with hook as entered:
+                result = run()
+            if isinstance(result, int) and result:
+                raise SystemExit(f"{name} ended with exit code {result}")
+    return entered
 
 
 if __name__ == "__main__":

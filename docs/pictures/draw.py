@@ -79,7 +79,7 @@ def _draw_pairs(axes: Any, positives: list[Any], negatives: list[Any], *, colour
 def distributions() -> Figure:
     """Draw where one group's positives and the other's negatives lie, before and after a repair."""
     people = simulate_population(20_000, random_state=0)
-    repair = xorder.XOrder(transfer="logistic").fit(people.y_score, people.y_true, sensitive_features=people.group)
+    repair = xorder.XOrder().fit(people.y_score, people.y_true, sensitive_features=people.group)
     adjusted = repair.transform(people.y_score, sensitive_features=people.group)
     figure = Figure(figsize=(7.2, 3.2), layout="constrained")
     panels = zip(figure.subplots(1, 2, sharey=True), (people.y_score, adjusted), ("before", "after"), strict=True)
@@ -122,7 +122,7 @@ def tradeoff() -> Figure:
 def score_map() -> Figure:
     """Draw what a score of each group becomes."""
     people = simulate_population(4000, random_state=0)
-    repair = xorder.XOrder(transfer="logistic").fit(people.y_score, people.y_true, sensitive_features=people.group)
+    repair = xorder.XOrder().fit(people.y_score, people.y_true, sensitive_features=people.group)
     raw = np.linspace(0.01, 0.99, 197)
     figure = Figure(figsize=(4.6, 4.2), layout="constrained")
     axes = figure.subplots()
@@ -158,7 +158,7 @@ def certainty() -> Figure:
 def calibration() -> Figure:
     """Draw what a score says and what happens, by group, before and after."""
     people = simulate_population(200_000, penalty=0.0, noise_b=0.0, random_state=0)
-    repair = xorder.XOrder(transfer="logistic").fit(people.y_score, people.y_true, sensitive_features=people.group)
+    repair = xorder.XOrder().fit(people.y_score, people.y_true, sensitive_features=people.group)
     adjusted = repair.transform(people.y_score, sensitive_features=people.group)
     figure = Figure(figsize=(7.2, 3.4), layout="constrained")
     panels = zip(figure.subplots(1, 2, sharey=True), (people.y_score, adjusted), ("before", "after"), strict=True)

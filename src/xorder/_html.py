@@ -13,12 +13,25 @@ from typing import Any
 
 import numpy as np
 
-# Signs of a label that are shown, groups whose matrix is, and gaps of a metric that are listed; signs of a note.
-_LONGEST, _MOST_GROUPS, _MOST_GAPS = 60, 12, 4
+from xorder._metric import METRICS
+from xorder._present import (
+    UNKNOWN,
+    count,
+    gap_title,
+    group_names,
+    interval_text,
+    level,
+    number,
+    pvalue_text,
+    shortened,
+    signed,
+)
 
-_LONGEST_NOTE = 600
+# Characters of a cell that are shown, and of a note.
+_LONGEST, _LONGEST_NOTE = 60, 600
 
-_METRICS = {"xauc": "xAUC", "prf": "PRF", "parity": "parity"}
+# Groups whose matrix is shown, and gaps of a metric that are listed.
+_MOST_GROUPS, _MOST_GAPS = 12, 4
 
 _WORDS, _NUMBERS = "text-align:left;overflow-wrap:anywhere", "text-align:right;white-space:nowrap"
 _CELL = "padding:0.15em 0.8em;border-bottom:1px solid rgba(128,128,128,0.35);"
@@ -26,7 +39,7 @@ _CELL = "padding:0.15em 0.8em;border-bottom:1px solid rgba(128,128,128,0.35);"
 
 def label(value: Any, longest: int = _LONGEST) -> str:
     """Write any text in one line of bounded length, escaped."""
-    return escape(_short(value, longest))
+    return escape(shortened(value, longest))
 
 
 def html_table(
@@ -44,7 +57,7 @@ def html_table(
     """
 
     def line(tag: str, cells: Sequence[str]) -> str:
-        looks = [_WORDS if place < words else _NUMBERS for place in range(len(cells))]
+        looks = [_WORDS if column < words else _NUMBERS for column in range(len(cells))]
         return "".join(
             f'<{tag} style="{_CELL}{look}">{label(cell)}</{tag}>' for look, cell in zip(looks, cells, strict=True)
         )
@@ -61,34 +74,31 @@ def html_table(
 
 def audit_html(audit: Any, reading: str = "") -> str:
     """Show an audit: AUC, the matrix (of up to twelve groups), the widest gaps of each metric, and what they mean."""
-    percent = f"{100 * audit.confidence:.4g} %"
-    low, high = audit.auc_interval
-    caption = f"AUC {_number(audit.auc)}, {percent} interval {_number(low)} to {_number(high)}"
-    names = [_short(group) for group in audit.groups]
+    percent = level(audit.confidence)
+    caption = f"AUC {number(audit.auc)}, {percent} interval {interval_text(audit.auc_interval, sign='')}"
+    names = dict(zip(audit.groups, group_names(audit.groups), strict=True))
     parts = []
     if len(names) <= _MOST_GROUPS:
         rows = [
-            [name, *(_number(value) for value in row), _count(audit.positives[group]), _count(audit.negatives[group])]
-            for name, group, row in zip(names, audit.groups, audit.xauc.values, strict=True)
+            [names[group], *map(number, row), count(audit.positives[group]), count(audit.negatives[group])]
+            for group, row in zip(audit.groups, audit.xauc.values, strict=True)
         ]
         note = "Chance that a positive of the row's group outranks a negative of the column's (xAUC)."
-        parts.append(html_table(["", *names, "positives", "negatives"], rows, caption=caption, notes=[note]))
+        parts.append(html_table(["", *names.values(), "positives", "negatives"], rows, caption=caption, notes=[note]))
         caption = ""
-    gaps: dict[str, list[Any]] = {}
-    for gap in audit.gaps:
-        gaps.setdefault(gap.metric, []).append(gap)
-    shown = [gap for found in gaps.values() for gap in sorted(found, key=_narrowness)[:_MOST_GAPS]]
-    pairs = len(audit.gaps) // max(len(gaps), 1)
+    by_metric = {metric: [gap for gap in audit.gaps if gap.metric == metric] for metric in METRICS}
+    pairs = max(map(len, by_metric.values()))
     more = f"The {_MOST_GAPS} widest gaps of {pairs} pairs, for each metric." if pairs > _MOST_GAPS else ""
     rows = [
         [
-            _METRICS.get(gap.metric, gap.metric),
-            _pair(gap.pair),
-            _signed(gap.value),
-            f"{_signed(gap.interval[0])} to {_signed(gap.interval[1])}" if math.isfinite(gap.stderr) else "not known",
-            _pvalue(gap.pvalue),
+            gap_title(metric),
+            " − ".join(names[group] for group in gap.pair),
+            signed(gap.value),
+            interval_text(gap.interval),
+            pvalue_text(gap.pvalue),
         ]
-        for gap in shown
+        for metric, gaps in by_metric.items()
+        for gap in sorted(gaps, key=_narrowness)[:_MOST_GAPS]
     ]
     header = ["gap", "pair", "value", f"{percent} interval", "p (no gap)"]
     parts.append(html_table(header, rows, caption=caption, notes=[more, *reading.split("\n")], words=2))
@@ -97,15 +107,14 @@ def audit_html(audit: Any, reading: str = "") -> str:
 
 def ordering_html(ordering: Any) -> str:
     """Show what an ordering achieves, and how far from the best it may be."""
-    metric = _METRICS.get(ordering.metric, ordering.metric)
     rows = [
-        ["AUC", _number(ordering.auc)],
-        [f"{metric} gap, a − b", _signed(ordering.gap)],
-        [f"objective: AUC − {ordering.tradeoff:g} · |gap|", _number(ordering.objective)],
-        ["no ordering exceeds", _number(ordering.bound)],
+        ["AUC", number(ordering.auc)],
+        [f"{gap_title(ordering.metric)}, a − b", signed(ordering.gap)],
+        [f"objective: AUC − {ordering.tradeoff:g} · |gap|", number(ordering.objective)],
+        ["no ordering exceeds", number(ordering.bound)],
         [
             "at most below the best",
-            f"{ordering.optimality_gap:.2g}" if math.isfinite(ordering.optimality_gap) else "not known",
+            f"{ordering.optimality_gap:.2g}" if math.isfinite(ordering.optimality_gap) else UNKNOWN,
         ],
     ]
     sizes = f"{len(ordering.a):,} and {len(ordering.b):,} distinct scores"
@@ -114,14 +123,13 @@ def ordering_html(ordering: Any) -> str:
 
 def frontier_html(curve: Any) -> str:
     """Show a trade-off curve as a small drawing, with its highest point and what is possible without a gap."""
-    metric = _METRICS.get(curve.metric.name, curve.metric.name)
     top = int(np.argmax(curve.auc))
-    rows = [["highest AUC", _signed(float(curve.gap[top])), _number(float(curve.auc[top]))]]
+    rows = [["highest AUC", signed(float(curve.gap[top])), number(float(curve.auc[top]))]]
     rising = np.argsort(curve.gap, kind="stable")
     if curve.gap.min() <= 0 <= curve.gap.max():
         without = float(np.interp(0.0, curve.gap[rising], curve.auc[rising]))
-        rows.append(["no gap: at most", _signed(0.0), _number(without)])
-    caption = f"Trade-off between AUC and the {metric} gap (a − b), {curve.auc.size:,} corners"
+        rows.append(["no gap: at most", signed(0.0), number(without)])
+    caption = f"Trade-off between AUC and the {gap_title(curve.metric.name)} (a − b), {curve.auc.size:,} corners"
     return html_table(["", "gap", "AUC"], rows, caption=caption) + _drawn(curve.gap[rising], curve.auc[rising])
 
 
@@ -130,17 +138,13 @@ def repair_html(repair: Any) -> str:
     if not hasattr(repair, "maps_"):
         return ""
     found = repair.to_dict()
-    metric = _METRICS.get(found["metric"], found["metric"])
+    pair = " − ".join(group_names(found["pair"]))
     rows = [
-        ["AUC", _number(found["auc_before"]), _number(found["auc"])],
-        [
-            f"{metric} gap   {_pair(found['pair'])}",
-            _signed(found["gap_before"]),
-            _signed(found["gap"]),
-        ],
+        ["AUC", number(found["auc_before"]), number(found["auc"])],
+        [f"{gap_title(found['metric'])}   {pair}", signed(found["gap_before"]), signed(found["gap"])],
     ]
     if len(found["moved"]) > 1:
-        rows.append(["widest gap of any two groups", "", _number(found["worst_gap"])])
+        rows.append(["widest gap of any two groups", "", number(found["worst_gap"])])
     headings = ["on the sample it was fitted to", "before", "after"]
     return html_table(headings, rows, caption="Repair", notes=[repair.describe().split("\n")[0]])
 
@@ -149,11 +153,11 @@ def _drawn(x: Any, y: Any) -> str:
     """Draw a curve of rising x into a box of 300 x 130, with a line where x is 0."""
     kept = np.union1d(np.linspace(0, x.size - 1, min(x.size, 200)).astype(int), [int(np.argmax(y))])
     width, height = float(np.ptp(x)) or 1.0, float(np.ptp(y)) or 1.0
-    places = [
+    positions = [
         (10 + 280 * (float(a) - float(x[0])) / width, 120 - 110 * (float(b) - float(y.min())) / height)
         for a, b in zip(x[kept], y[kept], strict=True)
     ]
-    path = " ".join(f"{a:.1f},{b:.1f}" for a, b in places)
+    path = " ".join(f"{a:.1f},{b:.1f}" for a, b in positions)
     zero = 10 + 280 * (0.0 - float(x[0])) / width
     axis = f'<line x1="{zero:.1f}" x2="{zero:.1f}" y1="5" y2="125" stroke="currentColor" opacity="0.4"/>'
     return (
@@ -163,34 +167,6 @@ def _drawn(x: Any, y: Any) -> str:
     )
 
 
-def _short(value: Any, longest: int = 28) -> str:
-    text = " ".join(str(value).split())
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
-
-
-def _pair(pair: Sequence[Any]) -> str:
-    return " − ".join(_short(group) for group in pair)
-
-
 def _narrowness(gap: Any) -> float:
     """What sorts the widest gap first and unknown ones last."""
     return -abs(gap.value) if math.isfinite(gap.value) else 1.0
-
-
-def _number(value: float | None) -> str:
-    return "n/a" if value is None or not math.isfinite(value) else f"{value:.4f}"
-
-
-def _signed(value: float | None) -> str:
-    """Four decimals with a sign, and no minus before nothing."""
-    return "n/a" if value is None or not math.isfinite(value) else f"{round(value, 4) + 0.0:+.4f}"
-
-
-def _count(value: float) -> str:
-    return f"{value:,.10g}"
-
-
-def _pvalue(value: float) -> str:
-    if not math.isfinite(value):
-        return "not known"
-    return "< 0.0001" if value < 0.0001 else f"{value:.4f}"

@@ -1,4 +1,4 @@
-"""What a long job calls to tell how far it is."""
+"""What a long job calls to say how far it is."""
 
 from __future__ import annotations
 

@@ -34,6 +34,21 @@ class ScoreTable:
     ``negative_squares``, the sums of squared weights, say how uncertain the masses are. Where masses count rows, they
     are None.
 
+    Parameters
+    ----------
+    score : array-like of shape (n_scores,)
+        Distinct scores, falling.
+    positive : array-like of shape (n_scores,)
+        Mass of the positives at each score.
+    negative : array-like of shape (n_scores,)
+        Mass of the negatives at each score.
+    positive_squares : array-like of shape (n_scores,), optional
+        Sum of the squared weights of the positives at each score.
+    negative_squares : array-like of shape (n_scores,), optional
+        Sum of the squared weights of the negatives at each score.
+
+    Examples
+    --------
     >>> table = ScoreTable.from_arrays([1, 0, 1, 0], [0.9, 0.4, 0.4, 0.1])
     >>> table.score, table.positive, table.negative
     (array([0.9, 0.4, 0.1]), array([1., 1., 0.]), array([0., 1., 1.]))
@@ -73,8 +88,21 @@ class ScoreTable:
     def from_arrays(cls, y_true: Any, y_score: Any, sample_weight: Any = None, *, squares: bool = False) -> ScoreTable:
         """Build the table of one group from its rows, in one sort.
 
-        ``y_true`` holds 0 and 1 (or booleans), ``y_score`` finite numbers; rows of weight 0 add nothing. ``squares``
-        keeps the sums of squared weights, for weights that come from a sampling design.
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            Labels: 0 and 1, or booleans.
+        y_score : array-like of shape (n_samples,)
+            Finite scores.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights; rows of weight 0 add nothing.
+        squares : bool, default=False
+            Whether to keep the sums of squared weights, for weights that come from a sampling design.
+
+        Returns
+        -------
+        ScoreTable
+            The table.
         """
         label, score = np.asarray(y_true), np.asarray(y_score)
         if label.shape != score.shape or label.ndim != 1:
@@ -126,7 +154,24 @@ class ScoreTable:
     def from_masses(
         cls, score: FloatArray, positive: FloatArray, negative: FloatArray, *squares: FloatArray
     ) -> ScoreTable:
-        """Build the table from masses at scores in any order: those of equal scores add up, and what has none goes."""
+        """Build the table from masses at scores in any order: those of equal scores add up, and what has none goes.
+
+        Parameters
+        ----------
+        score : array-like of shape (n_masses,)
+            The score of each mass.
+        positive : array-like of shape (n_masses,)
+            Masses of positives.
+        negative : array-like of shape (n_masses,)
+            Masses of negatives.
+        *squares : array-like of shape (n_masses,)
+            Sums of squared weights of positives and of negatives, where they are kept.
+
+        Returns
+        -------
+        ScoreTable
+            The table.
+        """
         kept = np.flatnonzero(positive + negative)
         order = kept[np.argsort(-score[kept], kind="stable")]
         score = score[order]
@@ -156,7 +201,18 @@ class ScoreTable:
         )
 
     def at(self, score: FloatArray) -> ScoreTable:
-        """Return the table with other scores in place of its own, in the same strict order."""
+        """Replace the scores by others in the same strict order.
+
+        Parameters
+        ----------
+        score : array-like of shape (n_scores,)
+            The other scores, falling.
+
+        Returns
+        -------
+        ScoreTable
+            A table with the same masses.
+        """
         return replace(self, score=score)
 
     def __eq__(self, other: object) -> bool:
@@ -270,15 +326,21 @@ class Tables(Mapping[Hashable, ScoreTable]):
 
     Arrays, frames and files all turn into this, and audits, repairs and reports take it.
 
-    Attributes
+    Parameters
     ----------
-    by_group : group -> ScoreTable
-    rows : how many rows there are; None where nobody has counted
-    binning_error : how far each metric can be from that of the scores as they are; None where all were told apart
-    notes : what a user should hear before these tables are used
-    weighted : whether masses are sums of weights
-    folds : group -> sums over the rows of each fold, by score, where rows were dealt to folds: an array with one row
-        for positives, negatives and, where they are kept, the squared weights of both; then folds; then scores
+    by_group : mapping of group to ScoreTable
+        The table of each group.
+    rows : int, optional
+        Number of rows; None where nobody has counted.
+    binning_error : BinningError, optional
+        How far each metric can be from that of the scores as they are; None where all were told apart.
+    notes : tuple of str, default=()
+        What a user should hear before these tables are used.
+    weighted : bool, default=False
+        Whether masses are sums of weights.
+    folds : mapping of group to ndarray of shape (n_sums, n_folds, n_scores), optional
+        Sums over the rows of each fold, where rows were dealt to folds: of positives, of negatives and, where they are
+        kept, of the squared weights of both.
     """
 
     by_group: Mapping[Hashable, ScoreTable]

@@ -8,8 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._group_columns import group_labels
-from xorder._groups import check_group_choices, check_name_is_free, is_missing, look_alike, missing_error
+from xorder._groups import check_group_choices, check_name_is_free, group_labels, is_missing, look_alike, missing_error
 from xorder._table import (
     MISSING,
     NO_TURN,
@@ -214,35 +213,34 @@ def check_groups(
         values = np.asarray(group_labels(sensitive_features), dtype=object)
     _check_one_dimensional(values, name)
     _check_length(values, rows, name)
-    known = np.arange(rows)
+    lost = None
     if _some_missing(values):
         lost = np.fromiter(map(is_missing, values.tolist()), dtype=bool, count=rows)
         if missing_group == "error":
             raise missing_error(name, int(lost.sum()), f"row {int(lost.argmax())}")
-        known = np.flatnonzero(~lost)
-    # Labels of the rows that have one, and which of these are still without their group.
-    labels, unseen = values[known], np.ones(known.size, dtype=bool)
+        if values.dtype == object:
+            # None is equal to no label; pandas' NA answers neither yes nor no.
+            values = values.copy()
+            values[lost] = None
+    unseen = np.ones(rows, dtype=bool) if lost is None else ~lost
     masks: dict[Hashable, BoolArray] = {}
     while unseen.any():
-        first = labels[int(unseen.argmax())]
-        label = first.item() if isinstance(first, np.generic) else first
+        row = int(unseen.argmax())
+        label = values[row].item() if isinstance(values[row], np.generic) else values[row]
         if isinstance(label, list | tuple | set | dict | np.ndarray):
-            row = int(known[unseen.argmax()])
             raise InputError(f"{name} must hold plain labels such as text or numbers; row {row} holds {label!r}.")
         if len(masks) == MAX_GROUPS:
+            distinct = len(set((values if lost is None else values[~lost]).tolist()))
             raise InputError(
-                f"{name} has {len(set(labels.tolist())):,} distinct values; at most {MAX_GROUPS} groups can be "
-                "compared. Is it the right column?"
+                f"{name} has {distinct:,} distinct values; at most {MAX_GROUPS} groups can be compared. Is it the "
+                "right column?"
             )
-        here = _equal(labels, first, name)
-        unseen &= ~here
-        masks[label] = np.zeros(rows, dtype=bool)
-        masks[label][known[here]] = True
+        masks[label] = _equal(values, values[row], name)
+        unseen &= ~masks[label]
     if missing_group != "error" and reserved:
         check_name_is_free(name, masks)
-    if missing_group == "group" and known.size < rows:
-        masks[MISSING] = np.ones(rows, dtype=bool)
-        masks[MISSING][known] = False
+    if missing_group == "group" and lost is not None:
+        masks[MISSING] = lost
     for label in sorted_groups(masks):
         yield label, masks[label]
 

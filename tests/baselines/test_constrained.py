@@ -14,7 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 from support.needs import package
 from support.real_data import stored_problem
-from xorder.exceptions import InputError, XorderWarning
+from xorder import baselines
+from xorder.exceptions import InputError, MissingExtraError, XorderWarning
 from xorder.metrics import prf_difference, xauc_difference
 from xorder.models import PairwiseLinearScorer, pairwise_squared_hinge
 
@@ -22,7 +23,7 @@ torch, cooper = package("torch", "torch"), package("cooper", "torch")
 
 from support.shifted_rows import shifted  # noqa: E402
 from xorder.baselines import ConstrainedRanker, FairRankingProblem, PairBatch, pair_batches  # noqa: E402
-from xorder.baselines._constrained import Iterate, _best, in_order, soft_order, squared_hinge  # noqa: E402  # noqa: E402
+from xorder.baselines._constrained import Iterate, _best, in_order, soft_order, squared_hinge  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -177,10 +178,10 @@ def test_batches_take_labels_as_numbers_and_tell_what_they_cannot_use():
         assert all(map(torch.equal, getattr(plain, name), getattr(numbers, name)))
     good = {"positive": y, "in_first": group, "size": 4, "random_state": 0}
     for wrong, words in (
-        ({"positive": y[:-1]}, "positive must have one value a row, 60 in all"),
+        ({"positive": y[:-1]}, "positive must have one value per row, 60 in all"),
         ({"in_first": group + 1}, "in_first must hold only 0 and 1"),
-        ({"size": 0}, "size must be at least 1; got 0"),
-        ({"sample_weight": np.ones(59)}, "sample_weight must have one value a row; got 59 for 60 rows"),
+        ({"size": 0}, "size must be a whole number from 1 up; got 0"),
+        ({"sample_weight": np.ones(59)}, "sample_weight must have .* got 59 for 60"),
         ({"random_state": -1}, "random_state must be a whole number, 0 or more; got -1"),
         ({"random_state": "a"}, "random_state must be a whole number, 0 or more; got 'a'"),
     ):
@@ -259,17 +260,17 @@ def test_weights_count_in_what_is_measured():
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"epsilon": -0.1}, "epsilon must be between 0 and 1; got -0.1"),
+        ({"epsilon": -0.1}, "epsilon must be a number from 0 to 1; got -0.1"),
         ({"metric": "parity"}, "metric must be one of xauc, prf; got 'parity'"),
-        ({"max_steps": 0}, "max_steps must be at least 1; got 0"),
-        ({"count_every": 0}, "count_every must be at least 1; got 0"),
-        ({"epsilon": "0.1"}, r"epsilon must be between 0 and 1; got '0\.1'"),
-        ({"epsilon": float("nan")}, "epsilon must be between 0 and 1; got nan"),
-        ({"max_steps": 2.5}, r"max_steps must be a whole number; got 2\.5"),
-        ({"batch_size": None}, "batch_size must be a whole number; got None"),
+        ({"max_steps": 0}, "max_steps must be a whole number from 1 up; got 0"),
+        ({"count_every": 0}, "count_every must be a whole number from 1 up; got 0"),
+        ({"epsilon": "0.1"}, r"epsilon must be a number from 0 to 1; got '0\.1'"),
+        ({"epsilon": float("nan")}, "epsilon must be a number from 0 to 1; got nan"),
+        ({"max_steps": 2.5}, r"max_steps must be a whole number from 1 up; got 2\.5"),
+        ({"batch_size": None}, "batch_size must be a whole number from 1 up; got None"),
         ({"learning_rate": 0}, "learning_rate must be a finite number above 0; got 0"),
         ({"dual_rate": float("inf")}, "dual_rate must be a finite number above 0; got inf"),
-        ({"alpha": -1}, "alpha must be 0 or more, and finite; got -1"),
+        ({"alpha": -1}, "alpha must be a finite number from 0 up; got -1"),
         ({"random_state": "a"}, "random_state must be a whole number, 0 or more; got 'a'"),
     ],
 )
@@ -289,13 +290,18 @@ def test_a_failed_fit_leaves_no_trace():
         np.testing.assert_array_equal(ranker.decision_function(X), before)
 
 
-# The tightest limit of the table of docs/design/constrained.md. On most splits of Adult the PRF gap is below .02 from
-# the start; split 7 has .028.
+# The tightest limit of the table of docs/design/constrained.md, with what it says of gap and cost. On most splits of
+# Adult the PRF gap is below .02 from the start; split 7 has .028.
 @pytest.mark.parametrize(
-    ("name", "split", "metric"),
-    [("compas", 0, "xauc"), ("compas", 0, "prf"), ("adult", 0, "xauc"), ("adult", 7, "prf")],
+    ("name", "split", "metric", "left", "cost"),
+    [
+        ("compas", 0, "xauc", 0.0179, 0.0243),
+        ("compas", 0, "prf", 0.0195, 0.0201),
+        ("adult", 0, "xauc", 0.0198, 0.0018),
+        ("adult", 7, "prf", 0.0200, 0.0003),
+    ],
 )
-def test_the_limit_is_kept_on_the_training_parts_of_real_data(name, split, metric):
+def test_the_limit_is_kept_on_the_training_parts_of_real_data(name, split, metric, left, cost):
     epsilon = 0.02
     problem = stored_problem(name)
     train = problem.splits[split].train
@@ -303,19 +309,11 @@ def test_the_limit_is_kept_on_the_training_parts_of_real_data(name, split, metri
     y, member = problem.y[train], problem.sensitive_features[train]
     ranker = ConstrainedRanker(metric=metric, epsilon=epsilon).fit(X, y, sensitive_features=member)
     assert ranker.feasible_
-    gap = GAP_OF[metric](y, ranker.decision_function(X), sensitive_features=member)
-    assert abs(gap) <= epsilon + 0.01
-    assert 0 <= ranker.auc_before_ - ranker.auc_ < 0.05
-
-
-def without(missing, code):
-    """What a program prints where a package is not installed."""
-    blocked = (
-        "import sys\nclass Missing:\n    def find_spec(self, name, *_):\n"
-        f"        if name == {missing!r}: raise ModuleNotFoundError(name)\n"
-        "sys.meta_path.insert(0, Missing())\n"
-    )
-    return subprocess.run([sys.executable, "-c", blocked + code], capture_output=True, text=True, check=True).stdout
+    gap = abs(GAP_OF[metric](y, ranker.decision_function(X), sensitive_features=member))
+    assert gap <= epsilon + 1e-12
+    # Sums in another order, on another processor, lead to other steps.
+    assert gap == pytest.approx(left, abs=0.002)
+    assert ranker.auc_before_ - ranker.auc_ == pytest.approx(cost, abs=0.001)
 
 
 NEED_COOPER = ("ConstrainedRanker", "FairRankingProblem")
@@ -323,25 +321,24 @@ NEED_TORCH = (*NEED_COOPER, "CorrelationRegularized", "PairBatch", "pair_batches
 
 
 @pytest.mark.parametrize(("missing", "names"), [("torch", NEED_TORCH), ("cooper", NEED_COOPER)])
-def test_without_the_extra_one_line_says_what_to_install(missing, names):
-    code = (
-        f"for name in {names!r}:\n"
-        "    try: exec(f'from xorder.baselines import {name}')\n"
-        "    except ImportError as error: print(type(error).__name__, error)\n"
-    )
-    assert without(missing, code).splitlines() == [
-        f"MissingExtraError {name} needs {missing}, which is not installed. "
-        "Install it with: pip install 'xorder[train]'"
-        for name in names
-    ]
+def test_without_the_extra_one_line_says_what_to_install(missing, names, monkeypatch):
+    # As an import sees a package that is not installed, and modules that were not loaded yet.
+    monkeypatch.setitem(sys.modules, missing, None)
+    for module in ("_constrained", "_correlation", "_pairs"):
+        monkeypatch.setattr(baselines, module, None, raising=False)
+        monkeypatch.delitem(sys.modules, f"xorder.baselines.{module}", raising=False)
+    for name in names:
+        with pytest.raises(MissingExtraError) as error:
+            getattr(baselines, name)
+        assert str(error.value) == (
+            f"Training a fair ranker needs {missing}, which is not installed. "
+            "Install it with: pip install 'xorder[train]'"
+        )
+    for name in {*baselines.__all__} - {*names}:
+        assert callable(getattr(baselines, name))
 
 
-@pytest.mark.parametrize(("missing", "names"), [("torch", NEED_TORCH), ("cooper", NEED_COOPER), ("nothing", ())])
-def test_import_star_and_dir_give_what_can_be_loaded(missing, names):
-    code = (
-        "import xorder.baselines as b\nloaded = 'torch' in sys.modules\nlisted = dir(b)\n"
-        "from xorder.baselines import *\n"
-        f"every = {('PostLogit', *NEED_TORCH)!r}\n"
-        "print(loaded, [n for n in every if n not in globals()], [n for n in every if n not in listed])\n"
-    )
-    assert without(missing, code) == f"False {list(names)} {list(names)}\n"
+def test_names_are_listed_before_torch_is_loaded():
+    code = "import sys, xorder.baselines as b; print('torch' in sys.modules, {*b.__all__} <= {*dir(b)})"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "False True\n"

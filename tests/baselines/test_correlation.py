@@ -96,7 +96,7 @@ def test_labels_and_members_may_be_numbers():
         ({"positive": torch.tensor([1, -1] * 30)}, "positive must hold only 0 and 1"),
         ({"member": torch.full((60,), 0.5)}, "member must hold only 0 and 1"),
         ({"score": torch.zeros(60, 1)}, r"shape of score, \(60, 1\); got \(60,\).*squeeze"),
-        ({"sample_weight": torch.ones(59)}, r"sample_weight must have one value a score; got shape \(59,\)"),
+        ({"sample_weight": torch.ones(59)}, r"sample_weight must have one value per score; got shape \(59,\)"),
     ],
 )
 def test_what_the_penalty_cannot_use_is_told(wrong, words):
@@ -185,15 +185,15 @@ def test_what_it_says_of_the_training_rows_is_true():
 @pytest.mark.parametrize(
     ("settings", "groups", "words"),
     [
-        ({"weight": -1}, None, "weight must be 0 or more, and finite; got -1"),
-        ({"weight": "1"}, None, "weight must be 0 or more, and finite; got '1'"),
-        ({"weight": float("inf")}, None, "weight must be 0 or more, and finite; got inf"),
-        ({"alpha": None}, None, "alpha must be 0 or more, and finite; got None"),
-        ({"max_iter": 2.5}, None, r"max_iter must be a whole number; got 2\.5"),
+        ({"weight": -1}, None, "weight must be a finite number from 0 up; got -1"),
+        ({"weight": "1"}, None, "weight must be a finite number from 0 up; got '1'"),
+        ({"weight": float("inf")}, None, "weight must be a finite number from 0 up; got inf"),
+        ({"alpha": None}, None, "alpha must be a finite number from 0 up; got None"),
+        ({"max_iter": 2.5}, None, r"max_iter must be a whole number from 1 up; got 2\.5"),
         ({"metric": "parity"}, None, "metric must be one of xauc, prf; got 'parity'"),
         ({}, ["a"] * 400, "exactly two groups to train with; got 1: 'a'"),
-        ({}, ["a"] * 399, "one value a row; got 399 for 400 rows"),
-        ({}, np.ones(401), "one value a row; got 401 for 400 rows"),
+        ({}, ["a"] * 399, "got 399 for 400"),
+        ({}, np.ones(401), "got 401 for 400"),
         ({}, ["a", "b", "c", "d"] * 100, "got 4: 'a', 'b', 'c', 'd'"),
         ({}, ["a"] * 399 + [None], "1 row has none, row 399"),
     ],

@@ -68,7 +68,8 @@ def test_as_plain_values(name: str) -> None:
     plain = json.loads(json.dumps(entry.to_dict()))
     assert set(plain) == set(type(entry).__dataclass_fields__)
     assert plain["rows"] == catalogue.OPEN_SETS[name].rows
-    assert plain["warnings"] == list(entry.warnings)
+    for listed in ("groups", "warnings", "urls"):
+        assert plain[listed] == entry.to_dict()[listed] == list(getattr(entry, listed))
     assert plain["path"] is None
 
 

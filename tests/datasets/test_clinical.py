@@ -225,7 +225,7 @@ class TestDatabase:
 
     def test_spill_that_is_no_folder(self, tmp_path: Path) -> None:
         with (
-            pytest.raises(InputError, match="spill must be a folder"),
+            pytest.raises(InputError, match="spill must be a folder that exists"),
             open_database(purpose="Testing", memory="1GB", spill=tmp_path / "gone"),
         ):
             pass

@@ -137,6 +137,7 @@ def test_refused_and_unknown_hosts(tmp_path: Path) -> None:
     assert "no connection (" in reason(tmp_path, "http://no-such-host.invalid/f")
 
 
+@pytest.mark.slow
 def test_a_server_that_hangs_before_it_answers_and_after(tmp_path: Path) -> None:
     freed = threading.Event()
 

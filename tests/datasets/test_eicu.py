@@ -16,9 +16,10 @@ import pytest
 from support.eicu_oracle import as_grid, cohort_of, hours_of
 from support.eicu_tables import Tables, draw_tables, read_tables, write_tables
 from support.real_data import data_file
+from xorder.datasets import build_eicu, load_eicu
 from xorder.datasets._cohort_file import write_cohort
-from xorder.datasets._eicu import EicuSummary, build, build_eicu, load_eicu
-from xorder.datasets._eicu.features import DAILY, FEATURES, LABS, VITALS
+from xorder.datasets._eicu import EicuSummary, _build
+from xorder.datasets._eicu._features import DAILY, FEATURES, LABS, VITALS
 from xorder.exceptions import InputError
 
 INPUTS = [feature.name for feature in FEATURES]
@@ -81,7 +82,7 @@ class TestInputs:
         assert summary.readings == ("lab", "vitalPeriodic", "vitalAperiodic")
 
     def test_some_stays_at_a_time(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tables: Tables) -> None:
-        monkeypatch.setattr(build, "_READINGS_AT_A_TIME", 100)
+        monkeypatch.setattr(_build, "_READINGS_AT_A_TIME", 100)
         cohort, _ = built(write_tables(tmp_path / "tables", tables), tmp_path / "cohort.parquet")
         assert_same_inputs(cohort, tables)
 
@@ -347,9 +348,9 @@ class TestLoading:
             load_eicu(cohort_file, splits="stored")  # type: ignore[arg-type]
 
     def test_other_choices(self, cohort_file: Path) -> None:
-        with pytest.raises(InputError, match="task must be 'long_stay' or 'mortality'; got 'los'"):
+        with pytest.raises(InputError, match="task must be one of long_stay, mortality; got 'los'"):
             load_eicu(cohort_file, task="los")  # type: ignore[arg-type]
-        with pytest.raises(InputError, match="group must be 'ethnicity' or 'gender'; got 'race'"):
+        with pytest.raises(InputError, match="group must be one of ethnicity, gender; got 'race'"):
             load_eicu(cohort_file, group="race")  # type: ignore[arg-type]
         with pytest.raises(InputError, match="splits must be"):
             load_eicu(cohort_file, splits=0)
@@ -417,8 +418,8 @@ def cohort(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, E
     return built(demo, tmp_path_factory.mktemp("demo") / "cohort.parquet")
 
 
+@pytest.mark.slow
 class TestDemo:
-    @pytest.mark.slow
     def test_published_counts(self, raw: Tables) -> None:
         assert {name: len(rows) for name, rows in raw.items()} == {
             "patient": 2520,
@@ -450,7 +451,6 @@ class TestDemo:
         assert rows.shape == (1260, 7 + 60)
         assert rows["uniquepid"].is_unique
 
-    @pytest.mark.slow
     def test_inputs_of_all_stays(self, cohort: tuple[Any, EicuSummary], raw: Tables) -> None:
         assert_same_inputs(cohort[0], {name: raw[name] for name in [*FULL[:3], "hourly_48vars"]})
 
@@ -459,7 +459,6 @@ class TestDemo:
         found = cohort[0].loc[stay]
         assert {name: found[name] for name in BY_HAND[stay]} == pytest.approx(BY_HAND[stay], rel=1e-12, nan_ok=True)
 
-    @pytest.mark.slow
     def test_laboratory_values_agree_with_the_raw_table(self, raw: Tables) -> None:
         """Stays of a day or more have on the grid the medians that the raw laboratory table gives, and no others."""
         from_lab = hours_of({"lab": raw["lab_subset"]})
@@ -472,7 +471,6 @@ class TestDemo:
             compared += len(grid)
         assert compared == 2022
 
-    @pytest.mark.slow
     def test_full_path_on_the_same_stays(self, demo: Path, tmp_path: Path, cohort: tuple[Any, EicuSummary]) -> None:
         """The raw laboratory table, read as a full release, gives what the grid gives."""
         folder = tmp_path / "tables"

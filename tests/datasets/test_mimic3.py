@@ -6,10 +6,13 @@ import csv
 import gzip
 import json
 import os
+import runpy
+import shutil
 import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +24,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from support import mimic3_oracle as oracle
+from support.command_line import Ran
 from support.mimic3_tables import HEADERS, ITEMS, Tables, make_tables, write_tables
 from support.real_data import data_file
-from xorder.datasets import impute_mean
-from xorder.datasets._mimic3 import build, build_mimic3, load_mimic3
-from xorder.datasets._mimic3.features import FEATURES, STATISTICS, WINDOWS, window_features
-from xorder.datasets._mimic3.variables import VARIABLES
+from xorder.datasets import build_mimic3, impute_mean, load_mimic3
+from xorder.datasets._mimic3 import _build
+from xorder.datasets._mimic3._features import FEATURES, STATISTICS, VARIABLES, WINDOWS, window_features
 from xorder.exceptions import InputError
 
 FIRST_FEATURE = 9
@@ -70,19 +73,41 @@ def one_stay(readings: list[tuple[int, int, str, str]], *, subject: int = 1, **p
     return tables
 
 
+def together(stays: list[Tables]) -> Tables:
+    """The tables of several stays, as one build takes as long as another; stay 0 is the first."""
+    merged: Tables = {name: [row for tables in stays for row in tables[name]] for name in HEADERS}
+    merged["D_ICD_DIAGNOSES"] = merged["D_ICD_DIAGNOSES"][:1]
+    return merged
+
+
 def built(tmp_path: Path, tables: Tables, **options: Any) -> Any:
     folder = write_tables(tmp_path / "tables", tables)
     build_mimic3(folder, tmp_path / "cohort.parquet", overwrite=True, **options)
     return pd.read_parquet(tmp_path / "cohort.parquet")
 
 
+# What a build reported while it ran, and at its end.
+Reports = tuple[list[tuple[str, float | None]], Any]
+
+
 @pytest.fixture(scope="module")
-def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Some forty patients as csv.gz with names of columns in upper case, and the cohort."""
+def generated_and_reports(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Reports]:
+    """Some forty patients as csv.gz with names of columns in upper case, the cohort, and what its build reported."""
     folder = tmp_path_factory.mktemp("generated")
     write_tables(folder, make_tables(7, patients=60), upper=True, compress=True)
-    build_mimic3(folder, folder / "cohort.parquet")
-    return folder
+    seen: list[tuple[str, float | None]] = []
+    summary = build_mimic3(folder, folder / "cohort.parquet", progress=lambda *step: seen.append(step))
+    return folder, (seen, summary)
+
+
+@pytest.fixture
+def generated(generated_and_reports: tuple[Path, Reports]) -> Path:
+    return generated_and_reports[0]
+
+
+@pytest.fixture
+def reports(generated_and_reports: tuple[Path, Reports]) -> Reports:
+    return generated_and_reports[1]
 
 
 class TestCohort:
@@ -90,7 +115,7 @@ class TestCohort:
     @pytest.mark.parametrize("seed", range(5))
     def test_equals_the_oracle(self, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         # Batches of a few stays, so that there are several.
-        monkeypatch.setattr(build, "_BATCH_STAYS", 5)
+        monkeypatch.setattr(_build, "_BATCH_STAYS", 5)
         upper, compress = bool(seed & 1), bool(seed & 2)
         folder = write_tables(tmp_path / "tables", make_tables(seed, patients=60), upper=upper, compress=compress)
         summary = build_mimic3(folder, tmp_path / "cohort.parquet", memory="200MB", spill=tmp_path)
@@ -113,53 +138,45 @@ class TestCohort:
         assert "heart_rate|first 25%|mean" in FEATURES
         assert {str(field.type) for field in list(table.schema)[FIRST_FEATURE:]} == {"float"}
 
-    def test_the_summary_is_for_people(self, generated: Path, tmp_path: Path) -> None:
-        summary = build_mimic3(generated, tmp_path / "cohort.parquet")
+    @pytest.mark.slow
+    def test_the_summary_is_for_people(self, reports: Reports) -> None:
+        _, summary = reports
         assert str(summary).splitlines()[0].split() == [str(summary.stays), "ICU", "stays"]
         assert f"({summary.readings:,} readings): the cohort" in str(summary)
 
-    def test_progress_names_each_table(self, generated: Path, tmp_path: Path) -> None:
-        seen: list[tuple[str, float | None]] = []
-        build_mimic3(generated, tmp_path / "c.parquet", progress=lambda step, share: seen.append((step, share)))
+    @pytest.mark.slow
+    def test_progress_names_each_table(self, reports: Reports) -> None:
+        seen, _ = reports
         steps = list(dict.fromkeys(step for step, _ in seen))
         assert steps[-3:] == ["reading CHARTEVENTS.csv.gz", "reading LABEVENTS.csv.gz", "computing features"]
         assert seen[-1] == ("computing features", 1.0)
         assert all(share is None or 0 <= share <= 1 for _, share in seen)
 
-    @pytest.mark.parametrize(
-        ("dob", "age"),
-        [
-            ("2133-01-01 00:00:00", None),
-            ("2132-01-08 00:00:00", None),
-            ("2132-01-07 00:00:00", 18.0),
-            ("1850-01-01 00:00:00", 90.0),
-        ],
-    )
-    def test_age(self, tmp_path: Path, dob: str, age: float | None) -> None:
+    def test_age(self, tmp_path: Path) -> None:
         """18 years of 365 days; people over 89, whose birth is moved back by 300 years, count as 90."""
-        tables = one_stay([(211, 60, "80", "")], dob=dob)
-        if age is None:
-            with pytest.raises(
-                InputError, match=r"no stay in .* belongs to the cohort \(1 ICU stays, .* 0 of patients aged 18"
-            ):
-                built(tmp_path, tables)
-        else:
-            assert built(tmp_path, tables)["age"].tolist() == pytest.approx([age])
+        births = ("2133-01-01 00:00:00", "2132-01-08 00:00:00", "2132-01-07 00:00:00", "1850-01-01 00:00:00")
+        stays = [one_stay([(211, 60, "80", "")], subject=number, dob=dob) for number, dob in enumerate(births)]
+        cohort = built(tmp_path, together(stays))
+        assert cohort["subject_id"].tolist() == [2, 3]
+        assert cohort["age"].tolist() == pytest.approx([18.0, 90.0])
+        with pytest.raises(
+            InputError, match=r"no stay in .* belongs to the cohort \(2 ICU stays, .* 0 of patients aged 18"
+        ):
+            built(tmp_path, together(stays[:2]))
 
-    @pytest.mark.parametrize(
-        ("dod", "deathtime", "died"),
-        [
+    def test_mortality(self, tmp_path: Path) -> None:
+        # date of death, time of death in hospital, and whether that is within the stay in hospital, to 2150-01-09
+        cases = (
             ("", "", 0),
             ("2150-01-09 00:00:00", "", 1),
             ("2150-01-10 00:00:00", "", 0),
             ("2150-01-10 00:00:00", "2150-01-09 00:00:00", 1),
             ("", "2150-01-09 00:01:00", 0),
-        ],
-    )
-    def test_mortality(self, tmp_path: Path, dod: str, deathtime: str, died: int) -> None:
-        tables = one_stay([(211, 60, "80", "")], dod=dod)
-        tables["ADMISSIONS"][0]["deathtime"] = deathtime
-        assert built(tmp_path, tables)["mortality"].tolist() == [died]
+        )
+        tables = together([one_stay([(211, 60, "80", "")], subject=n, dod=dod) for n, (dod, _, _) in enumerate(cases)])
+        for row, (_, deathtime, _) in zip(tables["ADMISSIONS"], cases, strict=True):
+            row["deathtime"] = deathtime
+        assert built(tmp_path, tables)["mortality"].tolist() == [died for *_, died in cases]
 
 
 # item, text, unit; what it is a value of, and which
@@ -205,10 +222,8 @@ def stays(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """One stay for each of the texts above; those that are no value have a breathing rate beside it."""
     readings = [[(item, 60, text, unit)] for item, text, unit, _, _ in VALUES]
     readings += [[(item, 60, text, ""), (618, 60, "20", "")] for item, text in NO_VALUES]
-    tables = [one_stay(listed, subject=number) for number, listed in enumerate(readings)]
-    merged: Tables = {name: [row for one in tables for row in one[name]] for name in HEADERS}
-    merged["D_ICD_DIAGNOSES"] = merged["D_ICD_DIAGNOSES"][:1]
-    return built(tmp_path_factory.mktemp("texts"), merged)
+    tables = together([one_stay(listed, subject=number) for number, listed in enumerate(readings)])
+    return built(tmp_path_factory.mktemp("texts"), tables)
 
 
 class TestReadings:
@@ -226,20 +241,20 @@ class TestReadings:
         assert stay["respiratory_rate|all|mean"] == 20
         assert stay[FIRST_FEATURE:].notna().sum() == 42
 
-    @pytest.mark.parametrize(
-        ("item", "texts", "feature", "expected"),
-        [
+    def test_of_several_at_one_time_one_is_kept(self, tmp_path: Path) -> None:
+        cases = (
             (646, ("99", "100"), "oxygen_saturation", 100),
             (211, ("99", "102"), "heart_rate", 99),
             (220739, ("To Speech", "None", "Spontaneously"), "gcs_eyes", 3),
-        ],
-    )
-    def test_of_several_at_one_time_one_is_kept(
-        self, tmp_path: Path, item: int, texts: tuple[str, ...], feature: str, expected: float
-    ) -> None:
-        cohort = built(tmp_path, one_stay([(item, 60, text, "") for text in texts]))
-        assert cohort[f"{feature}|all|count"][0] == 1
-        assert cohort[f"{feature}|all|mean"][0] == expected
+        )
+        stays = [
+            one_stay([(item, 60, text, "") for text in texts], subject=number)
+            for number, (item, texts, _, _) in enumerate(cases)
+        ]
+        cohort = built(tmp_path, together(stays))
+        for number, (_, _, feature, expected) in enumerate(cases):
+            assert cohort[f"{feature}|all|count"][number] == 1
+            assert cohort[f"{feature}|all|mean"][number] == expected
 
     def test_only_the_first_48_hours(self, tmp_path: Path) -> None:
         readings = [(211, minutes, str(rate), "") for minutes, rate in ((0, 60), (2880, 70), (2881, 200))]
@@ -304,12 +319,18 @@ class TestWindows:
                 np.testing.assert_allclose(found[one, which], oracle.features(series), rtol=1e-5, atol=1e-6)
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Tables of a few patients, before anything happens to them."""
+    return write_tables(tmp_path_factory.mktemp("whole"), make_tables(3, patients=8), compress=True)
+
+
 class TestFailures:
     """Each is one clear sentence, and leaves no output, no part of one and nothing spilled."""
 
     @pytest.fixture
-    def folder(self, tmp_path: Path) -> Path:
-        return write_tables(tmp_path / "tables", make_tables(3, patients=8), compress=True)
+    def folder(self, whole: Path, tmp_path: Path) -> Path:
+        return shutil.copytree(whole, tmp_path / "tables")
 
     def complaint(self, folder: Path, *, output: str = "cohort.parquet", **options: Any) -> str:
         there = sorted(folder.parent.rglob("*"))
@@ -424,14 +445,13 @@ class TestFailures:
 
     @pytest.mark.slow
     @pytest.mark.skipif(os.name != "posix", reason="on Windows os.kill ends a process at once")
-    def test_ctrl_c_while_a_table_is_read(self, tmp_path: Path) -> None:
-        folder = write_tables(tmp_path / "tables", make_tables(3, patients=8), compress=True)
+    def test_ctrl_c_while_a_table_is_read(self, folder: Path, tmp_path: Path) -> None:
         path = folder / "CHARTEVENTS.csv.gz"
         header, body = gzip.decompress(path.read_bytes()).split(b"\n", 1)
         path.write_bytes(gzip.compress(header + b"\n") + gzip.compress(body) * 1000)
         code = (
             "import os, signal, sys, threading\n"
-            "from xorder.datasets._mimic3 import build_mimic3\n"
+            "from xorder.datasets import build_mimic3\n"
             "def stop(step, share):\n"
             "    if 'CHARTEVENTS' in step and share is None:\n"
             "        threading.Timer(0.15, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
@@ -445,8 +465,8 @@ class TestFailures:
         assert sorted(tmp_path.rglob("*")) == there
 
 
+@pytest.mark.slow
 class TestLoading:
-    @pytest.mark.slow
     def test_problems_of_the_paper(self, generated: Path) -> None:
         cohort = pd.read_parquet(generated / "cohort.parquet")
         mortality = load_mimic3(generated / "cohort.parquet")
@@ -463,7 +483,6 @@ class TestLoading:
         other = load_mimic3(generated / "cohort.parquet", task="long_stay", group="gender")
         np.testing.assert_array_equal(other.sensitive_features, mortality.sensitive_features)
 
-    @pytest.mark.slow
     def test_warnings(self, generated: Path) -> None:
         cohort = pd.read_parquet(generated / "cohort.parquet")
         unknown = (cohort["ethnicity"].fillna("UNKNOWN").str.startswith("UNKNOWN")).sum()
@@ -485,7 +504,6 @@ class TestLoading:
             assert not set(patient[train]) & set(patient[test])
             assert 0.5 < len(train) / len(patient) < 0.85
 
-    @pytest.mark.slow
     def test_imputing_is_that_of_a_pipeline(self, generated: Path) -> None:
         from sklearn.impute import SimpleImputer
 
@@ -501,7 +519,6 @@ class TestLoading:
             f"Values that were not measured are filled with means over {len(train):,} rows.",
         )
 
-    @pytest.mark.slow
     def test_imputing_over_all_rows_is_told(self, generated: Path) -> None:
         problem, filled = (load_mimic3(generated / "cohort.parquet", impute=rule) for rule in (None, "mean"))
         pd.testing.assert_frame_equal(filled.X, problem.X.fillna(problem.X.mean()).fillna(0.0))
@@ -511,8 +528,8 @@ class TestLoading:
     def test_wrong_arguments(self, generated: Path) -> None:
         cohort: Any = generated / "cohort.parquet"
         for options, words in (
-            ({"task": "readmission"}, "task must be 'mortality' or 'long_stay'; got 'readmission'"),
-            ({"group": "age"}, "group must be 'gender' or 'ethnicity'"),
+            ({"task": "readmission"}, "task must be one of mortality, long_stay; got 'readmission'"),
+            ({"group": "age"}, "group must be one of gender, ethnicity; got 'age'"),
             ({"splits": 0}, "splits must be"),
             ({"splits": "stored"}, "no splits are stored for clinical data"),
             ({"impute": "median"}, "impute must be None, 'mean' for means over all rows, or the numbers"),
@@ -539,8 +556,8 @@ def benchmark_items() -> dict[int, tuple[str, str]]:
     return {int(row["ITEMID"]): (row["LEVEL2"], row["MIMIC LABEL"]) for row in rows}
 
 
+@pytest.mark.slow
 class TestDemo:
-    @pytest.mark.slow
     def test_the_counts_of_each_step(self, demo: tuple[Path, Any, Any]) -> None:
         assert [int(line.split()[0]) for line in str(demo[2]).splitlines()] == [
             *(136, 126, 115, 114, 114, 57, 57),
@@ -548,7 +565,6 @@ class TestDemo:
         ]
         assert demo[2].readings == 24_496
 
-    @pytest.mark.slow
     def test_figures_that_are_known(self, demo: tuple[Path, Any, Any]) -> None:
         """Rows of the tables; and a plain filter (any mapped chart event) finds the stays of the benchmark's rule."""
         rows = {"PATIENTS": 100, "ADMISSIONS": 129, "ICUSTAYS": 136, "DIAGNOSES_ICD": 1761, "D_ICD_DIAGNOSES": 14567}
@@ -568,7 +584,6 @@ class TestDemo:
         assert sum(row["ethnicity"].startswith("WHITE") for row in stays) == 35
         assert {int(row["icustay_id"]) for row in stays} == set(demo[1].index)
 
-    @pytest.mark.slow
     def test_every_feature_equals_the_oracle(self, demo: tuple[Path, Any, Any]) -> None:
         folder, cohort, _ = demo
         check_against_oracle(cohort, oracle.cohort(folder, benchmark_items()))
@@ -622,7 +637,6 @@ class TestDemo:
             assert variable.outlier == (float(row["OUTLIER LOW"]), float(row["OUTLIER HIGH"])), name
             assert variable.valid == (float(row["VALID LOW"]), float(row["VALID HIGH"])), name
 
-    @pytest.mark.slow
     def test_a_model_can_learn_from_it(self, demo: tuple[Path, Any, Any], tmp_path: Path) -> None:
         from sklearn.impute import SimpleImputer
         from sklearn.linear_model import LogisticRegression
@@ -641,31 +655,43 @@ class TestDemo:
 class TestBenchmark:
     """The script that ``make benchmark`` runs without arguments."""
 
-    def run(self, script: Path, *options: str, **environ: str) -> tuple[int, str]:
-        command = [sys.executable, str(script), *options]
-        done = subprocess.run(command, env=os.environ | environ, capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout + done.stderr
+    @pytest.fixture
+    def run(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
+        def run(script: Path, *options: str, home: str) -> Ran:
+            monkeypatch.setenv("XORDER_DATA", home)
+            monkeypatch.setattr(sys, "argv", [str(script), *options])
+            monkeypatch.syspath_prepend(BENCHMARKS)
+            try:
+                runpy.run_path(str(script), run_name="__main__")
+                code: Any = 0
+            except SystemExit as stop:
+                code = stop.code
+            return Ran(code, *capsys.readouterr())
 
-    @pytest.mark.slow
-    def test_without_the_demo_it_says_so_and_goes_on(self, tmp_path: Path) -> None:
+        return run
+
+    def test_without_the_demo_it_says_so_and_goes_on(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+        # Not beside shared/data, where the script looks too.
         folder = tmp_path / "checkout" / "benchmarks"
         folder.mkdir(parents=True)
-        for name in ("bench_mimic3.py", "measure.py"):
-            (folder / name).write_bytes((BENCHMARKS / name).read_bytes())
+        script = folder / "bench_mimic3.py"
+        script.write_bytes((BENCHMARKS / "bench_mimic3.py").read_bytes())
         for home in ("", str(tmp_path)):
-            code, said = self.run(folder / "bench_mimic3.py", XORDER_DATA=home)
-            assert code == 0
-            assert said.count("\n") == 1
-            assert said.startswith("skipped: there is no folder mimic3_demo in ")
-            assert str(tmp_path / "shared" / "data") in said
-        code, said = self.run(folder / "bench_mimic3.py", str(tmp_path / "gone"))
-        assert code == 2
-        assert "is not a folder" in said
+            ran = run(script, home=home)
+            assert (ran.code, ran.err) == (0, "")
+            assert ran.out.count("\n") == 1
+            assert ran.out.startswith("skipped: there is no folder mimic3_demo in ")
+            assert str(tmp_path / "shared" / "data") in ran.out
+        ran = run(script, str(tmp_path / "gone"), home="")
+        assert ran.code == 2
+        assert "is not a folder" in ran.err
 
     @pytest.mark.slow
-    def test_it_finds_the_demo(self) -> None:
-        home = str(data_file("mimic3_demo").parent)
-        code, said = self.run(BENCHMARKS / "bench_mimic3.py", "--copies", "1", "--rounds", "1", XORDER_DATA=home)
-        assert code == 0, said
-        found = json.loads(said)
-        assert (found["stays"], found["left_behind"]) == (57, [])
+    def test_it_finds_the_demo_and_copies_it(self, run: Callable[..., Ran], tmp_path: Path) -> None:
+        folder = write_tables(tmp_path / "mimic3_demo", make_tables(3, patients=8), compress=True)
+        once = build_mimic3(folder, tmp_path / "cohort.parquet").with_readings
+        ran = run(BENCHMARKS / "bench_mimic3.py", "--copies", "2", "--rounds", "1", home=str(tmp_path))
+        assert ran.code == 0, ran.err
+        found = json.loads(ran.out)
+        assert found["stays"] == 2 * once > 0
+        assert found["left_behind"] == []

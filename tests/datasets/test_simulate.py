@@ -73,5 +73,7 @@ def test_the_share_of_b(share, low, high):
 
 @pytest.mark.parametrize("options", [{"n_samples": 0}, {"share_b": -0.1}, {"share_b": 1.5}, {"share_b": np.nan}])
 def test_what_cannot_be_drawn(options):
-    with pytest.raises(InputError, match="n_samples must be at least 1 and share_b between 0 and 1; got"):
+    ((name, value),) = options.items()
+    must = "a whole number from 1 up" if name == "n_samples" else "a number from 0 to 1"
+    with pytest.raises(InputError, match=f"{name} must be {must}; got {value}"):
         simulate_population(**options)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from support.real_data import data_file
-from xorder.datasets import _splits as stored
+from xorder.datasets import _splits
 from xorder.datasets._catalogue import OPEN_SETS
-from xorder.datasets._splits import STORED, check_splits, make_splits, random_splits, stored_splits
+from xorder.datasets._splits import StoredSplits, check_splits, make_splits, random_splits, stored_splits
 from xorder.exceptions import InputError
 
 
@@ -43,41 +43,50 @@ class TestRandom:
             random_splits(n_rows, 1)
 
 
-@pytest.mark.parametrize("name", STORED)
+@pytest.fixture(params=OPEN_SETS)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def stored(name: str) -> StoredSplits:
+    return OPEN_SETS[name].stored
+
+
 class TestStored:
-    def test_anywhere(self, name: str) -> None:
+    def test_anywhere(self, name: str, stored: StoredSplits) -> None:
         """No file and no folder are needed; a hash of the published row numbers is."""
-        rows = STORED[name].rows
-        assert rows == OPEN_SETS[name].rows
-        splits = make_splits("stored", rows, name=name)
+        rows = OPEN_SETS[name].rows
+        splits = make_splits("stored", rows, stored)
         assert len(splits) == 10
         for split in splits:
             assert len(split.test) == -(-3 * rows // 10)
             assert split.train.dtype == split.test.dtype == np.intp
             np.testing.assert_array_equal(np.sort(np.concatenate(split)), np.arange(rows))
 
-    def test_those_of_the_published_files(self, name: str) -> None:
+    def test_those_of_the_published_files(self, name: str, stored: StoredSplits) -> None:
         archive = np.load(data_file(f"splits/{name}.npz"))
-        splits = stored_splits(name, STORED[name].rows)
+        splits = stored_splits(stored, stored.rows)
         assert sorted(archive) == sorted(f"{part}_{i}" for i in range(len(splits)) for part in ("train", "test"))
         for number, split in enumerate(splits):
             # In the same order too.
             np.testing.assert_array_equal(split.train, archive[f"train_{number}"])
             np.testing.assert_array_equal(split.test, archive[f"test_{number}"])
 
-    def test_other_rows(self, name: str) -> None:
-        with pytest.raises(InputError, match=f"splits of {name} are for [0-9,]+ rows; this table has 40"):
-            make_splits("stored", 40, name=name)
+    def test_other_rows(self, stored: StoredSplits) -> None:
+        with pytest.raises(InputError, match=f"splits are for {stored.rows:,} rows; this table has 40"):
+            make_splits("stored", 40, stored)
 
-    def test_another_way_to_shuffle_is_noticed(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(stored, "_SEED", 12346)
+    def test_another_way_to_shuffle_is_noticed(self, stored: StoredSplits, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(_splits, "_SEED", 12346)
         with pytest.raises(InputError, match="shuffles in another way"):
-            stored_splits(name, STORED[name].rows)
+            stored_splits(stored, stored.rows)
 
 
 def test_which_are_made() -> None:
-    assert make_splits(None, 10, name="people") == ()
-    assert len(make_splits(np.int64(2), 10, name="people")) == 2
+    nothing = StoredSplits(0, (), "")
+    assert make_splits(None, 10, nothing) == ()
+    assert len(make_splits(np.int64(2), 10, nothing)) == 2
     for wrong in (0, -3, True, 2.0, "all", ()):
         with pytest.raises(InputError, match="splits must be None"):
             check_splits(wrong)

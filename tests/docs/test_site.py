@@ -11,7 +11,8 @@ from types import ModuleType
 import pytest
 
 import xorder
-from support.pages import ROOT
+from support import needs
+from support.pages import PACKAGES, ROOT
 
 DOCS = ROOT / "docs"
 
@@ -69,30 +70,18 @@ def test_an_empty_folder_is_no_site(tmp_path: Path) -> None:
     assert module(DOCS, "check_site").problems(tmp_path) == [f"{tmp_path} holds no pages"]
 
 
-def test_words_for_a_parameter_become_its_description() -> None:
-    lines = ["Do it.", "", "Parameters", "----------", "a, b : the groups", "kind : {'x', 'y'}", "    Which one."]
-    assert module(DOCS / "_extensions", "docstrings").as_rst([*lines, "", "Then it ends."]) == [
-        *("Do it.", "", "", ".. rubric:: Parameters", ""),
-        *("", "``a``, ``b``", "    the groups"),
-        *("", "``kind``", "    ``{'x', 'y'}``.", "    Which one."),
-        *("", "Then it ends."),
-    ]
-
-
 @pytest.mark.parametrize("formula", [r"\tfrac12 P", r"\tfrac{1}{2} P", r"\tfrac 1 2 P"])
 def test_one_half_is_no_twelve(formula: str) -> None:
-    pytest.importorskip("docutils")
+    needs.package("docutils")
     found = "".join(module(DOCS / "_extensions", "formulas").mathml(formula).split())
     assert "<mn>1</mn><mn>2</mn></mfrac>" in found.replace("<mrow>", "").replace("</mrow>", "")
     assert "<mi>P</mi>" in found.partition("</mfrac>")[2]
 
 
-PACKAGES = ["", ".metrics", ".ordering", ".transfer", ".models", ".baselines", ".datasets", ".estimators", ".plotting"]
-
-
-@pytest.mark.parametrize("package", ["xorder" + name for name in [*PACKAGES, ".reporting"]])
+@pytest.mark.slow
+@pytest.mark.parametrize("package", PACKAGES)
 def test_every_public_name_is_on_the_page_of_its_package(package: str) -> None:
-    pytest.importorskip("sphinx")
+    needs.package("sphinx")
     page = (DOCS / "api" / f"{package.removeprefix('xorder.')}.rst").read_text(encoding="utf-8")
     assert f".. module:: {package}\n" in page
     assert f".. public-names:: {package}\n" in page
@@ -106,7 +95,7 @@ def test_every_public_name_is_on_the_page_of_its_package(package: str) -> None:
 
 
 def test_the_picture_of_ten_people_says_what_the_library_does() -> None:
-    pytest.importorskip("matplotlib")
+    needs.package("matplotlib")
     draw = module(DOCS / "pictures", "draw")
     people = [(score, group, 1) for score, group in draw.POSITIVES] + [(s, group, 0) for s, group in draw.NEGATIVES]
     score, group, outcome = zip(*people, strict=True)
@@ -116,7 +105,7 @@ def test_the_picture_of_ten_people_says_what_the_library_does() -> None:
 
 
 def test_the_pictures_are_those_that_are_drawn() -> None:
-    pytest.importorskip("matplotlib")
+    needs.package("matplotlib")
     drawn = {f"{name}.svg" for name in module(DOCS / "pictures", "draw").PICTURES}
     of_displays = re.findall(r"pictures/([\w-]+\.svg)", (DOCS / "plots.md").read_text(encoding="utf-8"))
     assert {path.name for path in (DOCS / "pictures").glob("*.svg")} == {*drawn, *of_displays}

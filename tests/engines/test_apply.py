@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from support.backends import NAMES, Backend, make, rows_of
+from support.needs import package
 from xorder import ScoreMap, XOrder
 from xorder.engines import GroupMaps, apply_to_file, apply_to_frame, tables_of
 from xorder.engines._apply import adjusting
@@ -63,7 +64,7 @@ def mapped(
     if backend.name not in FILES:
         return rows_of(apply_to_frame(chosen, frame, **names))
     out = backend.folder / f"out.{'csv' if backend.is_text else 'parquet'}"
-    assert apply_to_file(chosen, frame, out, **names, overwrite=True, large=large) == len(columns["id"])
+    assert apply_to_file(chosen, frame, out, **names, overwrite=True, large=large).rows == len(columns["id"])
     rows = rows_of(out)
     assert sorted(path.name for path in backend.folder.iterdir() if path.name.startswith(".")) == []
     return rows
@@ -195,7 +196,7 @@ def test_which_values_labels_stand_for() -> None:
 
 @pytest.mark.parametrize("keys", [("2026-01-31", "2026-02-01"), (date(2026, 1, 31), date(2026, 2, 1))])
 def test_days_as_pandas_holds_them(tmp_path: Path, keys: tuple) -> None:
-    pd = pytest.importorskip("pandas")
+    pd = package("pandas")
     columns = people(50, labels=("2026-01-31", "2026-02-01"))
     maps = dict(zip(("2026-01-31", "2026-02-01"), [learnt(), learnt(seed=9)], strict=True))
     frame = make("pandas", columns, tmp_path).assign(group=pd.to_datetime(columns["group"]))
@@ -205,7 +206,7 @@ def test_days_as_pandas_holds_them(tmp_path: Path, keys: tuple) -> None:
 
 @pytest.mark.parametrize("kind", ["bool", "float32", "float64", "int16", "decimal128(5, 2)", "date32", "string"])
 def test_what_fit_calls_the_groups_of_many_files_apply_knows(tmp_path: Path, kind: str) -> None:
-    pa = pytest.importorskip("pyarrow")
+    pa = package("pyarrow")
     types = {"decimal128(5, 2)": pa.decimal128(5, 2)}
     columns = people(120, labels=(0, 1))
     days = [date(2026, 1, 31), date(2026, 2, 1)]
@@ -225,7 +226,7 @@ def test_what_fit_calls_the_groups_of_many_files_apply_knows(tmp_path: Path, kin
 
 @pytest.mark.parametrize("kind", ["timestamp", "time64", "binary"])
 def test_groups_that_have_no_plain_text_are_refused(tmp_path: Path, kind: str) -> None:
-    pa = pytest.importorskip("pyarrow")
+    pa = package("pyarrow")
     types = {"timestamp": pa.timestamp("us"), "time64": pa.time64("us"), "binary": pa.binary()}
     column = pa.array([b"A"] * 9 if kind == "binary" else range(9), types[kind])
     path = make("parquet-glob", people(9) | {"group": column}, tmp_path)
@@ -234,7 +235,7 @@ def test_groups_that_have_no_plain_text_are_refused(tmp_path: Path, kind: str) -
 
 
 def test_groups_as_categories(backend: Backend) -> None:
-    pa = pytest.importorskip("pyarrow")
+    pa = package("pyarrow")
     columns = people(200, labels=("A", "B"))
     want = expected(columns, MAPS)
     # A category that no row has is no group.
@@ -261,7 +262,7 @@ def place(backend: Backend, row: int) -> str:
     """Where a row, of those of the first file, is said to be; engines that compute later do not know."""
     if backend.name in LAZY:
         return ""
-    return f"line {row + 2}" if backend.is_text else f"row {row + (backend.name in FILES)}"
+    return f"line {row + 2}" if backend.is_text else f"row {row}"
 
 
 def complaint(backend: Backend, columns: dict[str, object], **settings: object) -> str:
@@ -280,7 +281,7 @@ def test_scores_that_are_not_finite_are_refused(backend: Backend, score: float |
     columns["risk"] = [*np.asarray(columns["risk"])[:-1].tolist(), score]
     said = complaint(backend, columns)
     if backend.name in FILES:
-        where = {"parquet": "row 50", "parquet-glob": "row 16", "csv": "line 51"}[backend.name]
+        where = {"parquet": "row 49", "parquet-glob": "row 15", "csv": "line 51"}[backend.name]
         came = "is empty" if score is None else f"holds {shown!r}"
         assert f": column 'risk' must be finite; {where} {came}. Correct or remove this row." in said
         assert said.startswith(str(backend.folder))
@@ -483,7 +484,7 @@ def test_names_of_pandas_that_are_no_text(tmp_path: Path) -> None:
 
 
 def test_a_table_of_the_user_is_not_read_instead() -> None:
-    connection = pytest.importorskip("duckdb").connect()
+    connection = package("duckdb").connect()
     connection.execute("CREATE TABLE rows_to_map AS SELECT 0.75 AS risk, 'C' AS \"group\", 1 AS more")
     relation = connection.sql("SELECT 0.5 AS risk, 'C' AS \"group\"")
     once = apply_to_frame(GroupMaps(MAPS), relation, **COLUMNS_READ)
@@ -597,7 +598,7 @@ def test_a_map_of_very_many_knots_in_duckdb(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_runs_on_executors_needs_only_numpy() -> None:
-    cloudpickle = pytest.importorskip("pyspark.cloudpickle")
+    cloudpickle = package("pyspark.cloudpickle", "spark")
     sent = cloudpickle.dumps(adjusting(GroupMaps(MAPS | {"D": learnt(5_000)})))
     code = (
         "import pickle, sys\n"
@@ -618,12 +619,12 @@ def test_a_file_may_replace_itself_if_allowed(tmp_path: Path) -> None:
     path = make("parquet", columns, tmp_path)
     with pytest.raises(InputError, match="exists already"):
         apply_to_file(GroupMaps(MAPS), path, path, **COLUMNS_READ)
-    assert apply_to_file(GroupMaps(MAPS), path, path, **COLUMNS_READ, overwrite=True) == 100
+    assert apply_to_file(GroupMaps(MAPS), path, path, **COLUMNS_READ, overwrite=True).rows == 100
     np.testing.assert_array_equal(rows_of(path)["adjusted"], expected(columns, MAPS))
 
 
 def test_a_parquet_file_keeps_types_compression_and_notes(tmp_path: Path) -> None:
-    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pa, pq = package("pyarrow"), package("pyarrow.parquet")
     columns = people(100)
     table = pa.table(
         {
@@ -668,7 +669,7 @@ def test_scores_on_another_scale_are_warned_of_once(name: str, tmp_path: Path) -
         apply_to_file(maps, path, out, **COLUMNS_READ)
     assert [warning.filename for warning in caught] == [__file__]
     columns["risk"] = np.where(np.arange(size) < size // 20, 2.0, 0.5)
-    assert apply_to_file(maps, make(name, columns, tmp_path), out, **COLUMNS_READ, overwrite=True) == size
+    assert apply_to_file(maps, make(name, columns, tmp_path), out, **COLUMNS_READ, overwrite=True).rows == size
 
 
 @pytest.mark.parametrize("content", [b"no parquet at all", b"PAR1 cut"])
@@ -681,7 +682,7 @@ def test_a_damaged_file_is_told_in_one_sentence(tmp_path: Path, content: bytes) 
 
 def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
     path = make("parquet", {name: values[:1] for name, values in people(5).items()}, tmp_path)
-    pq = pytest.importorskip("pyarrow.parquet")
+    pq = package("pyarrow.parquet")
     pq.write_table(pq.read_table(path)[:0], path)
     with pytest.raises(InputError, match="has columns but no rows"):
         apply_to_file(GroupMaps(MAPS), path, tmp_path / "out.parquet", **COLUMNS_READ)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xorder.engines._bins import (
+from xorder.engines._tally_numpy import (
     CELL_BITS,
     CELLS,
     FIRST_CELL,

@@ -7,46 +7,61 @@ from typing import Any
 import numpy as np
 import pytest
 
+from xorder._groups import number, written
 from xorder.engines._cells import (
     Codes,
     ColumnNames,
     Distinct,
     coding,
     label_class,
-    number,
     positive_texts,
-    written,
 )
 from xorder.exceptions import InputError
 
 
 class TestColumnNames:
     def test_those_that_are_given(self) -> None:
-        assert ColumnNames("s", "g").by_role() == {"score": "s", "group": "g"}
-        assert list(ColumnNames("s", "g", "y", "w").by_role()) == ["score", "group", "label", "weight"]
+        assert ColumnNames("s", "g").all == ["s", "g"]
+        assert ColumnNames("s", ["g", "h"], "y", "w").all == ["s", "g", "h", "y", "w"]
+
+    def test_what_groups_are_called(self) -> None:
+        assert ColumnNames("s", ["g"]).group_called == ColumnNames("s", "g").group_called == "column 'g'"
+        assert ColumnNames("s", ("g", "h", "i")).group_called == "the combination of columns 'g', 'h' and 'i'"
 
     @pytest.mark.parametrize(
         ("names", "roles"),
         [
             (("x", "x"), "score and group"),
+            (("x", ["g", "x"]), "score and group"),
+            (("s", ["g", "x"], "x"), "group and label"),
             (("x", "g", "x"), "score and label"),
             (("s", "x", "y", "x"), "group and weight"),
             (("s", "g", "x", "x"), "label and weight"),
         ],
     )
-    def test_one_column_has_one_role(self, names: tuple[str, ...], roles: str) -> None:
+    def test_one_column_has_one_role(self, names: tuple[Any, ...], roles: str) -> None:
         with pytest.raises(InputError, match=f"^{roles} both name the column 'x'; each needs one of its own.$"):
             ColumnNames(*names)
 
-    @pytest.mark.parametrize(("names", "role"), [((None, "g"), "score"), (("s", None), "group"), (("s", ""), "group")])
+    @pytest.mark.parametrize(
+        ("names", "role"), [((None, "g"), "score"), (("s", None), "group"), (("s", ["g", ""]), "group")]
+    )
     def test_what_is_no_name(self, names: Any, role: str) -> None:
         with pytest.raises(InputError, match=f"{role} must be the name of a column; got "):
             ColumnNames(*names)
 
+    def test_columns_of_a_group_differ(self) -> None:
+        with pytest.raises(InputError, match="group names the column 'g' twice; its columns must differ"):
+            ColumnNames("s", ["g", "h", "g"])
+        with pytest.raises(InputError, match=r"group must name a column, or several; got \[\]"):
+            ColumnNames("s", [])
+
 
 class TestCoding:
     def found(self, groups: list[Any], missing_group: str = "error", **options: Any) -> Any:
-        return coding(Distinct(groups), Distinct([0, 1]), group="g", label="y", missing_group=missing_group, **options)
+        return coding(
+            Distinct(groups), Distinct([0, 1]), ColumnNames("s", "g", "y"), missing_group=missing_group, **options
+        )
 
     def test_groups_are_numbered_in_sorted_order(self) -> None:
         found = self.found(["b", "a"])
@@ -68,14 +83,18 @@ class TestCoding:
         of_rows = np.array([groups[text] for text in ("b", "a", "", "b")], dtype=np.int32)
         of_labels = np.array([labels[text] for text in ("1", "0", "1.0", "false")], dtype=np.int32)
         found = coding(
-            Distinct(list(groups)), Distinct(list(labels)), group="g", label="y", missing_group="leave", blanks=True
+            Distinct(list(groups)),
+            Distinct(list(labels)),
+            ColumnNames("s", "g", "y"),
+            missing_group="leave",
+            blanks=True,
         )
         assert found.of_texts(groups, of_rows, labels, of_labels).tolist() == [3, 0, 5, 2]
 
     def test_it_says_how_many_and_where_if_that_is_known(self) -> None:
         known = Distinct(["a", "", " "], {"": "line 7", " ": "line 3", "a": "line 2"}, {"a": 1, "": 2, " ": 1200})
         with pytest.raises(InputError, match=r"^f\.csv: column 'g' .*; 1,202 rows have none, the first in line 7\."):
-            coding(known, Distinct(["0"]), source="f.csv", group="g", label="y", blanks=True)
+            coding(known, Distinct(["0"]), ColumnNames("s", "g", "y"), source="f.csv", blanks=True)
         with pytest.raises(InputError, match=r"^column 'g' .*; some rows have none\. Remove"):
             self.found(["a", None])
 

@@ -339,7 +339,7 @@ class TestPassingThrough:
             path = tmp_path / f"people{size}.csv"
             path.write_text("score,group\n" + "0.123456789,a\n0.5,b\n" * (size // 2))
             tracemalloc.start()
-            assert apply_to_file(MAPS, path, path, into="new", overwrite=True, **COLUMNS) == size
+            assert apply_to_file(MAPS, path, path, into="new", overwrite=True, **COLUMNS).rows == size
             peaks.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
         assert peaks[1] < 1.2 * peaks[0]
@@ -393,7 +393,7 @@ def test_any_text_passes_byte_for_byte(content: tuple[str, str, str, list[tuple[
         path, out = Path(folder, "people.csv"), Path(folder, "out.csv")
         path.write_bytes(before.encode())
         rows = read_rows(path, **COLUMNS)
-        count = apply_to_file(maps, path, out, into="new", **COLUMNS)
+        count = apply_to_file(maps, path, out, into="new", **COLUMNS).rows
         result = out.read_bytes()
     assert rows.y_score.tolist() == scores
     assert rows.groups == [record[2] for record in records]

@@ -16,7 +16,7 @@ import pytest
 
 import xorder
 from xorder.engines import GroupMaps, apply_to_file, tables_of
-from xorder.engines._files import in_engine
+from xorder.engines._sources import in_engine
 from xorder.exceptions import InputError, XorderWarning
 
 NAMES = {"score": "s", "label": "y", "group": "g"}
@@ -316,7 +316,7 @@ def test_an_interruption_leaves_nothing(name, tmp_path):
     repair.save(tmp_path / "map.json")
     # A process in the background ignores Ctrl-C, one under nohup the end of its terminal; children inherit that.
     script = (
-        "import signal, sys, xorder.engines.apply as a; a.in_engine = lambda files, large=0: True; "
+        "import signal, sys, xorder.engines._apply as a; a.in_engine = lambda files, large=0: True; "
         "signal.signal(signal.SIGINT, signal.default_int_handler); "
         "[signal.signal(number, signal.SIG_DFL) for number in (signal.SIGTERM, signal.SIGHUP)]; "
         "from xorder.cli import main; print('ready', flush=True); sys.exit(main(sys.argv[1:]))"

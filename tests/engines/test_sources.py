@@ -41,7 +41,7 @@ def write_table(path: Path, table: dict[str, list[object]]) -> Path:
 
 def place(path: Path, row: int) -> str:
     """Where a row (from 0) stands: parquet counts rows from 1, a csv file has its header on line 1."""
-    return f"row {row + 1}" if path.name.endswith(".parquet") else f"line {row + 2}"
+    return f"row {row}" if path.name.endswith(".parquet") else f"line {row + 2}"
 
 
 @pytest.fixture(params=FORMATS)
@@ -354,7 +354,7 @@ class TestWriting:
     def test_result_is_read_back(self, file: Path) -> None:
         write_table(file, BASE)
         maps = GroupMaps({"a": HALF, " b": ScoreMap.identity(), "ü,\n": ScoreMap([0.0], [3.0])})
-        assert apply_to_file(maps, file, self.out(file), **self.OPTIONS) == 4
+        assert apply_to_file(maps, file, self.out(file), **self.OPTIONS).rows == 4
         rows = read_rows(self.out(file), score="adjusted", group="group", label="label", weight="weight")
         assert rows.y_score.tolist() == [0.125, 0.5, 5e-4, 1.0]
         assert rows.groups == BASE["group"]
@@ -385,7 +385,7 @@ class TestWriting:
         before = file.read_bytes()
         assert "exists already" in message(apply_to_file, self.MAPS, file, file, **self.OPTIONS)
         assert file.read_bytes() == before
-        assert apply_to_file(self.MAPS, file, file, overwrite=True, **self.OPTIONS) == 4
+        assert apply_to_file(self.MAPS, file, file, overwrite=True, **self.OPTIONS).rows == 4
         assert read_rows(file, score="adjusted", group="group").y_score.tolist() == [0.125, 0.25, 5e-4, 1.0]
         assert list(file.parent.iterdir()) == [file]
 

@@ -13,9 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xorder.engines import _tally_numpy as tally_numpy
-from xorder.engines._bins import Leaves, keys_of
 from xorder.engines._cells import Coding
-from xorder.engines._tally_numpy import Batch, KeyCounts, LocalRows, side_by_side, thread_count
+from xorder.engines._tally_numpy import Batch, KeyCounts, Leaves, LocalRows, keys_of, side_by_side, thread_count
 
 KEYS = st.one_of(st.integers(-5, 5), st.integers(-(1 << 62), 1 << 62))
 

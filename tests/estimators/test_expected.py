@@ -9,12 +9,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold
 
-from support.odds_shift import OddsShift
+from support.odds_shift import Leave, OddsShift
 from support.oracles import gap
-from xorder import XOrder, audit
+from xorder import ScoreTable, XOrder, audit
+from xorder._groups import naming_missing
+from xorder._validation import check_tables
 from xorder.baselines import PostLogit
 from xorder.datasets import simulate_population
-from xorder.estimators import expected_gap
+from xorder.estimators import expected_gap, expected_gap_tables
+from xorder.estimators._expected import _shares
 from xorder.exceptions import InputError, XorderWarning
 
 
@@ -209,7 +212,7 @@ def test_one_positive_of_a_group_is_too_few_to_try():
     label[np.flatnonzero(group == "B")[0]] = 1
     with (
         pytest.warns(XorderWarning, match="single row of a class"),
-        pytest.raises(InputError, match=r"cannot be learnt without fold \d of 5 .*at least two rows of each class"),
+        pytest.raises(InputError, match=r"cannot be fitted without fold \d of 5 .*at least two rows of each class"),
     ):
         expected_gap(OddsShift(), score, label, sensitive_features=group)
 
@@ -249,3 +252,274 @@ def test_it_tells_training_scores_from_others():
     repair = OddsShift().fit(score[held], label[held], sensitive_features=group[held])
     new = repair.transform(score[1500:], sensitive_features=group[1500:])
     assert found.after.auc == pytest.approx(roc_auc_score(label[1500:], new), abs=0.03)
+
+
+# From tables
+
+
+def rounded(size=3000, seed=0):
+    drawn = simulate_population(size, random_state=seed)
+    # Two digits, so that many people share a score and a table has far fewer entries than there are rows.
+    return np.round(drawn.y_score, 2), drawn.y_true, drawn.group
+
+
+@pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
+def test_tables_tell_what_rows_tell(metric):
+    """Both deal people to folds at random, each in its own way: the figures agree within a part of the error."""
+    score, y, group = rounded()
+    repair = XOrder(metric=metric, do_no_harm=False)
+    by_rows = expected_gap(repair, score, y, sensitive_features=group)
+    by_tables = expected_gap_tables(repair, check_tables(y, score, group, None))
+    assert by_tables.before.to_dict() == by_rows.before.to_dict()
+    rows, tables = by_rows.gap(), by_tables.gap()
+    assert tables.stderr == pytest.approx(rows.stderr, rel=0.1)
+    assert abs(tables.value - rows.value) < 0.5 * rows.stderr
+    assert by_tables.after.auc == pytest.approx(by_rows.after.auc, abs=0.003)
+    assert by_tables.target == by_rows.target
+    assert by_tables.after.positives == by_tables.before.positives
+
+
+@pytest.mark.slow
+def test_it_is_the_same_every_time_and_the_repair_is_not_touched():
+    score, y, group = rounded(600)
+    tables = check_tables(y, score, group, None)
+    repair = XOrder()
+    first, again = (expected_gap_tables(repair, tables) for _ in range(2))
+    assert first.to_dict() == again.to_dict()
+    assert not hasattr(repair, "maps_")
+    other = expected_gap_tables(repair, tables, random_state=1)
+    assert other.to_dict() != first.to_dict()
+
+
+@pytest.mark.slow
+def test_a_repair_of_noise_is_not_praised():
+    """On the sample itself the gap is closed; on people it was not learnt from it is not."""
+    score, y, group = rounded(200, seed=3)
+    tables = check_tables(y, score, group, None)
+    repair = XOrder(method="frontier")
+    assert abs(repair.fit_tables(tables).gap_) < 0.002
+    assert expected_gap_tables(repair, tables).likely_gap > 0.03
+
+
+def test_weights_that_are_no_counts_need_their_squares():
+    score, y, group = rounded()
+    weight = np.random.default_rng(0).uniform(0.2, 3.0, score.size)
+    repair = XOrder(do_no_harm=False)
+    settings = {"sensitive_features": group, "sample_weight": weight, "weights_are": "sampling"}
+    by_rows = expected_gap(repair, score, y, **settings)
+    by_tables = expected_gap_tables(repair, check_tables(y, score, group, weight, weights_are="sampling"))
+    assert by_tables.before.gap("xauc").stderr == pytest.approx(by_rows.before.gap("xauc").stderr)
+    assert by_tables.gap().stderr == pytest.approx(by_rows.gap().stderr, rel=0.1)
+    assert abs(by_tables.gap().value - by_rows.gap().value) < 0.5 * by_rows.gap().stderr
+
+
+def test_weighted_rows_are_dealt_whole():
+    score, y, group = rounded(1000)
+    # The largest weight at a score is more than all others: it shows in which fold its row is.
+    weight = 2.0 ** (np.arange(score.size) % 40)
+    tables = check_tables(y, score, group, weight, weights_are="sampling", folds=5)
+    for name, table in tables.items():
+        dealt = tables.folds[name]
+        assert dealt.shape == (4, 5, len(table))
+        np.testing.assert_allclose(dealt.sum(axis=1), table.sums, rtol=1e-12)
+        # Each fold has its share of rows: sums of zero powers are none, and the squares are those of whole weights.
+        single = table.positive**2 == table.positive_squares
+        assert single.any()
+        assert ((dealt[0][:, single] == 0) | (dealt[0][:, single] == table.positive[single])).all()
+    by_rows = expected_gap(
+        XOrder(do_no_harm=False), score, y, sensitive_features=group, sample_weight=weight, weights_are="sampling"
+    )
+    by_tables = expected_gap_tables(XOrder(do_no_harm=False), tables)
+    assert by_tables.gap().stderr == pytest.approx(by_rows.gap().stderr, rel=0.3)
+
+
+def test_folds_are_equal_and_hold_everybody_once():
+    units = np.array([1, 0, 7, 500, 3, 1, 1, 88])
+    shares = _shares(units, 5, np.random.default_rng(0))
+    dealt = shares * units[:, np.newaxis]
+    np.testing.assert_allclose(dealt, np.rint(dealt), atol=1e-9)
+    np.testing.assert_allclose(dealt.sum(axis=1), units)
+    assert np.ptp(dealt.sum(axis=0)) <= 1.001
+    assert (dealt[3] > 80).all(), "a score that many share goes to all folds"
+
+
+def test_billions_are_dealt_too():
+    units = np.array([3_000_000_000, 1, 2_000_000_000])
+    dealt = _shares(units, 5, np.random.default_rng(0)) * units[:, np.newaxis]
+    np.testing.assert_allclose(dealt.sum(axis=1), units)
+    assert dealt[0].min() > 0.19 * units[0]
+
+
+def test_too_few_people_are_said_so():
+    tables = {
+        "A": ScoreTable.from_arrays([1, 0, 1, 0, 1, 0], [0.9, 0.4, 0.7, 0.1, 0.6, 0.3]),
+        "B": ScoreTable.from_arrays([1, 0, 0], [0.8, 0.2, 0.3]),
+    }
+    with (
+        pytest.warns(match="single row of a class"),
+        pytest.raises(InputError, match=r"cannot be fitted without fold .* Each group needs at least two rows"),
+    ):
+        expected_gap_tables(XOrder(small_groups="repair"), tables)
+    with pytest.raises(InputError, match="cv must be a whole number of folds from 2 up; got 1"):
+        expected_gap_tables(XOrder(), tables, cv=1)
+
+
+# Groups that a repair sets aside neither prevent an expectation nor are what it is about
+
+# What the repair and the audit say of the groups set aside is tested elsewhere.
+QUIET = pytest.mark.filterwarnings("ignore::xorder.exceptions.XorderWarning")
+
+LEAVE_SMALL = {"small_groups": "leave", "min_group_size": 10}
+MERGE_SMALL = {"small_groups": "merge", "min_group_size": 10}
+
+
+def with_rare(rare, rows, size=1500):
+    """Two groups, and a few rows of which a third label takes possession."""
+    drawn = simulate_population(size, random_state=0)
+    group = drawn.group.astype(object)
+    group[rows] = rare
+    return drawn.y_score, drawn.y_true, group
+
+
+def plain_repair(**options):
+    return XOrder(do_no_harm=False, **options)
+
+
+@QUIET
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rare", "options", "aside"),
+    [
+        # Rows without a group are left out, as they are of the fit.
+        (None, {"missing_group": "leave"}, ((), ())),
+        (np.nan, {"missing_group": "leave"}, ((), ())),
+        ("tiny", LEAVE_SMALL, (("tiny",), ())),
+        ("tiny", MERGE_SMALL, ((), ("tiny",))),
+    ],
+)
+def test_one_row_set_aside_does_not_make_the_expectation_impossible(rare, options, aside):
+    score, y, group = with_rare(rare, [5])
+    found = expected_gap(plain_repair(**options), score, y, sensitive_features=group)
+    assert tuple(found.aside) == aside
+    assert found.before.groups == found.after.groups == ("A", "B", *(("tiny",) if rare == "tiny" else ()))
+    known = np.arange(score.size) != 5
+    assert {*found.gap().pair} == {"A", "B"}
+    without = expected_gap(plain_repair(), score[known], y[known], sensitive_features=group[known])
+    # Other folds, else the same people: the two figures differ by far less than their error.
+    assert abs(found.gap(("A", "B")).value - without.gap(("A", "B")).value) < 0.3 * found.gap().stderr
+
+
+@QUIET
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [LEAVE_SMALL, MERGE_SMALL])
+def test_rows_set_aside_that_no_other_fold_holds_keep_their_scores(options):
+    score, y, group = with_rare("tiny", [5, 7])
+    test = np.arange(score.size) < 300
+    folds = [(np.flatnonzero(~test), np.flatnonzero(test)), (np.flatnonzero(test), np.flatnonzero(~test))]
+    found = expected_gap(plain_repair(**options), score, y, sensitive_features=group, cv=folds)
+    adjusted = score.copy()
+    for train, held in folds:
+        learnt = plain_repair(**options).fit(score[train], y[train], sensitive_features=group[train])
+        rows = np.setdiff1d(held, [5, 7])
+        adjusted[rows] = learnt.transform(score[rows], sensitive_features=group[rows])
+    for pair in (("A", "tiny"), ("B", "tiny"), ("A", "B")):
+        assert found.gap(pair).value == pytest.approx(gap("xauc", y, adjusted, group, *pair))
+
+
+@QUIET
+@pytest.mark.slow
+@pytest.mark.parametrize("rare", ["tiny", "missing"])
+@pytest.mark.parametrize("options", [LEAVE_SMALL, MERGE_SMALL, LEAVE_SMALL | {"missing_group": "leave"}])
+def test_tables_set_the_same_aside(rare, options):
+    score, y, group = with_rare(rare, [5])
+    tables = check_tables(y, score, group, None)
+    found = expected_gap_tables(plain_repair(**options), tables)
+    left = options["small_groups"] == "leave"
+    assert tuple(found.aside) == (((rare,), ()) if left else ((), (rare,)))
+    assert {*found.gap().pair} == {"A", "B"}
+    assert abs(found.gap().value) < 0.03
+    assert found.after.positives[rare] == tables[rare].n1
+    weight = np.full(score.size, 1.5)
+    weighted = expected_gap_tables(
+        plain_repair(**options), check_tables(y, score, group, weight, weights_are="sampling")
+    )
+    assert weighted.gap().stderr == pytest.approx(found.gap().stderr, rel=0.02)
+
+
+@QUIET
+def test_a_group_that_is_unknown_for_other_reasons_is_refused():
+    score, y, group = with_rare("C", np.arange(0, 60))
+    held = np.arange(score.size) < 60
+    folds = [(np.flatnonzero(~held), np.flatnonzero(held)), (np.flatnonzero(held), np.flatnonzero(~held))]
+    for options in (LEAVE_SMALL, MERGE_SMALL, {"missing_group": "leave"}):
+        with pytest.raises(InputError, match="group 'C' was not seen in fit"):
+            expected_gap(plain_repair(**options), score, y, sensitive_features=group, cv=folds)
+    group[5] = None
+    with pytest.raises(InputError, match="name a group for each row"):
+        expected_gap(plain_repair(**LEAVE_SMALL), score, y, sensitive_features=group)
+
+
+# What is said of groups set aside
+
+
+@QUIET
+def test_groups_set_aside_are_listed_and_the_others_make_the_headline():
+    score, y, group = with_rare("small", np.arange(25), size=3000)
+    found = expected_gap(plain_repair(small_groups="leave", min_group_size=100), score, y, sensitive_features=group)
+    widest = found.after.gap("xauc")
+    assert "small" in widest.pair, "the sample is made so that the widest gap is one that nobody repairs"
+    assert {*found.gap().pair} == {"A", "B"}
+    assert abs(found.gap().value) < abs(widest.value)
+    assert f"{found.gap().value:+.4f} after repair" in repr(found)
+    assert found.smallest_visible == pytest.approx(1.959964 * found.gap().stderr, rel=1e-6)
+    assert found.caution is None
+    lines = str(found).splitlines()
+    (first, *others) = [line for line in lines if line.startswith("xauc gap")]
+    assert "A - B" in first
+    assert first.endswith("]")
+    assert [line.endswith("(small left alone)") for line in others] == [True, True]
+    assert f"a gap of about {found.likely_gap:.2g} between repaired groups" in str(found)
+    record = json.loads(json.dumps(found.to_dict()))
+    assert (record["left"], record["merged"]) == (["small"], [])
+    assert found.gap(("A", "small")).value == found.after.gap("xauc", ("A", "small")).value
+
+
+@QUIET
+@pytest.mark.slow
+def test_of_many_groups_those_set_aside_are_named_though_their_pairs_are_not():
+    score, y, group = with_rare("A", [], size=6000)
+    group = np.array([f"{label}{number}" for label, number in zip(group, np.arange(6000) % 3, strict=True)], object)
+    group[:20] = "small"
+    found = expected_gap(plain_repair(small_groups="merge", min_group_size=100), score, y, sensitive_features=group)
+    assert "... and 11 more pairs; not repaired: small (counted with the reference)" in str(found)
+    assert "small" not in str(found).split("...")[0]
+
+
+@QUIET
+def test_a_gap_of_unknown_error_is_the_most_uncertain_and_is_cautioned_about():
+    score, y, group = with_rare("C", np.arange(200), size=3000)
+    y[(group == "C") & (np.cumsum((group == "C") & (y == 1)) > 1)] = 0
+    assert y[group == "C"].sum() == 1
+    found = expected_gap(Leave(), score, y, sensitive_features=group)
+    assert math.isnan(found.smallest_visible)
+    assert found.caution.startswith("With 1 positives in group 'C' the rows cannot tell how uncertain the gap in xauc")
+    assert "below 0.05 cannot be known" in found.caution
+    assert found.to_dict()["smallest_visible"] is None
+    assert found.caution in str(found)
+
+
+@QUIET
+def test_nothing_is_set_aside_by_default():
+    score, y, group = with_rare("A", [])
+    found = expected_gap(plain_repair(), score, y, sensitive_features=group)
+    assert tuple(found.aside) == ((), ())
+    assert "between repaired groups" not in str(found)
+
+
+@QUIET
+def test_the_expectation_says_no_more_than_the_repair_of_all_rows():
+    score, y, group = with_rare("tiny", [5, 7])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", XorderWarning)
+        expected_gap(plain_repair(**LEAVE_SMALL), score, y, sensitive_features=naming_missing(group))
+    assert len({str(warning.message) for warning in caught}) == len(caught) <= 1

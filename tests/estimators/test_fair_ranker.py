@@ -6,7 +6,8 @@ import pandas as pd
 import polars as pl
 import pytest
 import sklearn
-from sklearn.base import BaseEstimator, clone
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
@@ -14,20 +15,29 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_predict, cross_validate
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    KFold,
+    StratifiedGroupKFold,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+)
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from support.odds_shift import OddsShift
+from support.odds_shift import Leave, OddsShift
 from support.real_data import stored_problem
 from xorder import XOrder, expected_gap
 from xorder.baselines import PostLogit
 from xorder.datasets import simulate_population
-from xorder.estimators._fair_ranker import FairRanker
-from xorder.estimators._folds import make_folds
+from xorder.estimators._fair_ranker import FairRanker, out_of_fold_scores
+from xorder.estimators._folds import Fold, make_folds
 from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics import xauc_difference
 from xorder.metrics._scorers import make_gap_scorer, neg_xauc_difference
@@ -59,6 +69,10 @@ def by_column(model=None, **options):
     return FairRanker(LogisticRegression() if model is None else model, **settings)
 
 
+def by_values(**options):
+    return FairRanker(LogisticRegression(), **({"repair": OddsShift()} | options))
+
+
 @pytest.fixture
 def routing():
     with sklearn.config_context(enable_metadata_routing=True):
@@ -71,8 +85,8 @@ def test_settings_of_the_default_repair_can_be_searched():
     ranker = FairRanker(LogisticRegression(), sensitive_columns="race", drop_sensitive_columns=True, cv=2)
     search = GridSearchCV(ranker, {"repair__max_gap": [0.0, 0.1]}, scoring="roc_auc", cv=2)
     search.fit(frame, y == "yes")
-    assert search.best_estimator_.repair.do_no_harm
-    assert search.best_estimator_.repair.max_gap == search.best_params_["repair__max_gap"]
+    wanted = XOrder(max_gap=search.best_params_["repair__max_gap"])
+    assert search.best_estimator_.repair.get_params() == wanted.get_params()
 
 
 def test_a_column_that_the_estimator_cannot_take_is_pointed_out():
@@ -302,7 +316,7 @@ def test_the_group_may_be_a_column(kind):
     assert ranker.n_features_in_ == 4
 
 
-def test_in_an_array_the_group_is_a_place():
+def test_in_an_array_the_group_is_a_position():
     frame, y, _ = people()
     X = frame[INPUTS].to_numpy()
     kept, dropped = (
@@ -320,16 +334,27 @@ def test_several_columns_are_combined(kind):
     frame["age"] = np.where(np.arange(1000) % 3, "under 65", "over 65")
     frame["urban"] = np.arange(1000) % 2
     table = pl.from_pandas(frame) if kind == "polars" else frame
-    ranker = by_column(sensitive_features=["race", "age"]).fit(table, y)
+    ranker = by_column(sensitive_columns=["race", "age"]).fit(table, y)
     assert list(ranker.repair_.shifts_) == ["A & over 65", "A & under 65", "B & over 65", "B & under 65"]
     assert ranker.estimators_[0].n_features_in_ == 4
-    named = by_column(sensitive_features=["race", "urban"]).fit(
+    named = by_column(sensitive_columns=["race", "urban"]).fit(
         table.drop("age", **({} if kind == "polars" else {"axis": 1})), y
     )
     assert list(named.repair_.shifts_) == ["A & urban=0", "A & urban=1", "B & urban=0", "B & urban=1"]
     passed = FairRanker(LogisticRegression(), repair=OddsShift())
     passed.fit(frame[INPUTS], y, sensitive_features=table[["race", "age"]])
     assert list(passed.repair_.shifts_) == list(ranker.repair_.shifts_)
+
+
+@pytest.mark.parametrize("method", ["fit", "predict", "predict_proba", "decision_function"])
+def test_a_name_passed_along_is_no_group(method):
+    frame, y, group = people(200)
+    ranker = FairRanker(LogisticRegression(), repair=OddsShift()).fit(frame[INPUTS], y, sensitive_features=group)
+    rows = (frame, y) if method == "fit" else (frame[INPUTS],)
+    with pytest.raises(
+        InputError, match=r"got the text 'race'. If that is a column of X, name it with sensitive_columns="
+    ):
+        getattr(ranker, method)(*rows, sensitive_features="race")
 
 
 def test_what_is_passed_comes_before_the_column():
@@ -343,11 +368,11 @@ def test_what_is_passed_comes_before_the_column():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"sensitive_features": "sex"}, "names 'sex', but X has no column of that name; its columns are 'risk', "),
-        ({"sensitive_features": []}, "must name one column of X, or several different ones"),
-        ({"sensitive_features": ["race", "race"]}, "must name one column of X, or several different ones"),
-        ({"sensitive_features": None}, "must name the group of each row: pass it along with X, or name the column"),
-        ({"sensitive_features": ["race", *INPUTS]}, "nothing is left of X"),
+        ({"sensitive_columns": "sex"}, "names 'sex', but X has no column of that name; its columns are 'risk', "),
+        ({"sensitive_columns": []}, "must name one column of X, or several different ones"),
+        ({"sensitive_columns": ["race", "race"]}, "must name one column of X, or several different ones"),
+        ({"sensitive_columns": None}, "must name the group of each row: pass it along with X, or name the column"),
+        ({"sensitive_columns": ["race", *INPUTS]}, "nothing is left of X"),
         ({"final_model": "best"}, "final_model must be one of refit, folds; got 'best'"),
         ({"cv": 1}, "cv must be from 2 up to the number of rows"),
     ],
@@ -361,11 +386,11 @@ def test_wrong_settings_are_told_at_fit(options, words):
 def test_wrong_rows_are_told():
     frame, y, group = people(60)
     X = frame[INPUTS].to_numpy()
-    ranker = by_column(sensitive_features=None)
+    ranker = by_column(sensitive_columns=None)
     with pytest.raises(InputError, match="'race', but X is an array, whose columns have no names"):
         by_column().fit(X, y)
     with pytest.raises(InputError, match="names column 7, but X has 3 columns"):
-        by_column(sensitive_features=7).fit(X, y)
+        by_column(sensitive_columns=7).fit(X, y)
     with pytest.raises(InputError, match="Only binary classification is supported"):
         ranker.fit(X, np.arange(60) % 3, sensitive_features=group)
     with pytest.raises(InputError, match="y must hold two classes, got 1"):
@@ -395,6 +420,113 @@ def test_text_goes_through_a_pipeline():
     ranker = FairRanker(make_pipeline(CountVectorizer(), LogisticRegression()), repair=OddsShift())
     found = ranker.fit(texts, y, sensitive_features=group).predict_proba(texts, sensitive_features=group)
     assert roc_auc_score(y, found[:, 1]) > 0.7
+
+
+# Columns named at construction
+
+
+def test_a_column_is_its_values_passed_along():
+    frame, y, group = people()
+    found = by_column(sensitive_columns=["race"]).fit(frame, y)
+    expected = by_values().fit(frame[INPUTS], y, sensitive_features=group)
+    for method in ("predict_proba", "decision_function", "predict"):
+        wanted = getattr(expected, method)(frame[INPUTS], sensitive_features=group)
+        for passed in (None, group, frame["race"], group.tolist()):
+            np.testing.assert_array_equal(getattr(found, method)(frame, sensitive_features=passed), wanted)
+    assert found.score(frame, y) == expected.score(frame[INPUTS], y, sensitive_features=group)
+    assert found.estimators_[0].n_features_in_ == 3
+
+
+def test_texts_passed_along_are_groups_also_where_columns_are_called_so():
+    frame, y, group = people()
+    frame["A"] = frame["B"] = 0.0
+    found = by_values().fit(frame[[*INPUTS, "A", "B"]], y, sensitive_features=group.tolist())
+    two = frame[[*INPUTS, "A", "B"]][:2]
+    np.testing.assert_array_equal(
+        found.predict_proba(two, sensitive_features=["A", "B"]),
+        found.predict_proba(two, sensitive_features=np.array(["A", "B"])),
+    )
+
+
+# Columns the estimator cannot take
+
+
+def test_text_columns_are_pointed_out_where_the_group_is_passed_along():
+    frame, y, group = people(200)
+    with pytest.raises(ValueError, match="could not convert string to float") as caught:
+        by_values().fit(frame, y, sensitive_features=group)
+    (note,) = caught.value.__notes__
+    assert note.startswith("X has columns that are not numbers: 'race'. If LogisticRegression cannot take that: ")
+    assert "FairRanker(..., sensitive_columns='race', drop_sensitive_columns=True)" in note
+
+
+def test_other_columns_of_text_are_pointed_out_too():
+    frame, y, _ = people(200)
+    frame["town"] = "Ulm"
+    for drop, starts in ((True, ["X has"]), (False, ["LogisticRegression was given the column 'race' too", "X has"])):
+        with pytest.raises(ValueError, match="could not convert string to float") as caught:
+            by_column(drop_sensitive_columns=drop).fit(frame, y)
+        notes = caught.value.__notes__
+        assert [note.startswith(start) for note, start in zip(notes, starts, strict=True)] == [True] * len(starts)
+        assert "X has columns that are not numbers: 'town'. " in notes[-1]
+        assert "FairRanker(" not in notes[-1]
+
+
+def test_frozen_models_are_no_exception():
+    frame, y, _ = people(200)
+    frozen = FrozenEstimator(LogisticRegression().fit(frame[INPUTS], y))
+    with pytest.raises(ValueError, match="Feature names unseen at fit time") as caught:
+        FairRanker(frozen).fit(frame, y, sensitive_features=frame["race"])
+    assert "'race'" in caught.value.__notes__[-1]
+
+
+def test_errors_of_other_kinds_have_no_hint():
+    frame, y, group = people(200)
+    with pytest.raises(InputError) as caught:
+        FairRanker(LogisticRegression(), repair=OddsShift(), cv=1).fit(frame, y, sensitive_features=group)
+    assert not hasattr(caught.value, "__notes__")
+
+
+# Rows that belong together
+
+
+@pytest.mark.parametrize("splitter", [GroupKFold(3), StratifiedGroupKFold(3)])
+@pytest.mark.parametrize("routing", [False, True])
+def test_a_splitter_that_is_not_told_who_belongs_together(splitter, routing):
+    frame, y, group = people(200)
+    words = rf"cv=list\({type(splitter).__name__}\(\)\.split\(X, y, person\)\).*pass groups=person to fit"
+    with sklearn.config_context(enable_metadata_routing=routing), pytest.raises(InputError, match=words):
+        by_values(cv=splitter).fit(frame[INPUTS], y, sensitive_features=group)
+
+
+# Rows set aside
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::xorder.exceptions.XorderWarning")
+@pytest.mark.parametrize(
+    ("rare", "options"),
+    [
+        (None, {"missing_group": "leave"}),
+        ("tiny", {"small_groups": "leave", "min_group_size": 10}),
+        ("tiny", {"small_groups": "merge", "min_group_size": 10}),
+    ],
+)
+def test_one_row_set_aside_leaves_the_expectation(rare, options):
+    frame, y, _ = people(900)
+    frame.loc[5, "race"] = rare
+    ranker = by_column(repair=XOrder(do_no_harm=False, **options)).fit(frame, y)
+    assert {*ranker.expected_.gap().pair} == {"A", "B"}
+    assert ranker.predict_proba(frame).shape == (900, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::xorder.exceptions.XorderWarning")
+def test_people_without_a_group_may_be_in_any_fold():
+    frame, y, _ = people(900)
+    frame.loc[5, "race"] = None
+    ranker = by_column(repair=XOrder(do_no_harm=False, missing_group="leave"))
+    assert np.isfinite(cross_val_score(ranker, frame, y, scoring="roc_auc", cv=3, error_score="raise")).all()
 
 
 # Among scikit-learn's own tools
@@ -588,6 +720,100 @@ def test_a_fit_that_failed_leaves_nothing_to_predict_with():
         ranker.predict(frame)
 
 
+# Scores of rows that no model has seen
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = np.where(X[:, 0] + rng.normal(size=120) > 0, "yes", "no")
+    return X, y, rng.integers(1, 4, 120).astype(float)
+
+
+def folds_of(y, n_folds=4):
+    return [Fold(*pair) for pair in KFold(n_folds, shuffle=True, random_state=1).split(y)]
+
+
+@pytest.mark.parametrize("as_frame", [np.asarray, pd.DataFrame, pl.DataFrame, csr_array, np.ndarray.tolist])
+def test_out_of_fold_scores_are_those_of_cross_val_predict(rows, as_frame):
+    X, y, _ = rows
+    folds = folds_of(y)
+    score, models = out_of_fold_scores(LogisticRegression(), as_frame(X), y, folds)
+    expected = cross_val_predict(LogisticRegression(), X, y, cv=folds, method="predict_proba")[:, 1]
+    np.testing.assert_allclose(score, expected, rtol=1e-6)
+    assert len(models) == 4
+
+
+def test_without_probabilities_the_decision_function_ranks(rows):
+    X, y, _ = rows
+    score, _ = out_of_fold_scores(LinearSVC(), X, y, folds_of(y))
+    expected = cross_val_predict(LinearSVC(), X, y, cv=folds_of(y), method="decision_function")
+    np.testing.assert_allclose(score, expected)
+
+
+def test_no_row_is_scored_by_a_model_that_has_seen_it(rows):
+    """A full tree knows the rows it has seen by heart, even where labels are noise."""
+    X, _, _ = rows
+    y = np.random.default_rng(1).integers(0, 2, 120)
+    tree = DecisionTreeClassifier(random_state=0)
+    score, _ = out_of_fold_scores(tree, X, y, make_folds(5, X, y, np.zeros(120)))
+    assert np.mean((score > 0.5) == y) < 0.7
+    assert np.mean((clone(tree).fit(X, y).predict_proba(X)[:, 1] > 0.5) == y) == 1.0
+
+
+def test_weights_are_cut_to_the_fold(rows):
+    X, y, weight = rows
+    folds = folds_of(y)
+    score, _ = out_of_fold_scores(LogisticRegression(), X, y, folds, fit_params={"sample_weight": weight})
+    for fold in folds:
+        alone = LogisticRegression().fit(X[fold.train], y[fold.train], sample_weight=weight[fold.train])
+        np.testing.assert_array_equal(score[fold.test], alone.predict_proba(X[fold.test])[:, 1])
+
+
+@pytest.mark.slow
+def test_out_of_fold_scores_in_parallel_are_the_same(rows):
+    X, y, _ = rows
+    one, _ = out_of_fold_scores(LogisticRegression(), X, y, folds_of(y))
+    two, _ = out_of_fold_scores(LogisticRegression(), X, y, folds_of(y), n_jobs=2)
+    np.testing.assert_array_equal(one, two)
+
+
+class Odd(ClassifierMixin, BaseEstimator):
+    """A classifier with answers of a wrong shape."""
+
+    def __init__(self, answer="three"):
+        self.answer = answer
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+
+class OddProbabilities(Odd):
+    def predict_proba(self, X):
+        return np.ones((len(X), 3))
+
+
+class OddDecisions(Odd):
+    def decision_function(self, X):
+        return np.ones((len(X), 2))
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (Odd(), "must have predict_proba or decision_function to rank by; Odd has neither"),
+        (OddProbabilities(), r"OddProbabilities must give two columns, one a class; got shape \(30, 3\)"),
+        (OddDecisions(), r"OddDecisions gave shape \(30, 2\) for 30 rows"),
+    ],
+)
+def test_answers_of_a_wrong_shape_are_told(rows, model, words):
+    X, y, _ = rows
+    with pytest.raises(InputError, match=words):
+        out_of_fold_scores(model, X, y, folds_of(y))
+
+
 # scikit-learn's own checks
 
 
@@ -605,17 +831,6 @@ class GroupedRanker(FairRanker):
         return np.where(odd, "odd", "even"), X
 
 
-class Leave(BaseEstimator):
-    """A repair that asks nothing of its rows and moves nobody."""
-
-    def fit(self, y_score, y_true, *, sensitive_features, sample_weight=None):
-        self.fitted_ = True
-        return self
-
-    def transform(self, y_score, *, sensitive_features):
-        return np.asarray(y_score)
-
-
 ONE_CLASS_A_GROUP = "its 16 rows have four distinct inputs, and any group made from the last of them has one class"
 
 CLASS_IS_GROUP = {
@@ -625,8 +840,8 @@ CLASS_IS_GROUP = {
 
 
 def not_applicable(ranker):
-    """Checks that cannot pass, by name, with the reason; a repair that needs no classes passes the second kind, too."""
-    return {} if isinstance(ranker.repair, Leave) else CLASS_IS_GROUP
+    """Checks that cannot pass, by name, with the reason; a repair that leaves such groups alone passes them, too."""
+    return {} if ranker.repair is None or isinstance(ranker.repair, Leave) else CLASS_IS_GROUP
 
 
 @pytest.mark.slow
@@ -635,6 +850,7 @@ def not_applicable(ranker):
 @parametrize_with_checks(
     [
         GroupedRanker(LogisticRegression()),
+        GroupedRanker(LogisticRegression(), repair=XOrder(small_groups="repair", do_no_harm=False)),
         GroupedRanker(LogisticRegression(), repair=OddsShift()),
         GroupedRanker(LogisticRegression(), repair=Leave(), final_model="refit"),
         GroupedRanker(LinearSVC(random_state=0), repair=Leave()),

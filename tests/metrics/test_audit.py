@@ -156,7 +156,9 @@ def test_a_group_of_one_class_is_nan_with_its_counts_and_a_warning(labels, words
     # the rest of the audit is not affected
     assert np.isfinite([found.auc, found.auc_stderr, found.prf["a"], found.gap("xauc", ("a", "b")).stderr]).all()
     assert "few" in str(found)
-    assert "nan" in str(found)
+    assert "not known" in str(found)
+    assert "nan" not in str(found)
+    assert found.too_few == ("few",)
 
 
 @pytest.mark.parametrize("labels", [[1, 0], [1, 0, 0], [1, 1, 0]])
@@ -197,8 +199,8 @@ def test_a_group_whose_weights_are_all_zero_stays_in_the_audit():
 
 @pytest.mark.parametrize("extra", [[], [1, 0], [1, 1]])
 def test_full_separation_is_told_with_its_pair_whatever_else_there_is(extra):
-    y, g = [1, 1, 0, 0] * 2 + extra, ["a"] * 4 + ["b"] * 4 + ["few"] * len(extra)
-    s = [4, 3, 2, 1] * 2 + [2.5] * len(extra)
+    y, g = [1] * 20 + [0] * 20 + extra, ["a", "b"] * 20 + ["few"] * len(extra)
+    s = [*range(40, 0, -1), *[20.5] * len(extra)]
     found, messages = warned(y_true=y, y_score=s, sensitive_features=g)
     gap = found.gap("xauc", ("a", "b"))
     assert gap.value == 0
@@ -365,6 +367,7 @@ def test_to_dict_is_json_and_complete():
     record = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert set(record) == {
         "groups", "positives", "negatives", "auc", "auc_stderr", "auc_interval", "xauc", "prf", "gaps", "confidence",
+        "too_few",
     }  # fmt: skip
     assert record["groups"] == ["a", "b", "c"]
     assert record["positives"] == [found.positives[group] for group in "abc"]
@@ -470,5 +473,7 @@ def test_groups_of_few_rows_are_named():
     kept = np.append(np.flatnonzero(data["sensitive_features"] == "a"), few)
     small = {name: column[kept] for name, column in data.items()}
     text = str(audit(**small))
-    assert "Fewer than 10 positives or negatives: b." in text
-    assert "Fewer than 10" not in str(audit(**data))
+    assert "Fewer than 10 positives or negatives: b. Too few to say whether their gaps are chance." in text
+    assert "There are too few positives or negatives of b to say whether this gap is chance." in text
+    assert audit(**small).too_few == ("b",)
+    assert "too few" not in str(audit(**data)).lower()

@@ -1,4 +1,7 @@
+"""Every solver behind order(), against brute force and exact arithmetic; and order_within()."""
+
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -7,9 +10,12 @@ from hypothesis import strategies as st
 
 import xorder
 from support.oracles import all_interleavings, interleaving_value
-from xorder import Ordering, PairGains, ScoreTable, order
+from support.tables import table, tied_tables
+from xorder import PairGains, ScoreTable, order
 from xorder._metric import METRICS
 from xorder.exceptions import InputError
+from xorder.ordering import order_within
+from xorder.ordering._ordering import pairs_of_ordering, path_ordering
 
 SOLVERS = ["dp", "greedy", "insertion"]
 
@@ -115,7 +121,7 @@ def test_weight_two_is_the_row_twice():
 def test_gap_is_what_is_left_to_the_bound():
     table = ScoreTable.from_arrays([1, 0], [2, 1])
     disparity = xorder._metric.METRICS["xauc"].gains(table, table)
-    unbound = Ordering.from_path(table, table, np.array([2, 2]), disparity, 0.5, "by hand")
+    unbound = path_ordering(table, table, np.array([2, 2]), disparity, 0.5, "by hand")
     assert np.isnan(unbound.optimality_gap)
     ordering = replace(unbound, bound=0.75)
     # All of b above: of four pairs b's positive wins both, a's positive one; xAUC 0 against 1.
@@ -170,3 +176,197 @@ def test_a_one_class_group_is_named():
         order(both, positive, solver="dp")
     with pytest.raises(InputError, match="the first group has no positives"):
         order(ScoreTable.from_arrays([0], [1]), both, solver="dp")
+
+
+def exact(table):
+    return [(Fraction(p), Fraction(n)) for p, n in zip(table.positive, table.negative, strict=True)]
+
+
+def greedy_forward_search(table_a, table_b, metric):
+    """The appendix's search, in exact arithmetic: place what leaves the smaller gap half-way, a if both do."""
+    a, b = exact(table_a), exact(table_b)
+    n1a, n0a, n1b, n0b = (sum(row[k] for row in rows) for rows in (a, b) for k in (0, 1))
+    size_a, size_b = n1a + n0a, n1b + n0b
+    n0 = n0a + n0b
+
+    def credit(own, other, i, j, n1_own, n0_other, mass_own, mass_other):
+        positive, negative = own[i]
+        left = sum(n for _, n in other[j:])
+        if metric == "xauc":
+            return positive * left / (n1_own * n0_other)
+        if metric == "prf":
+            return positive * (left + sum(n for _, n in own[i + 1 :]) + negative / 2) / (n1_own * n0)
+        return (positive + negative) * sum(p + n for p, n in other[j:]) / (mass_own * mass_other)
+
+    path, gap, i, j = [], Fraction(0), 0, 0
+    while i < len(a) and j < len(b):
+        with_a = gap + credit(a, b, i, j, n1a, n0b, size_a, size_b)
+        with_b = gap - credit(b, a, j, i, n1b, n0a, size_b, size_a)
+        if abs(with_b) < abs(with_a):
+            gap, j = with_b, j + 1
+        else:
+            path.append(j)
+            gap, i = with_a, i + 1
+    return path + [len(b)] * (len(a) - len(path))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
+@given(a=tied_tables(), b=tied_tables())
+@settings(max_examples=100, deadline=None)
+def test_greedy_is_the_forward_search(metric, a, b):
+    assert order(a, b, metric=metric, solver="greedy").b_above.tolist() == greedy_forward_search(a, b, metric)
+
+
+def test_greedy_ties_go_to_a():
+    # Two negatives change nothing: a goes first. The positives then alternate.
+    assert order(table("01"), table("01"), solver="greedy").b_above.tolist() == [0, 1]
+
+
+def one_place_orderings(a, b):
+    """All of b at one place of a, then all of a at one place of b."""
+    for place in range(len(a) + 1):
+        yield np.array([0] * place + [len(b)] * (len(a) - place))
+    for place in range(len(b) + 1):
+        yield np.full(len(a), place)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
+@given(a=tied_tables(), b=tied_tables())
+@settings(max_examples=100, deadline=None)
+def test_insertion_is_the_best_single_place(metric, a, b):
+    ordering = order(a, b, metric=metric, solver="insertion")
+    values = [interleaving_value(metric, a, b, path) for path in one_place_orderings(a, b)]
+    smallest = min(abs(gap) for _, gap in values)
+    assert abs(ordering.gap) == pytest.approx(smallest, abs=1e-12)
+    # Of the places with that gap, the one of the highest AUC.
+    assert ordering.auc == pytest.approx(max(auc for auc, gap in values if abs(gap) < smallest + 1e-9), abs=1e-12)
+    assert any(np.array_equal(ordering.b_above, path) for path in one_place_orderings(a, b))
+
+
+@pytest.mark.parametrize("solver", ["greedy", "insertion"])
+def test_the_tradeoff_only_enters_the_objective(solver):
+    a, b = table("1011001"), table("0110")
+    low, high = (order(a, b, tradeoff=tradeoff, solver=solver) for tradeoff in (0.0, 8.0))
+    np.testing.assert_array_equal(low.b_above, high.b_above)
+    assert low.objective == low.auc
+    assert high.objective == pytest.approx(high.auc - 8 * abs(high.gap))
+
+
+def largest_steps(a, b, metric):
+    """The most that one score can move the gap in insertion, for each group as host."""
+    n0 = a.n0 + b.n0
+    if metric == "xauc":
+        return [(t.positive / t.n1 + t.negative / t.n0).max() for t in (a, b)]
+    if metric == "prf":
+        return [(t.positive / t.n1 * (o.n0 / n0) + t.negative / n0).max() for t, o in ((a, b), (b, a))]
+    return [2 * (t.mass / t.mass.sum()).max() for t in (a, b)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
+@given(a=tied_tables(), b=tied_tables())
+@settings(max_examples=100, deadline=None)
+def test_insertion_comes_within_half_a_step(metric, a, b):
+    """Proposition 1 for tied and weighted rows: the gap passes 0 in steps, so one end of a step is within half."""
+    ordering = order(a, b, metric=metric, solver="insertion")
+    assert abs(ordering.gap) <= min(largest_steps(a, b, metric)) / 2 + 1e-12
+
+
+@pytest.mark.slow
+@given(a=tied_tables(), b=tied_tables())
+@settings(max_examples=100, deadline=None)
+def test_greedy_comes_within_one_step(a, b):
+    """The greedy lemma for tied and weighted rows, for the disparities whose credits end with either group."""
+    ordering = order(a, b, metric="xauc", solver="greedy")
+    assert abs(ordering.gap) <= max((t.positive / t.n1).max() for t in (a, b)) + 1e-12
+    ordering = order(a, b, metric="parity", solver="greedy")
+    assert abs(ordering.gap) <= max((t.mass / t.mass.sum()).max() for t in (a, b)) + 1e-12
+
+
+def test_solvers_take_any_disparity():
+    a, b = table("1100"), table("0110")
+    # Only pairs of positives count.
+    positives = PairGains([[0.5, 0], [0, 0]], -1.0)
+    for solver in ("greedy", "insertion"):
+        ordering = order(a, b, metric=positives, solver=solver)
+        assert ordering.gap == positives.value(pairs_of_ordering(a, b, ordering.b_above))
+        assert abs(ordering.gap) <= 0.5
+
+
+TRADEOFFS = [0.0, *(0.01 * 2.0**step for step in range(20))]
+
+labels = st.text("01", min_size=2, max_size=25).filter(lambda text: len(set(text)) == 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
+@given(text_a=labels, text_b=labels, target=st.sampled_from([0.0, 0.01, 0.05, 0.2, 0.5]))
+@settings(max_examples=20, deadline=None)
+def test_target_is_met_where_some_tradeoff_meets_it(metric, text_a, text_b, target):
+    a, b = table(text_a), table(text_b)
+    found = order_within(a, b, metric=metric, max_gap=target, solver="dp")
+    tried = [order(a, b, metric=metric, tradeoff=tradeoff, solver="dp") for tradeoff in TRADEOFFS]
+    good = [ordering for ordering in tried if abs(ordering.gap) <= target]
+    if good:
+        assert abs(found.gap) <= target
+        # The first of the ladder that is enough is always among those compared.
+        assert found.auc >= good[0].auc
+    else:
+        assert abs(found.gap) <= min(abs(ordering.gap) for ordering in tried)
+
+
+@given(text_a=labels, text_b=labels)
+@settings(max_examples=20, deadline=None)
+def test_a_target_that_is_met_anyway_costs_nothing(text_a, text_b):
+    a, b = table(text_a), table(text_b)
+    free = order(a, b, tradeoff=0.0, solver="dp")
+    found = order_within(a, b, metric="xauc", max_gap=abs(free.gap), solver="dp")
+    assert found.auc == free.auc
+    assert found.tradeoff == 0.0
+
+
+def test_a_looser_target_never_costs_more_auc():
+    rng = np.random.default_rng(5)
+    y = rng.random(400) < 0.4
+    s = rng.normal(size=400) + y - np.arange(400) / 300
+    a, b = (ScoreTable.from_arrays(y[part], s[part]) for part in (slice(250), slice(250, None)))
+    found = [order_within(a, b, metric="xauc", max_gap=t, solver="dp") for t in (0.0, 0.01, 0.05, 0.1, 0.3, 1.0)]
+    assert all(abs(o.gap) <= t for o, t in zip(found[1:], (0.01, 0.05, 0.1, 0.3, 1.0), strict=True))
+    aucs = [ordering.auc for ordering in found]
+    assert aucs == sorted(aucs)
+    assert aucs[0] < aucs[-1]
+
+
+def test_bisection_finds_a_cheaper_tradeoff_than_the_ladder():
+    rng = np.random.default_rng(6)
+    y = rng.random(300) < 0.4
+    s = rng.normal(size=300) + y - np.arange(300) / 150
+    a, b = (ScoreTable.from_arrays(y[part], s[part]) for part in (slice(150), slice(150, None)))
+    found = order_within(a, b, metric="xauc", max_gap=0.1, solver="dp")
+    ladder = next(
+        ordering for tradeoff in TRADEOFFS if abs((ordering := order(a, b, tradeoff=tradeoff, solver="dp")).gap) <= 0.1
+    )
+    assert found.auc > ladder.auc
+    assert found.tradeoff < ladder.tradeoff
+
+
+@pytest.mark.parametrize("solver", ["greedy", "insertion"])
+def test_solvers_without_a_tradeoff_give_their_one_answer(solver):
+    a, b = table("110100"), table("011010")
+    found = order_within(a, b, metric="xauc", max_gap=0.0, solver=solver)
+    np.testing.assert_array_equal(found.b_above, order(a, b, solver=solver).b_above)
+
+
+def test_what_cannot_be_met_ends_at_the_smallest_gap():
+    # One score a group and pairs worth 2: the gap is -1 or 1, whatever is done.
+    a = b = ScoreTable.from_arrays([1, 0], [0.5, 0.5])
+    found = order_within(a, b, metric="parity", max_gap=0.1, solver="dp")
+    assert abs(found.gap) == 1.0
+
+
+def test_a_ready_made_disparity_is_taken():
+    a, b = table("1100"), table("0110")
+    found = order_within(a, b, metric=PairGains(np.zeros((2, 2)), 0.25), max_gap=0.3, solver="dp")
+    assert found.gap == 0.25

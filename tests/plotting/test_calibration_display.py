@@ -155,7 +155,7 @@ def test_axes_given_must_be_one_a_group() -> None:
     display = of_people()
     assert list(display.plot(axes[0]).axes_.values()) == list(axes[0])
     assert display.plot(axes[1, 0], groups=["B"]).ax_ is axes[1, 0]
-    with pytest.raises(InputError, match="needs 2 axes to draw into, one a group; got 4"):
+    with pytest.raises(InputError, match="needs 2 axes to draw into, one per group; got 4"):
         display.plot(axes)
 
 

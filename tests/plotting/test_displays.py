@@ -164,10 +164,10 @@ def test_no_screen_is_needed_even_where_no_backend_is_named() -> None:
 import matplotlib, warnings
 warnings.simplefilter("error")
 from xorder.datasets import simulate_population
-from xorder.plotting import calibration, cross_roc, score_map, score_shift, tradeoff, xauc_matrix
+from xorder import plotting
 people = simulate_population(300)
-for display in (calibration.CalibrationByGroupDisplay, cross_roc.CrossRocDisplay, score_map.ScoreMapDisplay,
-                score_shift.ScoreShiftDisplay, tradeoff.TradeoffDisplay, xauc_matrix.XaucMatrixDisplay):
+for name in plotting.__all__:
+    display = getattr(plotting, name)
     found = display.from_predictions(people.y_true, people.y_score, sensitive_features=people.group).plot()
     found.figure_.canvas.draw()
 print(matplotlib.get_backend().lower())

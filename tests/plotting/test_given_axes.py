@@ -63,7 +63,7 @@ def test_the_legend_of_many_groups_is_seen(display: Any) -> None:
 
 def test_the_legend_of_new_people_is_seen_and_names_them() -> None:
     new = simulate_population(500, random_state=9)
-    repair = XOrder().fit(PEOPLE.y_score, PEOPLE.y_true, sensitive_features=PEOPLE.group)
+    repair = XOrder(method="frontier").fit(PEOPLE.y_score, PEOPLE.y_true, sensitive_features=PEOPLE.group)
     figure, axes = pyplot.subplots(1, 2)
     display = TradeoffDisplay.from_estimator(repair, new.y_score, new.y_true, sensitive_features=new.group)
     display.plot(ax=axes[1])

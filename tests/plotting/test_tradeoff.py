@@ -18,7 +18,9 @@ METRICS = {"xauc": "xAUC gap", "prf": "PRF gap", "parity": "parity gap"}
 
 
 def fitted(**settings: object) -> XOrder:
-    return XOrder(**settings).fit(PEOPLE.y_score, PEOPLE.y_true, sensitive_features=PEOPLE.group)
+    return XOrder(**{"method": "frontier"} | settings).fit(
+        PEOPLE.y_score, PEOPLE.y_true, sensitive_features=PEOPLE.group
+    )
 
 
 def drawn(display: TradeoffDisplay) -> dict[str, tuple[list[float], list[float]]]:
@@ -54,7 +56,7 @@ def test_the_axes_name_the_metric_and_the_groups(metric: str) -> None:
     assert display.ax_.get_xlabel() == f"{METRICS[metric]}: A minus B   (0: no gap)"
     assert display.ax_.get_ylabel().startswith("AUC")
     assert "right of 0 the score favours A, left of it B" in [text.get_text() for text in display.ax_.texts]
-    reversed_ = TradeoffDisplay.from_estimator(fitted(metric=metric, adjust="A")).plot()
+    reversed_ = TradeoffDisplay.from_estimator(fitted(metric=metric, reference="B")).plot()
     assert reversed_.ax_.get_xlabel() == f"{METRICS[metric]}: B minus A   (0: no gap)"
 
 
@@ -96,8 +98,8 @@ def test_the_dynamic_programme_is_marked_where_it_gets_to(tradeoffs: object, met
 
 def test_from_predictions_is_a_fit_and_from_estimator() -> None:
     weight = np.arange(PEOPLE.y_true.size) % 3 + 1.0
-    settings = {"metric": "prf", "max_gap": 0.03, "adjust": "A"}
-    repair = XOrder(**settings).fit(
+    settings = {"method": "frontier", "metric": "prf", "max_gap": 0.03, "reference": "B"}
+    repair = XOrder(**{"method": "frontier"} | settings).fit(
         PEOPLE.y_score, PEOPLE.y_true, sensitive_features=PEOPLE.group, sample_weight=weight
     )
     expected = TradeoffDisplay.from_estimator(repair).plot()
@@ -138,7 +140,9 @@ def test_without_an_axis_it_makes_a_figure_of_its_own() -> None:
 @pytest.mark.parametrize("metric", METRICS)
 def test_all_that_is_marked_lies_inside_the_axes(metric: str, seed: int) -> None:
     people = simulate_population(60, random_state=seed)
-    repair = XOrder(metric=metric).fit(people.y_score, people.y_true, sensitive_features=people.group)
+    repair = XOrder(method="frontier", metric=metric).fit(
+        people.y_score, people.y_true, sensitive_features=people.group
+    )
     display = TradeoffDisplay.from_estimator(repair, dp_tradeoffs=[0.0, 0.2, 5.0]).plot()
     left, right = display.ax_.get_xlim()
     bottom, top = display.ax_.get_ylim()
@@ -176,7 +180,7 @@ def test_new_people_are_marked_with_the_intervals_of_their_audit() -> None:
     adjusted = repair.transform(new.y_score, sensitive_features=new.group)
     for words, score in (("score as it was", new.y_score), ("score adjusted", adjusted)):
         found = audit(new.y_true, score, sensitive_features=new.group)
-        gap = found.gap("xauc", (repair.reference_, repair.moved_))
+        gap = found.gap("xauc", repair.pair_)
         name = f"new people, {words} (95 % interval)"
         assert drawn(display)[name] == ([gap.value], [found.auc])
         across, along = (bars.get_segments()[0] for bars in display.points_[name][2])
@@ -233,7 +237,7 @@ def test_a_repair_that_was_loaded_needs_people_to_draw(tmp_path) -> None:
 def test_a_ranker_is_drawn_on_the_people_given() -> None:
     people = simulate_population(3000, random_state=1)
     X = np.column_stack([people.y_score, people.group == "B"])
-    ranker = FairRanker(LogisticRegression(), sensitive_features=1, cv=3).fit(X, people.y_true)
+    ranker = FairRanker(LogisticRegression(), sensitive_columns=1, cv=3).fit(X, people.y_true)
     with pytest.raises(InputError, match="this FairRanker keeps no training scores"):
         TradeoffDisplay.from_estimator(ranker)
     display = TradeoffDisplay.from_estimator(ranker, X, people.y_true).plot()
@@ -292,7 +296,7 @@ def test_only_repairs_and_frontiers_have_a_tradeoff() -> None:
 @pytest.mark.slow
 def test_more_than_two_groups_are_refused_by_name() -> None:
     group = np.array(list("abc"))[np.arange(PEOPLE.y_true.size) % 3]
-    repair = XOrder().fit(PEOPLE.y_score, PEOPLE.y_true, sensitive_features=group)
+    repair = XOrder(method="frontier").fit(PEOPLE.y_score, PEOPLE.y_true, sensitive_features=group)
     ways = (
         lambda: TradeoffDisplay.from_predictions(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=group),
         lambda: TradeoffDisplay.from_estimator(repair),

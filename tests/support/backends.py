@@ -18,8 +18,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from support.needs import java, package
 
 Columns = Mapping[str, Any]
@@ -29,18 +27,18 @@ _numbers = itertools.count()
 
 def arrow(columns: Columns) -> Any:
     """Return the columns as an Arrow table, which the others are made of, so that all hold the same values."""
-    pa = pytest.importorskip("pyarrow")
+    pa = package("pyarrow")
     # Not from pandas: a NaN stays a NaN, and only None is missing.
     return pa.table({name: _column(pa, values) for name, values in columns.items()})
 
 
 def pandas_frame(columns: Columns, folder: Path) -> Any:
-    pytest.importorskip("pandas")
+    package("pandas")
     return arrow(columns).to_pandas()
 
 
 def polars_eager(columns: Columns, folder: Path) -> Any:
-    return pytest.importorskip("polars").from_arrow(arrow(columns))
+    return package("polars").from_arrow(arrow(columns))
 
 
 def polars_lazy(columns: Columns, folder: Path) -> Any:
@@ -52,7 +50,7 @@ def arrow_table(columns: Columns, folder: Path) -> Any:
 
 
 def duckdb_relation(columns: Columns, folder: Path) -> Any:
-    return pytest.importorskip("duckdb").connect().from_arrow(arrow(columns))
+    return package("duckdb").connect().from_arrow(arrow(columns))
 
 
 def spark_frame(columns: Columns, folder: Path) -> Any:
@@ -61,7 +59,7 @@ def spark_frame(columns: Columns, folder: Path) -> Any:
 
 def parquet_file(columns: Columns, folder: Path) -> Path:
     path = folder / f"rows-{next(_numbers)}.parquet"
-    pytest.importorskip("pyarrow.parquet").write_table(arrow(columns), path)
+    package("pyarrow.parquet").write_table(arrow(columns), path)
     return path
 
 
@@ -72,9 +70,7 @@ def parquet_glob(columns: Columns, folder: Path) -> str:
     table = arrow(columns)
     third = -(-table.num_rows // 3)
     for number in range(3):
-        pytest.importorskip("pyarrow.parquet").write_table(
-            table.slice(number * third, third), parts / f"{number}.parquet"
-        )
+        package("pyarrow.parquet").write_table(table.slice(number * third, third), parts / f"{number}.parquet")
     return str(parts / "*.parquet")
 
 
@@ -136,8 +132,12 @@ def spark_session() -> Any:
     settings = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
+        # A session of tests ends before compiled code would pay for itself.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.driver.memory": "1g",
         "spark.log.level": "ERROR",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.codegen.wholeStage": "false",
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -158,7 +158,7 @@ def spark_session() -> Any:
 def rows_of(frame: Any) -> dict[str, list[Any]]:
     """Return all rows of any frame made here as lists, in its order; of a file, those of the file."""
     if isinstance(frame, str | Path):
-        duckdb = pytest.importorskip("duckdb")
+        duckdb = package("duckdb")
         path = str(frame).replace("'", "''")
         reader = f"read_csv('{path}', all_varchar = true)" if path.endswith((".csv", ".csv.gz")) else f"'{path}'"
         with duckdb.connect() as connection:

@@ -1,7 +1,7 @@
 """What some tests need and some machines lack: each is asked for here, and skips with its reason where it is not.
 
-``XORDER_REQUIRE`` lists what must be there, as ``.ci/run`` does: ``data java browser torch spark``. A test that would
-skip for want of it then fails.
+``XORDER_REQUIRE`` lists what must be there, as ``.ci/run`` does: data, java, browser, torch, spark, or the name of a
+package. A test that would skip for want of it then fails.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ def lacks(need: str, reason: str) -> None:
     pytest.skip(reason, allow_module_level=True)
 
 
-def package(name: str, need: str) -> Any:
-    """Return an optional package."""
-    if importlib.util.find_spec(name.partition(".")[0]) is None:
-        lacks(need, f"{name.partition('.')[0]} is not installed")
+def package(name: str, need: str | None = None) -> Any:
+    """Return an optional package, or a module of it; the need is called by its own name unless another is given."""
+    top = name.partition(".")[0]
+    if importlib.util.find_spec(top) is None:
+        lacks(need or top, f"{top} is not installed")
     return importlib.import_module(name)
 
 

@@ -6,6 +6,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
+# Packages with a page in the reference, besides that of the exceptions.
+PACKAGES = sorted(
+    "xorder" if page.stem == "xorder" else f"xorder.{page.stem}"
+    for page in ROOT.glob("docs/api/*.rst")
+    if page.stem not in ("index", "exceptions")
+)
 # What the reader has done before, without being shown the output.
 BEFORE = {"README.md": ["demo"], "docs/getting-started.md": ["demo"]}
 # Pages whose blocks need more than a folder of their own; other tests run them, and name the page.

@@ -24,6 +24,9 @@ from support.needs import java, package
 
 _PATIENCE = 60.0
 
+# For processes that live a minute: the first compiler alone, and no threads to collect garbage.
+_SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
 
 @dataclass(frozen=True)
 class Cluster:
@@ -72,7 +75,7 @@ def session(running: Cluster) -> Iterator[Any]:
     from support import backends
 
     sql = package("pyspark.sql", "spark")
-    # One driver a process: a local session that other tests opened is closed first, and opened again when asked for.
+    # One driver per process: a local session that other tests opened is closed first, and opened again when asked for.
     active = sql.SparkSession.getActiveSession()
     if active is not None:
         active.stop()
@@ -83,7 +86,9 @@ def session(running: Cluster) -> Iterator[Any]:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": _SHORT_LIVED,
         "spark.executor.memory": "700m",
+        "spark.executor.extraJavaOptions": _SHORT_LIVED,
         "spark.executor.cores": "1",
         "spark.log.level": "OFF",
         "spark.sql.shuffle.partitions": "8",
@@ -108,6 +113,7 @@ def _process(home: Path, folder: Path, name: str, *command: str) -> Iterator[sub
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_NO_DAEMONIZE": "1",
         "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": _SHORT_LIVED,
         "SPARK_LOCAL_DIRS": str(folder / "local"),
         "PYSPARK_PYTHON": sys.executable,
     }

@@ -12,12 +12,13 @@ from hypothesis import given, settings
 
 from support.backends import spark_session
 from support.drawn_maps import dense, maps
+from support.needs import package
 from xorder import ScoreMap
 from xorder.exceptions import InputError
 from xorder.transfer._sql import MOST_KNOTS, number, quoted_name, repair_sql, text
 
-duckdb = pytest.importorskip("duckdb")
-pa = pytest.importorskip("pyarrow")
+duckdb = package("duckdb")
+pa = package("pyarrow")
 
 Run = Callable[[dict[str, Any], str], list[Any]]
 

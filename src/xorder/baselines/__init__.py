@@ -1,9 +1,6 @@
-"""What the paper compares with."""
+"""What the paper compares with: one logistic function after training, and two ways to train for a small gap."""
 
-from functools import partial
-
-from xorder._lazy import drop_missing, lazy_names
-from xorder._optional import import_optional
+from xorder._lazy import lazy_names
 from xorder.baselines._post_logit import PostLogit
 
 __all__ = [
@@ -16,23 +13,18 @@ __all__ = [
     "pairwise_correlation",
 ]
 
-_MODULES = {
-    "ConstrainedRanker": "_constrained",
-    "CorrelationRegularized": "_correlation",
-    "FairRankingProblem": "_constrained",
-    "PairBatch": "_pairs",
-    "pair_batches": "_pairs",
-    "pairwise_correlation": "_correlation",
-}
-
-_NEEDS = {
-    "_constrained": ("torch", "cooper"),
-    "_correlation": ("torch",),
-    "_pairs": ("torch",),
-}
-
-__getattr__ = lazy_names(__name__, _MODULES, needs=_NEEDS, require=partial(import_optional, extra="train"))
-drop_missing(__all__, _MODULES, _NEEDS)
+# They need torch, which takes seconds to load and may be missing.
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "ConstrainedRanker": "_constrained",
+        "CorrelationRegularized": "_correlation",
+        "FairRankingProblem": "_constrained",
+        "PairBatch": "_pairs",
+        "pair_batches": "_pairs",
+        "pairwise_correlation": "_correlation",
+    },
+)
 
 
 def __dir__() -> list[str]:

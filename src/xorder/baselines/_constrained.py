@@ -6,11 +6,12 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from xorder._optional import import_optional
+from xorder._parameters import check_number, check_whole, check_word
 from xorder._table import FloatArray
 from xorder.baselines._grouped import GAP_OF, GroupedLinearModel, GroupedRows
 from xorder.baselines._pairs import CELLS, PairBatch, check_none_empty, pair_batches
@@ -18,10 +19,9 @@ from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics import xauc_matrix
 from xorder.models._base import all_or_nothing
 from xorder.models._linear import PairwiseLinearScorer
-from xorder.models._parameters import check_not_negative, check_positive, check_share, check_whole, check_word
 
-torch = import_optional("torch", extra="train", purpose="ConstrainedRanker")
-cooper = import_optional("cooper", extra="train", purpose="ConstrainedRanker")
+torch = import_optional("torch", extra="train", purpose="Training a fair ranker")
+cooper = import_optional("cooper", extra="train", purpose="Training a fair ranker")
 
 Cells = Mapping[tuple[int, int], Any]
 
@@ -39,7 +39,7 @@ def soft_order(margin: Any) -> Any:
 
 
 def in_order(margin: Any) -> Any:
-    """1 for a pair in order, 1/2 for a tie, 0 otherwise: what is counted, with no slope to follow."""
+    """Return 1 for a pair in order, 1/2 for a tie, 0 otherwise: what is counted, without a slope to follow."""
     return 0.5 * (torch.sign(margin.detach()) + 1.0)
 
 
@@ -59,18 +59,27 @@ def _check_counts(counts: Any) -> tuple[tuple[float, float], tuple[float, float]
 
 
 class FairRankingProblem(_CooperProblem):
-    """Order pairs well, with |gap| <= epsilon, as a problem for Cooper's optimisers.
-
-    Parameters
-    ----------
-    scorer : any ``torch.nn.Module`` that gives one score a row.
-    counts : rows of each class and group, ``((positives of first, of second), (negatives of first, of second))``;
-        or their masses, if rows have weights.
-    metric : {"xauc", "prf"}
-    epsilon : largest gap allowed.
+    """Order pairs well, with ``|gap|`` <= epsilon, as a problem for Cooper's optimisers.
 
     Each step of an optimiser takes a :class:`PairBatch`: ``optimiser.roll(compute_cmp_state_kwargs={"batch": batch})``.
     A ``strict_gap`` beside it, counted on more rows, moves the multipliers instead of the batch's own count.
+
+    Parameters
+    ----------
+    scorer : torch.nn.Module
+        Any module that gives one score per row.
+    counts : tuple of two tuples of two floats
+        Rows of each class and group, ``((positives of first, of second), (negatives of first, of second))``; or their
+        masses, if rows have weights.
+    metric : {"xauc", "prf"}, default="xauc"
+        Gap that is limited.
+    epsilon : float, default=0.05
+        Largest absolute gap allowed, from 0 to 1.
+
+    References
+    ----------
+    .. [1] H. Narasimhan, A. Cotter, M. Gupta and S. Wang (2020), Pairwise fairness for ranking and regression,
+       AAAI '20.
     """
 
     def __init__(
@@ -78,13 +87,13 @@ class FairRankingProblem(_CooperProblem):
         scorer: Any,
         counts: tuple[tuple[float, float], tuple[float, float]],
         *,
-        metric: str = "xauc",
+        metric: Literal["xauc", "prf"] = "xauc",
         epsilon: float = 0.05,
     ) -> None:
         super().__init__()
         check_word("metric", metric, GAP_OF)
         self.scorer = scorer
-        self.epsilon = check_share("epsilon", epsilon)
+        self.epsilon = check_number("epsilon", epsilon, at_least=0, at_most=1)
         positives, negatives = _check_counts(counts)
         self.share_of_pairs = {(g, h): positives[g] * negatives[h] / sum(positives) / sum(negatives) for g, h in CELLS}
         if metric == "xauc":
@@ -98,15 +107,53 @@ class FairRankingProblem(_CooperProblem):
         )
 
     def gap(self, margins: Cells, order: Any = in_order) -> Any:
-        """First group's figure minus the second's, over the pairs given; counted, or by a smooth stand-in."""
+        """Return the first group's figure minus the second's, over the pairs given.
+
+        Parameters
+        ----------
+        margins : dict of (int, int) to torch.Tensor
+            Margins of pairs by the groups of the two, as :meth:`PairBatch.margins` gives them.
+        order : callable, optional
+            Function of margins that is 1 for a pair in order and 0 for one that is not: by default a count, or a smooth
+            stand-in.
+
+        Returns
+        -------
+        torch.Tensor
+            The gap, one number.
+        """
         return sum(weight * order(margins[cell]).mean() for cell, weight in self.weight_in_gap.items())
 
     def loss(self, margins: Cells) -> Any:
-        """Smooth bound on the share of pairs in the wrong order, 1 - AUC, each cell by its share of all pairs."""
+        """Return a smooth bound on the share of pairs in the wrong order, 1 - AUC.
+
+        Parameters
+        ----------
+        margins : dict of (int, int) to torch.Tensor
+            Margins of pairs by the groups of the two, each counted by its share of all pairs.
+
+        Returns
+        -------
+        torch.Tensor
+            The bound, one number.
+        """
         return sum(share * squared_hinge(margins[cell]).mean() for cell, share in self.share_of_pairs.items())
 
     def compute_cmp_state(self, batch: PairBatch, strict_gap: Any = None) -> Any:
-        """Loss, smooth violation (for the scorer) and counted violation (for the multipliers) of both sides."""
+        """Return what one step of Cooper's optimisers follows.
+
+        Parameters
+        ----------
+        batch : PairBatch
+            Rows to take the pairs from.
+        strict_gap : float, optional
+            Gap counted on more rows, for the multipliers; by default that of the batch.
+
+        Returns
+        -------
+        cooper.CMPState
+            Loss, smooth violation (for the scorer) and counted violation (for the multipliers) of both sides.
+        """
         margins = batch.margins(self.scorer)
         smooth = self.gap(margins, soft_order)
         counted = self.gap(margins) if strict_gap is None else torch.as_tensor(strict_gap)
@@ -130,33 +177,58 @@ class ConstrainedRanker(GroupedLinearModel):
 
     It starts at :class:`xorder.models.PairwiseLinearScorer`, the same problem without a limit, plays the game of
     :class:`FairRankingProblem` on minibatches of pairs, counts AUC and gap on all rows every few steps, and keeps the
-    best of these within the limit. If there is none it keeps the one of the smallest gap, and says so.
+    best of these within the limit. If there is none it keeps the one of the smallest gap, and warns.
 
     Parameters
     ----------
-    metric : {"xauc", "prf"}
-    epsilon : largest absolute gap allowed.
-    max_steps : steps of the game.
-    count_every : steps from one count on all rows to the next; in between the multipliers go by the last.
-    batch_size : positives, and negatives, of each group in a minibatch.
-    learning_rate : of the scorer (Adam).
-    dual_rate : of the multipliers (gradient ascent).
-    alpha : weight of the squared norm of the coefficients where it starts.
-    random_state : of the minibatches; the same gives the same ranker.
+    metric : {"xauc", "prf"}, default="xauc"
+        Gap that is limited.
+    epsilon : float, default=0.05
+        Largest absolute gap allowed, from 0 to 1.
+    max_steps : int, default=1000
+        Steps of the game.
+    count_every : int, default=5
+        Steps from one count on all rows to the next; in between the multipliers go by the last.
+    batch_size : int, default=128
+        Positives, and negatives, of each group in a minibatch.
+    learning_rate : float, default=0.003
+        Rate of the scorer (Adam).
+    dual_rate : float, default=1.0
+        Rate of the multipliers (gradient ascent).
+    alpha : float, default=1e-4
+        Weight of the squared norm of the coefficients where it starts.
+    random_state : int, default=0
+        Seed of the minibatches; the same one gives the same ranker.
 
     Attributes
     ----------
-    coef_, intercept_ : the linear decision function
-    feasible_ : whether the limit is kept on the training rows
-    auc_, gap_ : on the training rows; the gap is the first of ``groups_`` minus the second
-    auc_before_, gap_before_ : the same without a limit: what keeping it costs is ``auc_before_ - auc_``
-    history_ : AUC and gap at each count, before the first step to after the last
+    coef_ : ndarray of shape (n_inputs,)
+        Coefficients of the decision function.
+    intercept_ : float
+        Its intercept, which puts 0 half-way between the classes' mean scores.
+    groups_ : tuple
+        The two groups, in sorted order.
+    feasible_ : bool
+        Whether the limit is kept on the training rows.
+    auc_, gap_ : float
+        Figures of the training rows; the gap is the first of ``groups_`` minus the second.
+    auc_before_, gap_before_ : float
+        The same without a limit: what keeping it costs is ``auc_before_ - auc_``.
+    history_ : ndarray of shape (n_counts, 2)
+        AUC and gap at each count, before the first step to after the last.
+
+    References
+    ----------
+    .. [1] H. Narasimhan, A. Cotter, M. Gupta and S. Wang (2020), Pairwise fairness for ranking and regression,
+       AAAI '20.
+    .. [2] A. Cotter, H. Jiang and K. Sridharan (2019), Two-player games for efficient non-convex constrained
+       optimization, ALT '19.
     """
 
     def __init__(
         self,
         *,
-        metric: str = "xauc",
+        metric: Literal["xauc", "prf"] = "xauc",
         epsilon: float = 0.05,
         max_steps: int = 1000,
         count_every: int = 5,
@@ -178,13 +250,30 @@ class ConstrainedRanker(GroupedLinearModel):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None) -> ConstrainedRanker:
-        """Fit to rows, labels and groups; a pair weighs the product of its rows' weights."""
+        """Fit to rows, labels and groups.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_inputs)
+            Inputs.
+        y : array-like of shape (n_samples,)
+            Labels of two classes; the second in sorted order is to rank high.
+        sensitive_features : array-like of shape (n_samples,)
+            Group of each row; there must be two, each with both classes.
+        sample_weight : float or array-like of shape (n_samples,), optional
+            Weights of rows; a pair weighs the product of its rows' weights.
+
+        Returns
+        -------
+        ConstrainedRanker
+            The estimator itself.
+        """
         for name in ("max_steps", "count_every", "batch_size"):
             check_whole(name, getattr(self, name))
-        check_share("epsilon", self.epsilon)
-        check_positive("learning_rate", self.learning_rate)
-        check_positive("dual_rate", self.dual_rate)
-        check_not_negative("alpha", self.alpha)
+        check_number("epsilon", self.epsilon, at_least=0, at_most=1)
+        check_number("learning_rate", self.learning_rate, above=0)
+        check_number("dual_rate", self.dual_rate, above=0)
+        check_number("alpha", self.alpha, at_least=0)
         rows = self._check_grouped_rows(X, y, sensitive_features, sample_weight)
         start = PairwiseLinearScorer(alpha=self.alpha).fit(rows.X, rows.positive, sample_weight=rows.weight)
         scorer = torch.nn.Linear(rows.X.shape[1], 1, bias=False, dtype=torch.float64)
@@ -254,7 +343,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def _counted(problem: FairRankingProblem, scorer: Any, rows: GroupedRows) -> Iterate:
-    """AUC and gap over all pairs of the training rows, as they are ordered now."""
+    """Count AUC and gap over all pairs of the training rows, as they are ordered now."""
     coefficients = scorer.weight.detach().numpy()[0].copy()
     # The first group is listed first: sorted, False comes before True.
     weight = None if (rows.weight == 1).all() else rows.weight
@@ -266,6 +355,6 @@ def _counted(problem: FairRankingProblem, scorer: Any, rows: GroupedRows) -> Ite
 
 
 def _best(path: list[Iterate], epsilon: float) -> Iterate:
-    """Of the steps within the limit the one of the largest AUC; of none, the step of the smallest gap."""
+    """Return the step of the largest AUC within the limit, or that of the smallest gap if none is."""
     within = [step for step in path if abs(step.gap) <= epsilon]
     return max(within, key=lambda step: step.auc) if within else min(path, key=lambda step: abs(step.gap))

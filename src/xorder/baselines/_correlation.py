@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from xorder._optional import import_optional
+from xorder._parameters import check_number, check_whole, check_word
 from xorder.baselines._grouped import GAP_OF, GroupedLinearModel
 from xorder.exceptions import InputError
 from xorder.models._base import all_or_nothing
-from xorder.models._parameters import check_not_negative, check_whole, check_word
 
-torch = import_optional("torch", extra="train", purpose="CorrelationRegularized")
+torch = import_optional("torch", extra="train", purpose="Training a fair ranker")
 
 # Within this distance of 0 the absolute value is rounded off, so that there is a slope to follow.
 _ROUNDED = 1e-3
@@ -23,9 +23,9 @@ _LEAST_SPREAD = 1e-4
 
 
 def pairwise_correlation(
-    score: Any, positive: Any, member: Any, *, metric: str = "xauc", sample_weight: Any = None
+    score: Any, positive: Any, member: Any, *, metric: Literal["xauc", "prf"] = "xauc", sample_weight: Any = None
 ) -> Any:
-    """Correlation, over pairs of a positive i and a negative j, of the margin s_i - s_j with membership of i.
+    """Return the correlation, over pairs of a positive i and a negative j, of the margin s_i - s_j with i's group.
 
     A plain function of tensors, differentiable in ``score``: add ``weight * pairwise_correlation(...).abs()`` to any
     training loss. With ``metric="prf"`` it runs over all pairs, with ``"xauc"`` over those of one group each. No pairs
@@ -36,11 +36,28 @@ def pairwise_correlation(
 
     Parameters
     ----------
-    score : tensor of n scores
-    positive, member : tensors of the same shape, boolean or of 0 and 1: the label, and membership in one of two groups
-    metric : {"xauc", "prf"}
-    sample_weight : tensor of n weights, if any; a pair weighs the product of its rows' weights
+    score : torch.Tensor of shape (n_samples,)
+        Scores.
+    positive : torch.Tensor of shape (n_samples,)
+        Labels, boolean or 0 and 1.
+    member : torch.Tensor of shape (n_samples,)
+        Membership in one of two groups, boolean or 0 and 1.
+    metric : {"xauc", "prf"}, default="xauc"
+        Pairs of two groups, or all pairs.
+    sample_weight : torch.Tensor of shape (n_samples,), optional
+        Weights of rows; a pair weighs the product of its rows' weights.
 
+    Returns
+    -------
+    torch.Tensor
+        The correlation, one number between -1 and 1.
+
+    References
+    ----------
+    .. [1] A. Beutel et al. (2019), Fairness in recommendation ranking through pairwise comparisons, KDD '19.
+
+    Examples
+    --------
     >>> score = torch.tensor([3.0, 1.0, 0.0, 2.0, 0.0, 1.0])
     >>> positive = torch.tensor([True, True, False, True, False, False])
     >>> member = torch.tensor([True, True, True, False, False, False])
@@ -53,7 +70,7 @@ def pairwise_correlation(
     positive, member = _mask(positive, "positive", score), _mask(member, "member", score)
     weight = torch.ones_like(score) if sample_weight is None else torch.as_tensor(sample_weight).to(score)
     if weight.shape != score.shape:
-        raise InputError(f"sample_weight must have one value a score; got shape {tuple(weight.shape)}.")
+        raise InputError(f"sample_weight must have one value per score; got shape {tuple(weight.shape)}.")
     centred = score - score.detach().mean()
     masses, means, spreads = [], [], []
     for own in (member, ~member):
@@ -75,7 +92,7 @@ def pairwise_correlation(
 
 
 def _mask(values: Any, name: str, score: Any) -> Any:
-    """One truth a score, of booleans or of 0 and 1."""
+    """Return one truth per score, of booleans or of 0 and 1."""
     values = torch.as_tensor(values, device=score.device)
     if values.shape != score.shape:
         raise InputError(
@@ -97,19 +114,41 @@ class CorrelationRegularized(GroupedLinearModel):
 
     Parameters
     ----------
-    weight : price of a correlation of 1, in units of mean cross-entropy.
-    metric : {"xauc", "prf"}; pairs of two groups, or all pairs.
-    alpha : weight of the squared norm of the coefficients.
-    max_iter : iterations of L-BFGS at most.
+    weight : float, default=1.0
+        Price of a correlation of 1, in units of mean cross-entropy.
+    metric : {"xauc", "prf"}, default="xauc"
+        Pairs of two groups, or all pairs.
+    alpha : float, default=1e-4
+        Weight of the squared norm of the coefficients.
+    max_iter : int, default=500
+        Iterations of L-BFGS at most.
 
     Attributes
     ----------
-    coef_, intercept_ : the linear decision function
-    correlation_ : left on the training rows, for the first of ``groups_``
-    auc_, gap_ : on the training rows; the gap is the first of ``groups_`` minus the second
+    coef_ : ndarray of shape (n_inputs,)
+        Coefficients of the decision function.
+    intercept_ : float
+        Its intercept.
+    groups_ : tuple
+        The two groups, in sorted order.
+    correlation_ : float
+        Correlation left on the training rows, for the first of ``groups_``.
+    auc_, gap_ : float
+        Figures of the training rows; the gap is the first of ``groups_`` minus the second.
+
+    References
+    ----------
+    .. [1] A. Beutel et al. (2019), Fairness in recommendation ranking through pairwise comparisons, KDD '19.
     """
 
-    def __init__(self, *, weight: float = 1.0, metric: str = "xauc", alpha: float = 1e-4, max_iter: int = 500) -> None:
+    def __init__(
+        self,
+        *,
+        weight: float = 1.0,
+        metric: Literal["xauc", "prf"] = "xauc",
+        alpha: float = 1e-4,
+        max_iter: int = 500,
+    ) -> None:
         self.weight = weight
         self.metric = metric
         self.alpha = alpha
@@ -117,9 +156,26 @@ class CorrelationRegularized(GroupedLinearModel):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None) -> CorrelationRegularized:
-        """Fit to rows, labels and groups; weights multiply the loss of their rows."""
-        check_not_negative("weight", self.weight)
-        check_not_negative("alpha", self.alpha)
+        """Fit to rows, labels and groups.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_inputs)
+            Inputs.
+        y : array-like of shape (n_samples,)
+            Labels of two classes; the second in sorted order is to rank high.
+        sensitive_features : array-like of shape (n_samples,)
+            Group of each row; there must be two, each with both classes.
+        sample_weight : float or array-like of shape (n_samples,), optional
+            Weights of rows, which multiply their loss.
+
+        Returns
+        -------
+        CorrelationRegularized
+            The estimator itself.
+        """
+        check_number("weight", self.weight, at_least=0)
+        check_number("alpha", self.alpha, at_least=0)
         check_whole("max_iter", self.max_iter)
         rows = self._check_grouped_rows(X, y, sensitive_features, sample_weight)
         inputs, positive, member = map(torch.from_numpy, (rows.X, rows.positive, rows.in_first))
@@ -166,7 +222,7 @@ def minimise(loss: Any, parameters: Any, *, max_iter: int) -> None:
 
 
 def _moments(score: Any, weight: Any) -> tuple[Any, Any, Any]:
-    """Mass, mean and variance of weighted scores."""
+    """Return mass, mean and variance of weighted scores."""
     mass = weight.sum()
     mean = (weight * score).sum() / mass
     return mass, mean, (weight * (score - mean) ** 2).sum() / mass

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from xorder._parameters import check_word
 from xorder._table import BoolArray, FloatArray, ScoreTable
 from xorder._validation import check_both_classes, check_groups
 from xorder.exceptions import InputError
 from xorder.metrics import prf_difference, xauc_difference
 from xorder.models._linear import LinearModel
-from xorder.models._parameters import check_word
 
 GAP_OF = {"xauc": xauc_difference, "prf": prf_difference}
 
@@ -29,15 +29,12 @@ class GroupedRows(NamedTuple):
 class GroupedLinearModel(LinearModel):
     """A linear scorer fitted to rows of two groups; scoring does not need the group."""
 
-    metric: str
+    metric: Literal["xauc", "prf"]
 
     def _check_grouped_rows(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> GroupedRows:
         """Check rows and groups, note the two groups, and return the rows that have any weight."""
         check_word("metric", self.metric, GAP_OF)
         X, positive, weight = self._check_all_rows(X, y, sample_weight)
-        given = _length(sensitive_features)
-        if given is not None and given != len(X):
-            raise InputError(f"sensitive_features must have one value a row; got {given:,} for {len(X):,} rows.")
         kept = weight > 0
         masks = {group: mask for group, mask in check_groups(sensitive_features, len(X)) if mask[kept].any()}
         if len(masks) != 2:
@@ -60,11 +57,3 @@ class GroupedLinearModel(LinearModel):
         self.gap_ = -GAP_OF[self.metric](
             rows.positive, score, sensitive_features=rows.in_first, sample_weight=rows.weight
         )
-
-
-def _length(values: Any) -> int | None:
-    """Rows of an array, a frame or a list; None for what is none of these and will be told so."""
-    if isinstance(values, list | tuple):
-        return len(values)
-    shape = getattr(values, "shape", ())
-    return int(shape[0]) if shape else None

@@ -12,11 +12,11 @@ import numpy as np
 from scipy.special import expit
 
 from xorder._metric import METRICS, PairGains, auc_gains
+from xorder._parameters import check_number, check_word
 from xorder._repair import BaseRepair
 from xorder._table import FloatArray, ScoreTable
 from xorder._validation import check_tables
 from xorder.exceptions import XorderWarning
-from xorder.models._parameters import check_finite, check_word
 
 # The paper's ranges, at a resolution of our choosing.
 ALPHAS = np.linspace(0.0, 10.0, 1001)
@@ -29,35 +29,70 @@ _ROUNDING = 1e-12
 class PostLogit(BaseRepair):
     """Put one group's scores x through ``1 / (1 + exp(-(alpha x + beta)))`` so that the gap on the sample is smallest.
 
-    It looks at the gap alone, not at the AUC. Among parameters of equal gap the first is taken. Scores are to be
-    between 0 and 1, as what comes out is; with others it warns.
+    It looks at the gap alone, not at the AUC. Scores are to be between 0 and 1, as what comes out is; with others it
+    warns.
+
+    Guarantee: of the 1,001 values of alpha in [0, 10], and with ``beta="search"`` 41 of beta in [-3, -1], those of the
+    smallest gap on the sample, and of equal ones the first; bisection measures a few of them only.
 
     Parameters
     ----------
-    metric : {"xauc", "prf", "parity"}
-    beta : float or "search"
-        As in the paper -2 by default, with alpha searched in [0, 10]; ``"search"`` tries beta in [-3, -1] as well.
+    metric : {"xauc", "prf", "parity"}, default="xauc"
+        Gap that is made small.
+    beta : float or "search", default=-2.0
+        Value of beta, by default the paper's; ``"search"`` tries several.
     reference : group label, default=None
         The group whose scores stay, as in :class:`xorder.XOrder`.
 
     Attributes
     ----------
-    alpha_, beta_ : the parameters found
-    reference_, moved_ : the group whose scores stay, and the other, in a tuple
-    auc_before_, gap_before_, auc_, gap_ : on the training sample; gaps are reference minus moved
+    alpha_, beta_ : float
+        Parameters found.
+    reference_ : group label
+        The group whose scores stay.
+    moved_ : tuple of one group label
+        The other group.
+    auc_before_, gap_before_, auc_, gap_ : float
+        Figures of the training sample; gaps are reference minus moved.
+
+    References
+    ----------
+    .. [1] N. Kallus and A. Zhou (2019), The fairness of risk scores beyond classification: bipartite ranking and the
+       xAUC metric, NeurIPS '19.
     """
 
     _learnt = "auc_"
 
     def __init__(
-        self, *, metric: str = "xauc", beta: float | Literal["search"] = -2.0, reference: Hashable | None = None
+        self,
+        *,
+        metric: Literal["xauc", "prf", "parity"] = "xauc",
+        beta: float | Literal["search"] = -2.0,
+        reference: Hashable | None = None,
     ) -> None:
         self.metric = metric
         self.beta = beta
         self.reference = reference
 
     def fit(self, y_score: Any, y_true: Any, *, sensitive_features: Any, sample_weight: Any = None) -> PostLogit:
-        """Learn the parameters from scores, labels and groups."""
+        """Find the parameters for scores, labels and groups.
+
+        Parameters
+        ----------
+        y_score : array-like of shape (n_samples,)
+            Scores, best between 0 and 1.
+        y_true : array-like of shape (n_samples,)
+            Labels, 0 and 1.
+        sensitive_features : array-like of shape (n_samples,)
+            Group of each row; there must be two, each with both classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of rows; a pair weighs the product of its rows' weights.
+
+        Returns
+        -------
+        PostLogit
+            The estimator itself.
+        """
         check_word("metric", self.metric, METRICS)
         betas = self._betas()
         tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
@@ -84,7 +119,7 @@ class PostLogit(BaseRepair):
     def _betas(self) -> list[float]:
         if isinstance(self.beta, str) and self.beta == "search":
             return [float(beta) for beta in BETAS]
-        return [check_finite("beta", self.beta, otherwise="'search'")]
+        return [check_number("beta", self.beta, otherwise="'search'")]
 
 
 def _logistic(score: FloatArray, alpha: float, beta: float) -> FloatArray:
@@ -97,7 +132,7 @@ def _first_smallest(gaps: list[float]) -> int:
 
 
 class _Sample:
-    """Two groups, and a metric of both with the scores of one put through the function."""
+    """Two groups, and a metric of both, with the scores of one put through the function."""
 
     def __init__(self, reference: ScoreTable, moved: ScoreTable, metric: PairGains) -> None:
         self.moved = moved
@@ -133,21 +168,21 @@ class _Sample:
         A larger alpha lifts every score above 0, so the gap, reference minus moved, falls as alpha rises but for what
         ties within the group change. Bisection leaves those that may be smallest, often two or three, to be measured.
         """
-        gap = cache(lambda place: self.value(float(ALPHAS[place]), beta))
-        falling = cache(lambda place: -self.value_without_ties(float(ALPHAS[place]), beta))
+        gap = cache(lambda index: self.value(float(ALPHAS[index]), beta))
+        falling = cache(lambda index: -self.value_without_ties(float(ALPHAS[index]), beta))
         # With alpha 0 all of the group tie; it is measured whatever comes.
-        places = range(1, ALPHAS.size)
+        indices = range(1, ALPHAS.size)
         if self.moved.score[-1] >= 0:
-            past = bisect_right(places, 0.0, key=falling)
-            near = places[max(past - 1, 0) : past + 1]
-            reach = min(abs(gap(place)) for place in (0, *near)) + self._change_by_ties(beta) + _ROUNDING
-            places = places[bisect_left(places, -reach, key=falling) : bisect_right(places, reach, key=falling)]
-        return float(ALPHAS[[0, *places][_first_smallest([gap(place) for place in (0, *places)])]])
+            past = bisect_right(indices, 0.0, key=falling)
+            near = indices[max(past - 1, 0) : past + 1]
+            reach = min(abs(gap(index)) for index in (0, *near)) + self._change_by_ties(beta) + _ROUNDING
+            indices = indices[bisect_left(indices, -reach, key=falling) : bisect_right(indices, reach, key=falling)]
+        return float(ALPHAS[[0, *indices][_first_smallest([gap(index) for index in (0, *indices)])]])
 
     def _change_by_ties(self, beta: float) -> float:
         """Bound what ties within the group change, for any alpha but 0: pairs so close that rounding can join them."""
         score, positive, negative = self.moved.score, self.moved.positive, self.moved.negative
-        # The logarithm of the function rises by at least 1 / (1 + exp(z)) a step of z, and is right to some epsilons
+        # The logarithm of the function rises by at least 1 / (1 + exp(z)) per step of z, and is right to some epsilons
         # as long as exp(-z) is finite.
         highest = ALPHAS[-1] * score[0]
         with np.errstate(over="ignore"):

@@ -1,6 +1,14 @@
 """Data to try things on: a simulated population, four open sets, and cohorts of one's own copy of MIMIC-III or eICU."""
 
-from xorder._lazy import lazy_names
+from xorder.datasets._adult import ADULT, load_adult
+from xorder.datasets._compas import COMPAS, load_compas
+from xorder.datasets._eicu import build_eicu, load_eicu
+from xorder.datasets._framingham import FRAMINGHAM, load_framingham
+from xorder.datasets._german import GERMAN, load_german
+from xorder.datasets._impute import impute_mean
+from xorder.datasets._mimic3 import build_mimic3, load_mimic3
+from xorder.datasets._open_set import OPEN_SETS
+from xorder.datasets._problem import Problem, Split
 from xorder.datasets._simulate import Population, simulate_population
 
 __all__ = [
@@ -19,19 +27,4 @@ __all__ = [
     "simulate_population",
 ]
 
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "Problem": "_problem",
-        "Split": "_problem",
-        "build_eicu": "_eicu",
-        "build_mimic3": "_mimic3",
-        "impute_mean": "_impute",
-        "load_adult": "_adult",
-        "load_compas": "_compas",
-        "load_eicu": "_eicu",
-        "load_framingham": "_framingham",
-        "load_german": "_german",
-        "load_mimic3": "_mimic3",
-    },
-)
+OPEN_SETS.update({one.name: one for one in (COMPAS, ADULT, FRAMINGHAM, GERMAN)})

@@ -9,7 +9,7 @@ from xorder.datasets._open_set import OpenSet, Parts, load_open_set
 from xorder.datasets._problem import Problem
 from xorder.datasets._raw_file import DataHome, RawFile
 from xorder.datasets._raw_table import Layout, RawTable
-from xorder.datasets._splits import Splits
+from xorder.datasets._splits import Splits, StoredSplits
 
 
 def load_adult(*, data_home: DataHome = None, sensitive_inputs: bool = True, splits: Splits = None) -> Problem:
@@ -21,10 +21,30 @@ def load_adult(*, data_home: DataHome = None, sensitive_inputs: bool = True, spl
 
     Parameters
     ----------
-    data_home : folder to look in for the raw file, before the one ``XORDER_DATA`` names and a per-user cache; if it is
-        in none of them, it is downloaded into this folder, or else into the cache
-    sensitive_inputs : False drops ``race-sex``, 1 for white men, which states the race of every man; 97 inputs are left
-    splits : None; ``"stored"`` for the paper's ten; or how many random 70/30 splits to draw
+    data_home : str or path-like, optional
+        Folder to look in for the raw file, before the one that ``XORDER_DATA`` names and a per-user cache. If it is in
+        none of them, it is downloaded into this folder, or else into the cache.
+    sensitive_inputs : bool, default=True
+        Whether to keep ``race-sex``, 1 for white men, which states the race of every man; without it 97 inputs are
+        left.
+    splits : int or "stored", optional
+        Number of random 70/30 splits to draw, or ``"stored"`` for the paper's ten.
+
+    Returns
+    -------
+    Problem
+        Inputs, labels and groups, with what to know about them.
+
+    Raises
+    ------
+    InputError
+        If the file is not the public one, or cannot be downloaded.
+
+    References
+    ----------
+    .. [1] B. Becker and R. Kohavi (1996), Adult, UCI Machine Learning Repository, doi:10.24432/C5XW20.
+    .. [2] S. Cui, W. Pan, C. Zhang and F. Wang (2021), Towards model-agnostic post-hoc adjustment for balancing ranking
+       fairness and algorithm utility, KDD '21.
     """
     return load_open_set(ADULT, data_home=data_home, sensitive_inputs=sensitive_inputs, splits=splits)
 
@@ -73,6 +93,8 @@ _LAYOUT = Layout(
 
 ADULT = OpenSet(
     name="adult",
+    label="income above $50,000",
+    groups=("White", "not White"),
     description=(
         "People in the US Current Population Survey of 1994: the part of the Adult data that is meant for training. "
         "The label is 1 for a yearly income above 50,000 dollars. The groups are White and not White."
@@ -100,6 +122,7 @@ ADULT = OpenSet(
         member="adult.data",
     ),
     prepare=prepare_adult,
+    stored=StoredSplits(30_162, range(10), "b76c90ec407f32ff24c18dd176479a515681aefdca9b6c115fb54f9ba4c6b0e3"),
     revealing={
         "race-sex": (
             "race-sex, 1 for white men, is among the inputs, though the paper speaks of non-sensitive inputs only: for "

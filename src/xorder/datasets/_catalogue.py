@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from xorder.datasets._adult import ADULT
-from xorder.datasets._compas import COMPAS
-from xorder.datasets._framingham import FRAMINGHAM
-from xorder.datasets._german import GERMAN
-from xorder.datasets._open_set import OpenSet
+from xorder.datasets._open_set import OPEN_SETS, OpenSet
 from xorder.datasets._raw_file import DataHome, fetch_raw, find_raw, saving_folder
 from xorder.exceptions import InputError
-
-OPEN_SETS: dict[str, OpenSet] = {one.name: one for one in (COMPAS, ADULT, FRAMINGHAM, GERMAN)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +18,7 @@ class Entry:
     Attributes
     ----------
     name, description, source, licence, warnings, rows, inputs : as in the problem that its loader gives
+    label, groups : what 1 stands for, and the two groups, in a few words each
     urls : where its raw file is published, the first to be tried first
     path : where its raw file was found, or None
     save_as : where to put the raw file by hand, so that it is found
@@ -32,6 +27,8 @@ class Entry:
     name: str
     rows: int
     inputs: int
+    label: str
+    groups: tuple[str, str]
     description: str
     source: str
     licence: str
@@ -42,18 +39,9 @@ class Entry:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values, for JSON."""
-        return {
-            "name": self.name,
-            "rows": self.rows,
-            "inputs": self.inputs,
-            "description": self.description,
-            "source": self.source,
-            "licence": self.licence,
-            "warnings": list(self.warnings),
-            "urls": list(self.urls),
-            "path": None if self.path is None else str(self.path),
-            "save_as": str(self.save_as),
-        }
+        listed = {name: list(getattr(self, name)) for name in ("groups", "warnings", "urls")}
+        path = None if self.path is None else str(self.path)
+        return asdict(self) | listed | {"path": path, "save_as": str(self.save_as)}
 
 
 def available(*, data_home: DataHome = None) -> list[Entry]:
@@ -68,6 +56,8 @@ def describe(name: str, *, data_home: DataHome = None) -> Entry:
         name=one.name,
         rows=one.rows,
         inputs=one.inputs,
+        label=one.label,
+        groups=one.groups,
         description=one.description,
         source=one.source,
         licence=one.licence,

@@ -44,7 +44,7 @@ def plain_errors(files: Sequence[Path] = ()) -> Iterator[None]:
     except duckdb.Error as error:
         raise InputError(_explain(str(error), files)) from error
     except RuntimeError as error:
-        # DuckDB tells of Ctrl-C by an error of this type.
+        # DuckDB reports Ctrl-C by an error of this type.
         if "interrupted" in str(error).lower():
             raise KeyboardInterrupt from error
         raise
@@ -59,21 +59,21 @@ def _explain(message: str, files: Sequence[Path]) -> str:
     named = re.search(r"^\s*file = (.*)$", message, re.MULTILINE)
     path = named[1].strip() if named else " or ".join(map(str, files)) or "the tables"
     line = re.search(r"CSV Error on Line: (\d+)", message)
-    place = f"{path}, line {line[1]}" if line else path
+    where = f"{path}, line {line[1]}" if line else path
     if width := _WIDTH.search(message):
-        return f"{place}: the header has {width[1]} columns, but this row has {width[2]}. {_REPAIR}"
+        return f"{where}: the header has {width[1]} columns, but this row has {width[2]}. {_REPAIR}"
     if cell := _CELL.search(message):
         kind = "a date and time" if cell[3].startswith(("TIMESTAMP", "DATE")) else "a number"
-        return f"{place}: column {cell[1]!r} must hold {kind} or nothing; this row holds {cell[2][:80]!r}. {_REPAIR}"
+        return f"{where}: column {cell[1]!r} must hold {kind} or nothing; this row holds {cell[2][:80]!r}. {_REPAIR}"
     if "unterminated quote" in message:
-        return f"{place}: a quote that opens here is not closed where it should be. {_REPAIR}"
+        return f"{where}: a quote that opens here is not closed where it should be. {_REPAIR}"
     if "Invalid unicode" in message:
-        return f"{place}: this row is not UTF-8 text. Save the file as UTF-8, or copy it again."
+        return f"{where}: this row is not UTF-8 text. Save the file as UTF-8, or copy it again."
     if "GZIP" in message:
-        return f"{path} is cut off, or no gzip file. {COPY_AGAIN}"
+        return f"{path} is cut off, or not a gzip file. {COPY_AGAIN}"
     if "Out of Memory" in message:
         return "the memory allowed does not suffice; raise it (such as memory='8GB'), or free disk space to spill to."
-    return f"{place}: {first_line(message)}."
+    return f"{where}: {first_line(message)}."
 
 
 _ENDINGS = (".csv.gz", ".csv")
@@ -137,7 +137,7 @@ def find_tables(
 def open_database(*, purpose: str, memory: str, spill: str | os.PathLike[str] | None) -> Iterator[Any]:
     """Yield a DuckDB connection in memory that spills into a folder of its own below ``spill``, removed at the end."""
     if spill is not None and not Path(spill).is_dir():
-        raise InputError(f"spill must be a folder to keep intermediate results in; {spill} is none. Create it first.")
+        raise InputError(f"spill must be a folder that exists; {spill} does not. Create it first.")
     with duckdb_connection(extra="data", purpose=purpose, memory=memory, spill=spill) as database:
         # Keeping the order of rows would make DuckDB hold back much of a large file.
         database.execute("SET preserve_insertion_order = false")
@@ -149,7 +149,7 @@ def open_database(*, purpose: str, memory: str, spill: str | os.PathLike[str] | 
 def run(
     database: Any, sql: str, *, step: str, reads: Sequence[SourceTable] = (), progress: Progress | None = None
 ) -> list[tuple[Any, ...]]:
-    """Run one statement and return its rows; tell ``progress`` how far ``step`` is.
+    """Run one statement and return its rows; report to ``progress`` how far ``step`` is.
 
     ``reads`` are the tables that the statement scans. The checksums of gzipped ones are verified meanwhile, as DuckDB
     does not look at them. What goes wrong is an :class:`InputError`; Ctrl-C is a ``KeyboardInterrupt``.
@@ -159,7 +159,7 @@ def run(
             with plain_errors([table.path for table in reads]):
                 rows: list[tuple[Any, ...]] = database.execute(sql).fetchall()
         except (InputError, KeyboardInterrupt):
-            # Garbled bytes make garbled rows: if the checksum is known by now, it tells the cause.
+            # Garbled bytes make garbled rows: if the checksum is known by now, it is the cause.
             if trouble:
                 raise trouble[0] from None
             raise

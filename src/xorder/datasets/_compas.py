@@ -9,7 +9,7 @@ from xorder.datasets._open_set import OpenSet, Parts, load_open_set
 from xorder.datasets._problem import Problem
 from xorder.datasets._raw_file import DataHome, RawFile
 from xorder.datasets._raw_table import Layout, RawTable
-from xorder.datasets._splits import Splits
+from xorder.datasets._splits import Splits, StoredSplits
 
 _COUNTS = ("juv_fel_count", "juv_misd_count", "juv_other_count", "priors_count")
 
@@ -22,10 +22,29 @@ def load_compas(*, data_home: DataHome = None, sensitive_inputs: bool = True, sp
 
     Parameters
     ----------
-    data_home : folder to look in for the raw file, before the one ``XORDER_DATA`` names and a per-user cache; if it is
-        in none of them, it is downloaded into this folder, or else into the cache
-    sensitive_inputs : no input states the race, so False leaves all 400; ``sex`` is not the group here and stays
-    splits : None; ``"stored"`` for the paper's ten; or how many random 70/30 splits to draw
+    data_home : str or path-like, optional
+        Folder to look in for the raw file, before the one that ``XORDER_DATA`` names and a per-user cache. If it is in
+        none of them, it is downloaded into this folder, or else into the cache.
+    sensitive_inputs : bool, default=True
+        No input states the race, so False leaves all 400; ``sex`` is not the group here and stays.
+    splits : int or "stored", optional
+        Number of random 70/30 splits to draw, or ``"stored"`` for the paper's ten.
+
+    Returns
+    -------
+    Problem
+        Inputs, labels and groups, with what to know about them.
+
+    Raises
+    ------
+    InputError
+        If the file is not the public one, or cannot be downloaded.
+
+    References
+    ----------
+    .. [1] J. Angwin, J. Larson, S. Mattu and L. Kirchner (2016), Machine bias, ProPublica.
+    .. [2] S. Cui, W. Pan, C. Zhang and F. Wang (2021), Towards model-agnostic post-hoc adjustment for balancing ranking
+       fairness and algorithm utility, KDD '21.
     """
     return load_open_set(COMPAS, data_home=data_home, sensitive_inputs=sensitive_inputs, splits=splits)
 
@@ -69,6 +88,8 @@ _LAYOUT = Layout(
 
 COMPAS = OpenSet(
     name="compas",
+    label="new charge in two years",
+    groups=("Caucasian", "not Caucasian"),
     description=(
         "People who were scored by the COMPAS tool in Broward County, Florida, in 2013 and 2014. The label is 1 for "
         "those charged with a new crime within two years. The groups are Caucasian and not Caucasian."
@@ -96,4 +117,5 @@ COMPAS = OpenSet(
         layout=_LAYOUT,
     ),
     prepare=prepare_compas,
+    stored=StoredSplits(6167, range(10), "65390d22ea221fa88b086fe9395a3ae7ab01814f94fdbccf9064d99f700038d1"),
 )

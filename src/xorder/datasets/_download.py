@@ -1,4 +1,8 @@
-"""Downloading a file so that it is there whole and verified, or not at all."""
+"""Downloading a file so that it is there whole and verified, or not at all.
+
+pooch would bring requests and two more packages, and has one address per file and a hash of its bytes; these files have
+several addresses whose bytes differ, so what is verified is the content (:mod:`xorder.datasets._raw_table`).
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from xorder.datasets._open_set import OpenSet, Parts, load_open_set
 from xorder.datasets._problem import Problem
 from xorder.datasets._raw_file import DataHome, RawFile
 from xorder.datasets._raw_table import Layout, RawTable
-from xorder.datasets._splits import Splits
+from xorder.datasets._splits import Splits, StoredSplits
 
 _MALE = 1
 
@@ -22,10 +22,30 @@ def load_framingham(*, data_home: DataHome = None, sensitive_inputs: bool = True
 
     Parameters
     ----------
-    data_home : folder to look in for the raw file, before the one ``XORDER_DATA`` names and a per-user cache; if it is
-        in none of them, it is downloaded into this folder, or else into the cache
-    sensitive_inputs : False drops ``sex``; 7 inputs are left, the number the paper gives
-    splits : None; ``"stored"`` for the paper's ten; or how many random 70/30 splits to draw
+    data_home : str or path-like, optional
+        Folder to look in for the raw file, before the one that ``XORDER_DATA`` names and a per-user cache. If it is in
+        none of them, it is downloaded into this folder, or else into the cache.
+    sensitive_inputs : bool, default=True
+        Whether to keep ``sex``; without it 7 inputs are left, the number that the paper gives.
+    splits : int or "stored", optional
+        Number of random 70/30 splits to draw, or ``"stored"`` for the paper's ten.
+
+    Returns
+    -------
+    Problem
+        Inputs, labels and groups, with what to know about them.
+
+    Raises
+    ------
+    InputError
+        If the file is not the public one, or cannot be downloaded.
+
+    References
+    ----------
+    .. [1] W. D. Dupont (2009), Statistical Modeling for Biomedical Researchers, 2nd edition, Cambridge University
+       Press.
+    .. [2] S. Cui, W. Pan, C. Zhang and F. Wang (2021), Towards model-agnostic post-hoc adjustment for balancing ranking
+       fairness and algorithm utility, KDD '21.
     """
     return load_open_set(FRAMINGHAM, data_home=data_home, sensitive_inputs=sensitive_inputs, splits=splits)
 
@@ -42,6 +62,8 @@ _COLUMNS = ("sex", "sbp", "dbp", "scl", "chdfate", "followup", "age", "bmi", "mo
 
 FRAMINGHAM = OpenSet(
     name="framingham",
+    label="coronary heart disease",
+    groups=("female", "male"),
     description=(
         "Adults of Framingham, Massachusetts, at an examination of the Framingham Heart Study. The label is 1 for "
         "those found with coronary heart disease at any time of the follow-up, 32 years at most. The groups are male "
@@ -77,6 +99,9 @@ FRAMINGHAM = OpenSet(
         ),
     ),
     prepare=prepare_framingham,
+    stored=StoredSplits(
+        4658, (1, 3, 4, 6, 9, 10, 11, 12, 14, 15), "26286a354c7eccf356dbfecedd229f9c212caa1cf676e1b413ac34539e6034e8"
+    ),
     revealing={
         "sex": (
             "sex, the group itself, is among the inputs; sensitive_inputs=False drops it. With plain logistic "

@@ -9,7 +9,7 @@ from xorder.datasets._open_set import OpenSet, Parts, load_open_set
 from xorder.datasets._problem import Problem
 from xorder.datasets._raw_file import DataHome, RawFile
 from xorder.datasets._raw_table import Layout, RawTable
-from xorder.datasets._splits import Splits
+from xorder.datasets._splits import Splits, StoredSplits
 
 # Codes of personal_status that the documentation of the file gives as female.
 _FEMALE = ("A92", "A95")
@@ -61,10 +61,31 @@ def load_german(*, data_home: DataHome = None, sensitive_inputs: bool = True, sp
 
     Parameters
     ----------
-    data_home : folder to look in for the raw file, before the one ``XORDER_DATA`` names and a per-user cache; if it is
-        in none of them, it is downloaded into this folder, or else into the cache
-    sensitive_inputs : no input is made from the age, so False leaves all 57; ``sex`` is not the group here and stays
-    splits : None; ``"stored"`` for the paper's ten; or how many random 70/30 splits to draw
+    data_home : str or path-like, optional
+        Folder to look in for the raw file, before the one that ``XORDER_DATA`` names and a per-user cache. If it is in
+        none of them, it is downloaded into this folder, or else into the cache.
+    sensitive_inputs : bool, default=True
+        No input is made from the age, so False leaves all 57; ``sex`` is not the group here and stays.
+    splits : int or "stored", optional
+        Number of random 70/30 splits to draw, or ``"stored"`` for the paper's ten.
+
+    Returns
+    -------
+    Problem
+        Inputs, labels and groups, with what to know about them.
+
+    Raises
+    ------
+    InputError
+        If the file is not the public one, or cannot be downloaded.
+
+    References
+    ----------
+    .. [1] H. Hofmann (1994), Statlog (German Credit Data), UCI Machine Learning Repository, doi:10.24432/C5NC77.
+    .. [2] U. Grömping (2019), South German Credit Data: correcting a widely used data set, Reports in Mathematics,
+       Physics and Chemistry 4/2019, Beuth University of Applied Sciences Berlin.
+    .. [3] S. Cui, W. Pan, C. Zhang and F. Wang (2021), Towards model-agnostic post-hoc adjustment for balancing ranking
+       fairness and algorithm utility, KDD '21.
     """
     return load_open_set(GERMAN, data_home=data_home, sensitive_inputs=sensitive_inputs, splits=splits)
 
@@ -87,6 +108,8 @@ def prepare_german(raw: RawTable) -> Parts:
 
 GERMAN = OpenSet(
     name="german",
+    label="bad credit",
+    groups=("25 or older", "under 25"),
     description=(
         "Credits that a bank in southern Germany gave from 1973 to 1975. The label is 1 for bad credit. The groups are "
         "debtors under 25 and debtors of 25 or older."
@@ -120,4 +143,7 @@ GERMAN = OpenSet(
         member="german.data",
     ),
     prepare=prepare_german,
+    stored=StoredSplits(
+        1000, (0, 2, 3, 9, 12, 14, 15, 18, 20, 21), "6bfc1b31a68c4006a7a25f9d3bb1f80e9ab55ed0d16e55c2b912b535f655ac5c"
+    ),
 )

@@ -15,11 +15,26 @@ Impute = Literal["mean"] | TrainingRows | None
 
 
 def impute_mean(X: Any, training_rows: TrainingRows) -> Any:
-    """Return ``X`` with each NaN replaced by the mean of its column over the training rows, as in the benchmark.
+    """Replace each NaN by the mean of its column over the training rows, as the MIMIC-III benchmark does.
 
-    ``X`` is a pandas DataFrame, such as ``problem.X``, and ``training_rows`` are numbers of its rows, such as
-    ``problem.splits[0].train``. A column without any value there is filled with 0. (The benchmark's tool would drop
-    such a column.)
+    A column without any value there is filled with 0. (The benchmark's tool would drop such a column.)
+
+    Parameters
+    ----------
+    X : pandas.DataFrame
+        Inputs, such as ``problem.X``.
+    training_rows : array-like of int
+        Numbers of rows of ``X``, such as ``problem.splits[0].train``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Inputs without NaN; ``X`` stays as it is.
+
+    References
+    ----------
+    .. [1] H. Harutyunyan, H. Khachatrian, D. C. Kale, G. Ver Steeg and A. Galstyan (2019), Multitask learning and
+       benchmarking with clinical time series data, Scientific Data 6, 96.
     """
     if not (hasattr(X, "iloc") and hasattr(X, "columns")):
         raise InputError(
@@ -31,7 +46,7 @@ def impute_mean(X: Any, training_rows: TrainingRows) -> Any:
 
 
 def check_impute(impute: object) -> None:
-    """Raise unless ``impute`` is None, ``"mean"`` or may be row numbers, which only the rows can tell."""
+    """Raise unless ``impute`` is None, ``"mean"`` or may be row numbers, which only the rows can show."""
     if isinstance(impute, str | bytes | bool | int | float) and impute != "mean":
         raise InputError(
             f"impute must be None, 'mean' for means over all rows, or the numbers of the training rows; got {impute!r}."

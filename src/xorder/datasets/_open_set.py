@@ -15,7 +15,7 @@ from xorder.datasets._download import Patience
 from xorder.datasets._problem import Problem
 from xorder.datasets._raw_file import DataHome, RawFile, load_raw
 from xorder.datasets._raw_table import RawTable
-from xorder.datasets._splits import Splits, check_splits, make_splits
+from xorder.datasets._splits import Splits, StoredSplits, check_splits, make_splits
 
 
 class Parts(NamedTuple):
@@ -33,14 +33,18 @@ class OpenSet:
     Attributes
     ----------
     name, description, source, licence : as in :class:`Problem`
+    label, groups : what 1 stands for, and the two groups, in a few words each
     warnings : what to know about it, whichever inputs are used
     rows, inputs : how many the problem has
     file : the raw file
     prepare : from the raw table to inputs, labels and groups
+    stored : the paper's ten splits
     revealing : inputs that state the group, wholly or in part, with the warning that each is there
     """
 
     name: str
+    label: str
+    groups: tuple[str, str]
     description: str
     source: str
     licence: str
@@ -49,12 +53,17 @@ class OpenSet:
     inputs: int
     file: RawFile
     prepare: Callable[[RawTable], Parts]
+    stored: StoredSplits
     revealing: Mapping[str, str] = field(default_factory=dict)
 
     def warnings_without(self, hidden: Collection[str] = ()) -> tuple[str, ...]:
         """What to know about the set when the ``hidden`` inputs are left out."""
         present = (warning for column, warning in self.revealing.items() if column not in hidden)
         return (*present, *self.warnings)
+
+
+# Every open set by its name; the package's __init__ enters them.
+OPEN_SETS: dict[str, OpenSet] = {}
 
 
 def load_open_set(
@@ -80,5 +89,5 @@ def load_open_set(
         source=open_set.source,
         licence=open_set.licence,
         warnings=open_set.warnings_without(hidden),
-        splits=make_splits(splits, len(parts.y), name=open_set.name),
+        splits=make_splits(splits, len(parts.y), open_set.stored),
     )

@@ -12,7 +12,15 @@ IntArray = NDArray[np.intp]
 
 
 class Split(NamedTuple):
-    """Row numbers of a training part and of a test part."""
+    """Row numbers of a training part and of a test part.
+
+    Parameters
+    ----------
+    train : ndarray of int
+        Rows to train on.
+    test : ndarray of int
+        Rows to test on.
+    """
 
     train: IntArray
     test: IntArray
@@ -22,19 +30,28 @@ class Split(NamedTuple):
 class Problem:
     """A ranking problem made from real data.
 
-    Attributes
-    ----------
-    name : short name
-    X : pandas DataFrame, one named column of floats per input
-    y : 1 for the rows that should rank high
-    sensitive_features : the group of each row, as readable text
-    description : what the rows, the label and the groups are, in a few sentences
-    source : where the raw data come from
-    licence : under what terms
-    warnings : what to know before drawing conclusions from it
-    splits : training and test parts, if any were asked for
-
     ``y`` and ``sensitive_features`` cannot be written to; ``X`` can, as any frame.
+
+    Parameters
+    ----------
+    name : str
+        Short name.
+    X : pandas.DataFrame of shape (n_samples, n_inputs)
+        One named column of floats per input.
+    y : ndarray of shape (n_samples,)
+        1 for the rows that should rank high.
+    sensitive_features : ndarray of shape (n_samples,)
+        Group of each row, as readable text.
+    description : str
+        What the rows, the label and the groups are, in a few sentences.
+    source : str
+        Where the raw data come from.
+    licence : str
+        Terms under which they may be used.
+    warnings : tuple of str, default=()
+        What to know before drawing conclusions from it.
+    splits : tuple of Split, default=()
+        Training and test parts, if any were asked for.
     """
 
     name: str

@@ -39,10 +39,10 @@ class RawFile:
     def find(self, folder: Path) -> Path | None:
         """Return the file below a folder of data, or None."""
         names = dict.fromkeys([*self.names, *map(file_name, self.urls)])
-        places = (
-            place / f"{name}{end}" for place in (folder / self.folder, folder) for name in names for end in ("", ".gz")
+        paths = (
+            home / f"{name}{end}" for home in (folder / self.folder, folder) for name in names for end in ("", ".gz")
         )
-        return next(filter(Path.is_file, places), None)
+        return next(filter(Path.is_file, paths), None)
 
     def save_as(self, folder: Path) -> Path:
         """Return where to put the file by hand below a folder of data, under the name it is published by."""
@@ -73,8 +73,8 @@ def cache_folder(platform: str = sys.platform, environ: Mapping[str, str] = os.e
 def data_folders(data_home: DataHome = None) -> Iterator[Path]:
     """Yield the folders to look in: ``data_home`` if given, then that of ``XORDER_DATA``, then the cache.
 
-    A ``data_home`` that is no folder is an error. ``XORDER_DATA`` may be set for other work: that it names no folder is
-    a warning, when its turn comes.
+    A ``data_home`` that is not a folder is an error. ``XORDER_DATA`` may be set for other work, so what is not a folder
+    there is a warning, when its turn comes.
     """
     if data_home is not None:
         yield _existing(data_home)

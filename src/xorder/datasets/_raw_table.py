@@ -1,7 +1,8 @@
 """What a raw table holds, whatever its file looks like, and a hash that says whether it is the expected one.
 
 Public copies of one table differ in header, separator, quotes, blanks, line ends, and in how numbers and missing
-values are written. So cells are read into columns first, numbers as single precision, and only then hashed.
+values are written. So cells are read into columns first, numbers as single precision, and only then hashed. The csv
+reader of the engines, a layer above, shares nothing with this: it streams one dialect, and keeps every cell as it is.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def parse_table(text: str, layout: Layout, *, shown: str = "the table") -> RawTa
     """Turn csv text, or text separated by blanks, into columns.
 
     A header that names the wanted columns is followed, in any order and among other columns; otherwise columns go by
-    their place, and a first line that is not data is taken for a header with other names.
+    their position, and a first line that is not data is taken for a header with other names.
     """
     rows = _split(text, shown)
     if not rows:
@@ -120,17 +121,19 @@ def parse_table(text: str, layout: Layout, *, shown: str = "the table") -> RawTa
     header = [cell.lower() for cell in rows[0]]
     lacking = [column for column in layout.columns if column not in header]
     if not lacking:
-        places = [header.index(column) for column in layout.columns]
+        positions = [header.index(column) for column in layout.columns]
         body = rows[1:]
     elif layout.positional and width == len(layout.columns):
-        places = list(range(width))
+        positions = list(range(width))
         body = rows if _is_data(rows[0], layout) else rows[1:]
     else:
         raise InputError(
             f"{shown} must have the columns {_listed(layout.columns)}; among its {width} columns there is no "
             f"{_listed(lacking)}."
         )
-    cells = {column: [row[place] for row in body] for column, place in zip(layout.columns, places, strict=True)}
+    cells = {
+        column: [row[position] for row in body] for column, position in zip(layout.columns, positions, strict=True)
+    }
     return {
         column: _numbers(column, texts, shown) if column in layout.numbers else _texts(texts)
         for column, texts in cells.items()
@@ -168,8 +171,8 @@ def _split(text: str, shown: str) -> list[list[str]]:
 
 def _is_data(row: list[str], layout: Layout) -> bool:
     """Whether the cells that must be numbers are."""
-    places = [place for place, column in enumerate(layout.columns) if column in layout.numbers]
-    return all(row[place] in _MISSING or _is_number(row[place]) for place in places)
+    positions = [position for position, column in enumerate(layout.columns) if column in layout.numbers]
+    return all(row[position] in _MISSING or _is_number(row[position]) for position in positions)
 
 
 def _is_number(cell: str) -> bool:

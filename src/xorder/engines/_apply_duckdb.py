@@ -10,20 +10,10 @@ from uuid import uuid4
 
 import numpy as np
 
+from xorder._groups import BETWEEN
 from xorder._table import FloatArray, IntArray
-from xorder.engines._cells import no_labels, no_numbers
-from xorder.engines._match_groups import (
-    BOOLEAN,
-    DATE,
-    DECIMAL,
-    NUMBER,
-    PLACE,
-    TEXT,
-    Complaints,
-    GroupMaps,
-    check_frame_columns,
-    values_of,
-)
+from xorder.engines._cells import BOOLEAN, DATE, DECIMAL, NUMBER, TEXT, ColumnNames, no_labels, no_numbers
+from xorder.engines._match_groups import PLACE, Complaints, GroupMaps, check_frame_columns, columns_of
 from xorder.engines._sources import number_in
 from xorder.exceptions import InputError
 from xorder.transfer import ScoreMap
@@ -98,10 +88,9 @@ _BLANKS = r"[\s\x0b\x1c-\x1f\x{85}\p{Z}]*"
 def map_relation(
     relation: Any,
     maps: GroupMaps,
-    *,
-    score: str,
-    group: str,
+    names: ColumnNames,
     into: str,
+    *,
     blanks: bool = False,
     scores_in_text: bool = False,
 ) -> Any:
@@ -109,27 +98,18 @@ def map_relation(
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
     # No table of the user has this name.
     name = f"xorder_{uuid4().hex}"
-    query = mapping_select(
-        name,
-        types,
-        maps,
-        score=score,
-        group=group,
-        into=into,
-        blanks=blanks,
-        scores_in_text=scores_in_text,
+    return relation.query(
+        name, mapping_select(name, types, maps, names, into, blanks=blanks, scores_in_text=scores_in_text)
     )
-    return relation.query(name, query)
 
 
 def mapping_select(
     source: str,
     types: Mapping[str, str],
     maps: GroupMaps,
-    *,
-    score: str,
-    group: str,
+    names: ColumnNames,
     into: str,
+    *,
     blanks: bool = False,
     scores_in_text: bool = False,
     keep: Callable[[str], str] = "({})".format,
@@ -141,18 +121,21 @@ def mapping_select(
     are read out of text, as those of csv files are. ``keep`` takes the query of the knots, one row, and says where that
     row is to be read.
     """
-    check_frame_columns(list(types), score=score, group=group, into=into, ignores_case="DuckDB")
+    check_frame_columns(list(types), names, into=into, ignores_case="DuckDB")
+    score = names.score
     is_text = scores_in_text and types[score] == "VARCHAR"
     if not is_text and not _is_plain(types[score], *_NUMBERS, "BOOLEAN"):
         raise no_numbers(score, f"their type is {types[score]}")
-    complaints = Complaints(maps, score=score, group=group)
+    complaints = Complaints(maps, names)
     moved = [label for label, learnt in maps.maps.items() if learnt.raw.size]
+    # The number of a row's map: 0 if its score stays, else from 1 up.
+    codes = [moved.index(label) + 1 if label in moved else 0 for label in maps.maps]
     x, code, held, place, raw, adjusted, guide = (
         _unused(f"xorder_{name}", types) for name in ("x", "code", "held", "place", "raw", "adjusted", "guide")
     )
     query = (
         f"SELECT *, {_checked_score(score, complaints, is_text=is_text)} AS {x}, "
-        f"{_code(types[group], group, maps, complaints, blanks=blanks)} AS {code} FROM {source}"
+        f"{_code(types, names, maps, complaints, [*codes, 0], blanks=blanks)} AS {code} FROM {source}"
     )
     if not moved:
         return f"SELECT * EXCLUDE ({x}, {code}), {x} + 0 * {code} AS {quoted_name(into)} FROM ({query})"
@@ -190,47 +173,75 @@ def _checked_score(score: str, complaints: Complaints, *, is_text: bool) -> str:
     return f"CASE WHEN isfinite({value}) THEN {value} ELSE {instead} END"
 
 
+def counting_select(source: str, types: Mapping[str, str], maps: GroupMaps, names: ColumnNames) -> str:
+    """Return the query of the rows of files by number of their group, and of those with a score beyond its map."""
+    complaints, places = Complaints(maps, names), range(maps.stays + 1)
+    beyond = " ".join(
+        f"WHEN {place} THEN x < {number(learnt.raw[0])} OR x > {number(learnt.raw[-1])}"
+        for place, learnt in enumerate(maps.maps.values())
+        if learnt.raw.size
+    )
+    return (
+        f"SELECT code, count(*), count_if(CASE code {beyond or 'WHEN -1 THEN false'} ELSE false END) FROM "
+        f"(SELECT CAST({quoted_name(names.score)} AS DOUBLE) AS x, "
+        f"{_code(types, names, maps, complaints, places, blanks=True)} AS code FROM {source}) GROUP BY code"
+    )
+
+
 def _code(
-    kind: str,
-    group: str,
+    types: Mapping[str, str],
+    names: ColumnNames,
     maps: GroupMaps,
     complaints: Complaints,
+    codes: Sequence[int],
     *,
     blanks: bool,
 ) -> str:
-    """Return the number of a row's map: 0 if its score stays, else from 1 up; other groups fail when computed."""
-    column = quoted_name(group)
-    of_values = _kind(kind)
-    if of_values is None:
-        raise no_labels(group, f"its type is {kind}")
-    moved = [label for label, learnt in maps.maps.items() if learnt.raw.size]
-    codes = {label: moved.index(label) + 1 if label in moved else 0 for label in maps.maps}
-    # By the numbers of the maps; behind them, rows whose score stays.
-    by_number = [*codes.values(), 0]
-    written = f"CAST({column} AS VARCHAR)"
+    """Return the code of a row by the number of its group; groups that are refused fail when computed."""
+    kinds = []
+    for group in names.groups:
+        kind = _kind(types[group])
+        if kind is None:
+            raise no_labels(group, f"its type is {types[group]}")
+        kinds.append(kind)
+    columns = list(map(quoted_name, names.groups))
+    written = [f"CAST({column} AS VARCHAR)" for column in columns]
     # Something of the row is part of the message, so that the error is not raised ahead of any row.
-    instead = _failing(complaints.missing + PLACE, f"left(coalesce({written}, ''), 0)")
+    instead = _failing(complaints.missing + PLACE, f"left(coalesce({written[0]}, ''), 0)")
     if maps.of_missing is not None:
-        instead = str(by_number[maps.of_missing])
-    # Not isnan: on a parquet file whose statistics leave NaN out, DuckDB answers no without looking.
-    lost = f"{column} IS NULL OR {written} = 'nan'" if kind in ("FLOAT", "DOUBLE") else f"{column} IS NULL"
-    cases = [f"WHEN {lost} THEN {instead}"]
-    blanks = blanks and of_values == TEXT
-    for label, value in values_of(maps.maps, of_values, maps.missing).items():
-        if not (blanks and not value.strip()):
-            cases.append(f"WHEN {written if of_values == TEXT else column} = {_literal(value)} THEN {codes[label]}")
-    if blanks:
+        instead = str(codes[maps.of_missing])
+    lost, shown, empty = [], [], []
+    for name, column, text_of, kind in zip(names.groups, columns, written, kinds, strict=True):
+        lost.append(f"{column} IS NULL")
+        if types[name] in ("FLOAT", "DOUBLE"):
+            # Not isnan: on a parquet file whose statistics leave NaN out, DuckDB answers no without looking.
+            lost.append(f"{text_of} = 'nan'")
+        if blanks and kind == TEXT:
+            empty.append(f"regexp_full_match({text_of}, {text(_BLANKS)})")
+        shown.append(_shown(types[name], kind, column, text_of))
+    cases = [f"WHEN {' OR '.join(lost)} THEN {instead}"]
+    order = list(maps.maps)
+    for label, values in columns_of(maps, names, kinds):
+        if not (blanks and any(isinstance(value, str) and not value.strip() for value in values)):
+            same = " AND ".join(
+                f"{text_of if kind == TEXT else column} = {_literal(value)}"
+                for column, text_of, kind, value in zip(columns, written, kinds, values, strict=True)
+            )
+            cases.append(f"WHEN {same} THEN {codes[order.index(label)]}")
+    if empty:
         # After the known groups, as it takes longer to see.
-        cases.append(f"WHEN regexp_full_match({written}, {text(_BLANKS)}) THEN {instead}")
-    shown = written
-    if of_values == TEXT:
-        shown = f"chr(39) || {written} || chr(39)"
-    elif of_values == BOOLEAN:
-        shown = f"CASE WHEN {column} THEN 'True' ELSE 'False' END"
-    elif kind == "FLOAT":
-        shown = f"CAST(CAST({column} AS DOUBLE) AS VARCHAR)"
-    otherwise = _failing(complaints.unseen, shown) if maps.of_unseen is None else str(by_number[maps.of_unseen])
+        cases.append(f"WHEN {' OR '.join(empty)} THEN {instead}")
+    quote = "chr(39)" if len(kinds) > 1 or kinds[0] == TEXT else "''"
+    of_row = f"{quote} || {f' || {text(BETWEEN)} || '.join(shown)} || {quote}"
+    otherwise = _failing(complaints.unseen, of_row) if maps.of_unseen is None else str(codes[maps.of_unseen])
     return f"CASE {' '.join(cases)} ELSE {otherwise} END"
+
+
+def _shown(kind: str, of_values: str, column: str, written: str) -> str:
+    """Return a value of a group as a message shows it."""
+    if of_values == BOOLEAN:
+        return f"CASE WHEN {column} THEN 'True' ELSE 'False' END"
+    return f"CAST(CAST({column} AS DOUBLE) AS VARCHAR)" if kind == "FLOAT" else written
 
 
 def _kind(kind: str) -> str | None:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from xorder._atomic import atomic_path
 from xorder._duckdb import duckdb_connection
 from xorder._optional import import_optional
 from xorder._progress import Progress
+from xorder._table import IntArray
 from xorder.engines._apply import UnusableRowError
-from xorder.engines._apply_duckdb import mapping_select
-from xorder.engines._cells import no_rows
-from xorder.engines._files import blaming_files, find_files, reader_of
+from xorder.engines._apply_duckdb import counting_select, mapping_select
+from xorder.engines._cells import ColumnNames, no_rows
 from xorder.engines._match_groups import PLACE, Complaints, GroupMaps
+from xorder.engines._sources import blaming_files, find_files, reader_of
 from xorder.exceptions import InputError
 from xorder.transfer._sql import text
 
@@ -32,8 +35,8 @@ _KEPT = {"string", "bool", "float", "double", "date32[day]", "timestamp[us]"} | 
 _WRITTEN_ALIKE = {kind for kind in _KEPT if "int" in kind} | {"string"}
 
 
-def keeps_types(path: str, group: str) -> bool:
-    """Whether DuckDB writes all columns of a file in the types they have, and the group as it is written elsewhere."""
+def keeps_types(path: str, groups: Sequence[str]) -> bool:
+    """Whether DuckDB writes all columns of a file in the types they have, and groups as they are written elsewhere."""
     pq = import_optional("pyarrow.parquet", extra="parquet", purpose="Reading parquet files")
     try:
         schema = pq.read_schema(path)
@@ -41,28 +44,29 @@ def keeps_types(path: str, group: str) -> bool:
         # What is wrong with it is for its reader to say.
         return False
     kinds = {field.name: str(field.type) for field in schema}
-    return set(kinds.values()) <= _KEPT and kinds.get(group, "string") in _WRITTEN_ALIKE
+    return set(kinds.values()) <= _KEPT and {kinds.get(group, "string") for group in groups} <= _WRITTEN_ALIKE
 
 
 def copy_with_column(
     path: str | os.PathLike[str],
     out: str | os.PathLike[str],
     maps: GroupMaps,
-    *,
-    score: str,
-    group: str,
+    names: ColumnNames,
     into: str,
+    *,
     overwrite: bool,
     memory: str,
     progress: Progress | None,
-) -> int:
-    """Write all parquet files that a path or glob names to one, with one more column; return the number of rows.
+) -> tuple[int, IntArray]:
+    """Write all parquet files that a path or glob names to one, with one more column.
+
+    Return the number of rows; and that by number of their group and, below, of those whose score is beyond its map.
 
     Parquet keeps its compression and its own notes, but a column that pandas or polars would read as categories comes
     back as text. DuckDB's memory is capped by ``memory``, whatever the size of the files.
     """
     files = find_files(path)
-    complaints = Complaints(maps, score=score, group=group)
+    complaints = Complaints(maps, names)
     with atomic_path(out, overwrite=overwrite) as temporary, _blaming_rows(path, complaints):
         spill = Path(os.path.realpath(out)).parent
         with duckdb_connection(
@@ -76,23 +80,17 @@ def copy_with_column(
 
             source = reader_of(files)
             shape = connection.sql(f"SELECT * FROM {source}")
-            query = mapping_select(
-                source,
-                dict(zip(shape.columns, map(str, shape.types), strict=True)),
-                maps,
-                score=score,
-                group=group,
-                into=into,
-                blanks=True,
-                keep=keep,
-            )
+            types = dict(zip(shape.columns, map(str, shape.types), strict=True))
+            query = mapping_select(source, types, maps, names, into, blanks=True, keep=keep)
             options = f"FORMAT parquet, {_as_before(connection, files[0])}"
             with _watching(connection, progress):
-                copied = connection.execute(f"COPY ({query}) TO {text(str(temporary))} ({options})").fetchone()
-        rows = int(copied[0]) if copied else 0
-        if not rows:
+                connection.execute(f"COPY ({query}) TO {text(str(temporary))} ({options})")
+            counts: IntArray = np.zeros((2, maps.stays + 1), dtype=np.int64)
+            for number, *rows in connection.execute(counting_select(source, types, maps, names)).fetchall():
+                counts[:, number] = rows
+        if not counts.any():
             raise no_rows(os.fspath(path))
-    return rows
+    return int(counts[0].sum()), counts
 
 
 def _as_before(connection: Any, file: str) -> str:

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import Decimal
+from functools import reduce
+from operator import and_, or_
 from typing import Any
 
+from xorder._groups import BETWEEN
 from xorder._optional import import_optional
 from xorder.engines._apply import adjusting
-from xorder.engines._cells import no_labels, no_numbers
-from xorder.engines._match_groups import (
-    BOOLEAN,
-    DATE,
-    DECIMAL,
-    NUMBER,
-    PLACE,
-    TEXT,
-    Complaints,
-    GroupMaps,
-    check_frame_columns,
-    values_of,
-)
+from xorder.engines._cells import BOOLEAN, DATE, DECIMAL, NUMBER, TEXT, ColumnNames, no_labels, no_numbers
+from xorder.engines._match_groups import PLACE, Complaints, GroupMaps, check_frame_columns, columns_of
 from xorder.transfer._sql import quoted_name
 
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double")
 
 
-def map_spark(frame: Any, maps: GroupMaps, *, score: str, group: str, into: str) -> Any:
+def map_spark(frame: Any, maps: GroupMaps, names: ColumnNames, into: str) -> Any:
     """Return the frame with one more column; nothing is computed yet.
 
     Executors need pyarrow and NumPy, which PySpark asks for anyway, and not xorder.
@@ -34,13 +26,12 @@ def map_spark(frame: Any, maps: GroupMaps, *, score: str, group: str, into: str)
     functions = import_optional("pyspark.sql.functions", extra="spark", purpose="Adjusting scores in Spark")
     types = dict(frame.dtypes)
     tells_case = str(frame.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
-    check_frame_columns(
-        frame.columns, score=score, group=group, into=into, ignores_case=None if tells_case else "Spark"
-    )
+    check_frame_columns(frame.columns, names, into=into, ignores_case=None if tells_case else "Spark")
+    score = names.score
     if _kind(types[score]) not in (NUMBER, DECIMAL, BOOLEAN):
         raise no_numbers(score, f"their type is {types[score]}")
-    complaints = Complaints(maps, score=score, group=group)
-    number = _number(functions, types[group], maps, group=group, complaints=complaints)
+    complaints = Complaints(maps, names)
+    number = _number(functions, types, maps, names, complaints)
     value = functions.col(quoted_name(score, "spark")).cast("double")
     finite = ~(value.isNull() | functions.isnan(value) | (functions.abs(value) == float("inf")))
     came = functions.coalesce(value.cast("string"), functions.lit("nan"))
@@ -65,36 +56,33 @@ def _in_batches(maps: GroupMaps) -> Callable[..., Any]:
 
 
 def _number(
-    functions: Any,
-    kind: str,
-    maps: GroupMaps,
-    *,
-    group: str,
-    complaints: Complaints,
+    functions: Any, types: Mapping[str, str], maps: GroupMaps, names: ColumnNames, complaints: Complaints
 ) -> Any:
     """Return the number of a row's group among the maps, as an expression that fails for groups without one."""
-    column = functions.col(quoted_name(group, "spark"))
-    of_values = _kind(kind)
-    if of_values is None:
-        raise no_labels(group, f"its type is {kind}")
-    lost = column.isNull() | functions.isnan(column) if kind in ("float", "double") else column.isNull()
+    kinds, columns, lost, shown = [], [], [], []
+    for group in names.groups:
+        column, kind = functions.col(quoted_name(group, "spark")), _kind(types[group])
+        if kind is None:
+            raise no_labels(group, f"its type is {types[group]}")
+        kinds.append(kind)
+        columns.append(column)
+        is_floating = types[group] in ("float", "double")
+        lost.append(column.isNull() | functions.isnan(column) if is_floating else column.isNull())
+        written = (column.cast("double") if types[group] == "float" else column).cast("string")
+        shown += [functions.lit(BETWEEN), functions.initcap(written) if kind == BOOLEAN else written]
+    is_lost = reduce(or_, lost)
     if maps.of_missing is None:
-        number = functions.when(lost, _failing(functions, complaints.missing, None))
+        number = functions.when(is_lost, _failing(functions, complaints.missing, None))
     else:
-        number = functions.when(lost, functions.lit(maps.of_missing))
+        number = functions.when(is_lost, functions.lit(maps.of_missing))
     places = list(maps.maps)
-    for label, value in values_of(maps.maps, of_values, maps.missing).items():
-        number = number.when(column == functions.lit(_held(value)), functions.lit(places.index(label)))
-    shown = column.cast("string")
-    if of_values == TEXT:
-        shown = functions.concat(functions.lit("'"), shown, functions.lit("'"))
-    elif of_values == BOOLEAN:
-        shown = functions.initcap(shown)
-    elif kind == "float":
-        shown = column.cast("double").cast("string")
+    for label, values in columns_of(maps, names, kinds):
+        same = [column == functions.lit(_held(value)) for column, value in zip(columns, values, strict=True)]
+        number = number.when(reduce(and_, same), functions.lit(places.index(label)))
     if maps.of_unseen is not None:
         return number.otherwise(functions.lit(maps.of_unseen))
-    return number.otherwise(_failing(functions, complaints.unseen, shown))
+    quote = functions.lit("'" if len(kinds) > 1 or kinds[0] == TEXT else "")
+    return number.otherwise(_failing(functions, complaints.unseen, functions.concat(quote, *shown[1:], quote)))
 
 
 def _kind(kind: str) -> str | None:

@@ -5,19 +5,24 @@ from __future__ import annotations
 import difflib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import islice
+from operator import and_, or_
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._groups import check_name_is_free, is_missing, missing_error
+from xorder._groups import Combinations, check_name_is_free, is_missing, missing_error, number
 from xorder._table import MISSING, FloatArray, sorted_groups
 from xorder._validation import MAX_GROUPS, labels_error, no_value_error
 from xorder.exceptions import InputError, warn_caller
 
 CodeArray = NDArray[np.int32]
+
+FRAME = "the frame"
+"""What a source that has no name is called in a message."""
 
 MOST_LABELS = 1000
 """More distinct values than this are no classes."""
@@ -28,28 +33,52 @@ _CLASSES = {"false": 0, "true": 1}
 _FAR_BELOW = -1000
 
 
+TEXT, BOOLEAN, NUMBER, DECIMAL, DATE, MOMENT, OTHER = "text", "boolean", "number", "decimal", "date", "moment", "other"
+"""Kinds of columns; a number is a whole or a floating one, a moment a day with its time."""
+
+GroupNames = str | Sequence[str]
+"""The column that holds the group, or several, whose combinations of values are the groups."""
+
+
 @dataclass(frozen=True, slots=True)
 class ColumnNames:
     """Names of the columns to read."""
 
     score: str
-    group: str
+    group: GroupNames
     label: str | None = None
     weight: str | None = None
 
     def __post_init__(self) -> None:
         used: dict[str, str] = {}
-        for role, name in {"score": self.score, "group": self.group, **self.by_role()}.items():
+        if not self.groups:
+            raise InputError(f"group must name a column, or several; got {self.group!r}.")
+        roles = [("score", self.score), *(("group", name) for name in self.groups)]
+        roles += [(role, name) for role, name in (("label", self.label), ("weight", self.weight)) if name is not None]
+        for role, name in roles:
             if not isinstance(name, str) or not name:
                 raise InputError(f"{role} must be the name of a column; got {name!r}.")
+            if used.get(name) == role:
+                raise InputError(f"{role} names the column {name!r} twice; its columns must differ.")
             if name in used:
                 raise InputError(f"{used[name]} and {role} both name the column {name!r}; each needs one of its own.")
             used[name] = role
 
-    def by_role(self) -> dict[str, str]:
-        """Return the names that are given, by what they are names of."""
-        roles = {"score": self.score, "group": self.group, "label": self.label, "weight": self.weight}
-        return {role: name for role, name in roles.items() if name is not None}
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The columns of the group."""
+        return tuple(self.group) if isinstance(self.group, list | tuple) else (cast("str", self.group),)
+
+    @property
+    def all(self) -> list[str]:
+        """The names that are given."""
+        return [name for name in (self.score, *self.groups, self.label, self.weight) if name is not None]
+
+    @property
+    def group_called(self) -> str:
+        """What to call the column of the group, or the several together, in a message."""
+        *others, last = map(repr, self.groups)
+        return f"the combination of columns {', '.join(others)} and {last}" if others else f"column {last}"
 
 
 class Codes(dict[str, int]):
@@ -74,7 +103,7 @@ class FileBatch(Protocol):
         """Return the column as numbers of its texts in ``codes``; a missing cell counts as an empty text."""
 
     def kind(self, column: str) -> str:
-        """Return which kind of values the column holds: one of those of :mod:`xorder.engines.match_groups`."""
+        """Return which kind of values the column holds: :data:`TEXT` or one of its fellows."""
 
     def place(self, row: int) -> str:
         """Where the row stands in the file, in words."""
@@ -133,18 +162,36 @@ class Distinct(NamedTuple):
 
 @dataclass(slots=True)
 class TextColumn:
-    """A column of texts as it is read, batch by batch: numbers of its texts, and where and how often each occurs."""
+    """A column of texts as it is read, batch by batch: numbers of its texts, and where and how often each occurs.
 
+    Several columns are read as one, of their combinations; without a value in one of them, the text is empty.
+    """
+
+    columns: tuple[str, ...]
     codes: Codes = field(default_factory=Codes)
-    kind: str = ""
+    kind: str = TEXT
+    _parts: list[Codes] = field(init=False)
+    _combinations: Combinations = field(init=False)
     _first: dict[str, str] = field(default_factory=dict)
     _rows: dict[str, int] = field(default_factory=dict)
 
-    def read(self, batch: FileBatch, column: str) -> CodeArray:
+    def __post_init__(self) -> None:
+        self._parts = [Codes() for _ in self.columns]
+        self._combinations = Combinations(self.columns, blanks=True, called="the file")
+
+    def encode(self, batch: FileBatch) -> CodeArray:
         """Return the numbers of the texts of a batch."""
-        self.kind = batch.kind(column)
+        if len(self.columns) == 1:
+            self.kind = batch.kind(self.columns[0])
+            return batch.encode(self.columns[0], self.codes)
+        numbers = [batch.encode(column, codes) for column, codes in zip(self.columns, self._parts, strict=True)]
+        labels, rows = self._combinations.of_codes(list(zip(map(list, self._parts), numbers, strict=True)))
+        return np.array([self.codes[label or ""] for label in labels], dtype=np.int32)[rows]
+
+    def read(self, batch: FileBatch) -> CodeArray:
+        """Return the numbers of the texts of a batch, and note where each occurs and how often."""
         seen = len(self.codes)
-        numbers = batch.encode(column, self.codes)
+        numbers = self.encode(batch)
         if len(self.codes) > MOST_LABELS:
             return numbers
         for text, count in zip(self.codes, np.bincount(numbers, minlength=len(self.codes)).tolist(), strict=True):
@@ -166,7 +213,7 @@ class Coding:
 
     The code of a row is twice the number of its group, plus one if it is a positive. ``groups`` are in sorted order;
     ``missing`` is the number of the group of rows without one, or None. Where such rows are to be left out, it is the
-    last, and called None.
+    last, and called None. Where several columns make up the group, its values are tuples, one value for each.
     """
 
     groups: tuple[Hashable, ...]
@@ -191,25 +238,28 @@ class Coding:
         of_label = np.array([classes[text] for text in labels], dtype=np.int16)
         return np.asarray(of_group[group_rows] + of_label[label_rows], dtype=np.int16)
 
-    def expression(self, nw: Any, group: Any, label: Any, *, known: bool = False) -> Any:
-        """Return the code as an expression of narwhals, of those for the two columns.
+    def expression(self, nw: Any, groups: Sequence[Any], label: Any, *, known: bool = False) -> Any:
+        """Return the code as an expression of narwhals, of those for the columns.
 
         It is below 0 for values that are none of these; with ``known``, that all are is taken for granted.
         """
-        groups = [(group == value, 2 * place) for value, place in self.group_values]
+        cases = []
+        for values, place in self.group_values:
+            parts = values if len(groups) > 1 else (values,)
+            same = [column == value for column, value in zip(groups, parts, strict=True)]
+            cases.append((reduce(and_, same), 2 * place))
         if self.missing is not None:
-            groups.append((group.is_null(), 2 * self.missing))
+            cases.append((reduce(or_, [column.is_null() for column in groups]), 2 * self.missing))
         labels = [(label == value, place) for value, place in self.label_values]
-        return (_chosen(nw, groups, known) + _chosen(nw, labels, known)).cast(nw.Int16)
+        return (_chosen(nw, cases, known) + _chosen(nw, labels, known)).cast(nw.Int16)
 
 
 def coding(
     groups: Distinct,
     labels: Distinct,
+    names: ColumnNames,
     *,
     source: str | None = None,
-    group: str,
-    label: str,
     positive: Any = None,
     missing_group: str = "error",
     blanks: bool = False,
@@ -218,7 +268,7 @@ def coding(
 
     With ``blanks``, text of nothing but blanks is missing too, as in files. ``source`` is the file, for messages.
     """
-    name = _column_name(source, group)
+    name = _within(source, names.group_called)
     lost = [value for value in groups.values if is_missing(value, blanks=blanks)]
     known = [value for value in groups.values if not is_missing(value, blanks=blanks)]
     if lost and missing_group == "error":
@@ -228,22 +278,22 @@ def coding(
             f"{name} has more than {MAX_GROUPS} distinct values; at most {MAX_GROUPS} groups can be compared. Is it "
             "the right column?"
         )
-    names = sorted_groups(known)
+    sorted_ = sorted_groups(known)
     missing = None
     if missing_group != "error":
         check_name_is_free(name, known)
     if lost and missing_group == "group":
-        names = sorted_groups([*known, MISSING])
-        missing = names.index(MISSING)
+        sorted_ = sorted_groups([*known, MISSING])
+        missing = sorted_.index(MISSING)
     elif lost:
-        names.append(None)
-        missing = len(names) - 1
-    places = [(value, names.index(value)) for value in known]
+        sorted_.append(None)
+        missing = len(sorted_) - 1
+    places = [(value, sorted_.index(value)) for value in known]
     places += [(value, missing) for value in lost if value is not None and missing is not None]
     return Coding(
-        groups=tuple(names),
+        groups=tuple(sorted_),
         group_values=tuple(places),
-        label_values=tuple(_classes(labels, _column_name(source, label), positive, blanks)),
+        label_values=tuple(_classes(labels, _within(source, f"column {names.label!r}"), positive, blanks)),
         missing=missing,
     )
 
@@ -302,25 +352,6 @@ def positive_texts(texts: Iterable[str], positive: str) -> set[str]:
     return texts & {positive} or {text for text in texts if _plain(text) == _plain(positive)}
 
 
-def number(text: str) -> float:
-    """Return the number that a text stands for, NaN if it is none."""
-    try:
-        # float() reads 1_000 as a number, which no writer of files means.
-        return float("nan" if "_" in text else text)
-    except ValueError:
-        return float("nan")
-
-
-def written(value: Any) -> str:
-    """Return the value of a cell as text; null and NaN as an empty one."""
-    if isinstance(value, bytes):
-        return value.decode()
-    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
-        # pandas makes such numbers of whole ones where some are missing.
-        return str(int(value))
-    return "" if value is None or value != value else str(value)
-
-
 def quoted(text: str) -> str:
     """Return the text in quotes on one line, cut if long, for a message."""
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
@@ -347,8 +378,8 @@ def no_labels(column: str, why: str) -> InputError:
     return InputError(f"column {column!r} must hold plain labels such as text or numbers; {why}.")
 
 
-def _column_name(source: str | None, column: str) -> str:
-    return f"column {column!r}" if source is None else f"{source}: column {column!r}"
+def _within(source: str | None, column: str) -> str:
+    return column if source is None else f"{source}: {column}"
 
 
 def _chosen(nw: Any, cases: list[tuple[Any, int]], known: bool) -> Any:

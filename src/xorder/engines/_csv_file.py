@@ -22,9 +22,9 @@ from typing import IO, TextIO, cast
 
 import numpy as np
 
+from xorder._groups import number
 from xorder._table import FloatArray
-from xorder.engines._cells import CodeArray, Codes, check_columns, check_new_column, number
-from xorder.engines._match_groups import TEXT
+from xorder.engines._cells import TEXT, CodeArray, Codes, check_columns, check_new_column
 from xorder.exceptions import InputError
 
 BOM = "\ufeff"

@@ -8,21 +8,31 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from xorder._groups import check_group_choices, is_missing, missing_error, unseen_error
+from xorder._groups import check_group_choices, is_missing, missing_error, part_texts, unseen_error, written
 from xorder._table import MISSING
-from xorder.engines._cells import ColumnNames, check_columns, check_new_column
+from xorder.engines._cells import (
+    BOOLEAN,
+    DATE,
+    DECIMAL,
+    FRAME,
+    MOMENT,
+    NUMBER,
+    OTHER,
+    TEXT,
+    ColumnNames,
+    check_columns,
+    check_new_column,
+)
 from xorder.exceptions import InputError, warn_caller
 from xorder.transfer import ScoreMap
 
 PLACE = "\0"
 """Stands in a message where a row's own value goes."""
-
-TEXT, BOOLEAN, NUMBER, DECIMAL, DATE, MOMENT, OTHER = "text", "boolean", "number", "decimal", "date", "moment", "other"
-"""Kinds of columns; a number is a whole or a floating one, a moment a day with its time."""
 
 # As programs write numbers: 01 is a code, not the number 1.
 _WRITTEN = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]{1,3})?", re.IGNORECASE)
@@ -31,7 +41,17 @@ _MOST_DIGITS = 38
 
 @dataclass(frozen=True, slots=True)
 class GroupMaps:
-    """Score maps by group, and what becomes of rows whose group is missing or has no map."""
+    """Score maps by group, and what becomes of rows whose group is missing or has no map.
+
+    Parameters
+    ----------
+    maps : mapping of group to ScoreMap
+        The map of each group, as :attr:`XOrder.maps_` holds them.
+    missing_group : {"error", "leave", "group"}, default="error"
+        Whether rows without a group are refused, keep their scores, or go through the map of the group ``"missing"``.
+    unseen_group : {"error", "leave"}, default="error"
+        Whether rows whose group has no map are refused or keep their scores.
+    """
 
     maps: Mapping[Hashable, ScoreMap]
     missing_group: str = "error"
@@ -68,10 +88,6 @@ class GroupMaps:
         """The label of the map for rows without a group, which says nothing of what other labels are."""
         return MISSING if self.missing_group != "error" and MISSING in self.maps else None
 
-    def unseen(self, group: str, rows: int | None = None, first: str | None = None) -> InputError:
-        """Return the complaint about a group, as it is written, that has no map."""
-        return unseen_error(group, self.maps, rows, first)
-
 
 def warn_of_other_scale(group: Hashable, learnt: ScoreMap, outside: int, rows: int) -> None:
     """Say so where many scores lie outside those learnt from: most likely they are others, or scaled otherwise."""
@@ -85,13 +101,13 @@ def warn_of_other_scale(group: Hashable, learnt: ScoreMap, outside: int, rows: i
 class Complaints:
     """What an engine says of a score, of a missing group and of an unseen one, :data:`PLACE` standing for the value."""
 
-    def __init__(self, maps: GroupMaps, *, score: str, group: str) -> None:
-        self.score = f"column {score!r} must be finite; a row holds {PLACE}. Remove these rows or score them."
-        missing = missing_error(f"column {group!r}", None)
+    def __init__(self, maps: GroupMaps, names: ColumnNames) -> None:
+        self.score = f"column {names.score!r} must be finite; a row holds {PLACE}. Remove these rows or score them."
+        missing = missing_error(names.group_called, None)
         if maps.missing_group == "group":
-            missing = maps.unseen(repr(MISSING))
+            missing = unseen_error(repr(MISSING), maps.maps)
         self.missing = str(missing)
-        self.unseen = str(maps.unseen(PLACE))
+        self.unseen = str(unseen_error(PLACE, maps.maps))
 
 
 class GroupNumbers:
@@ -102,14 +118,14 @@ class GroupNumbers:
         self._places = {label: place for place, label in enumerate(maps.maps)}
         self._numbers: dict[str, dict[Any, int]] = {}
 
-    def complaint(self, value: Any, column: str | None, rows: int, first: str) -> InputError:
-        """Return the complaint about a group that is refused; without ``column``, of nobody knows how many rows."""
-        if column is None:
+    def complaint(self, value: Any, called: str | None, rows: int, first: str) -> InputError:
+        """Return the complaint about a group that is refused; without ``called``, of nobody knows how many rows."""
+        if called is None:
             said = self._complaints.missing if is_missing(value) else self._complaints.unseen
             return InputError(said.replace(PLACE, repr(value)))
         if is_missing(value) and self._maps.missing_group == "error":
-            return missing_error(f"column {column!r}", rows, first)
-        return self._maps.unseen(repr(MISSING if is_missing(value) else value), rows, first)
+            return missing_error(called, rows, first)
+        return unseen_error(repr(MISSING if is_missing(value) else value), self._maps.maps, rows, first)
 
     def of_text(self, text: str, kind: str) -> int | None:
         """Return the number of a group of a file, as it is written in a column of this kind; None refuses it."""
@@ -161,23 +177,39 @@ def values_of(labels: Iterable[Hashable], kind: str, missing: Hashable | None = 
     return found
 
 
-def check_frame_columns(
-    names: Sequence[Any], *, score: str, group: str, into: str, ignores_case: str | None = None
-) -> None:
+def columns_of(maps: GroupMaps, names: ColumnNames, kinds: Sequence[str]) -> list[tuple[Hashable, tuple[Any, ...]]]:
+    """Pair each label with the values that its rows have in the columns of the group, which are of these kinds."""
+    if len(kinds) == 1:
+        found = values_of(maps.maps, kinds[0], maps.missing)
+        return [(label, (value,)) for label, value in found.items()]
+    return [
+        (label, values)
+        for label in maps.maps
+        for values in product(*map(_values_written, part_texts(label, names.groups), kinds))
+        if values
+    ]
+
+
+def _values_written(texts: Sequence[str], kind: str) -> list[Any]:
+    """Return the values of a column of this kind that are written in one of these ways."""
+    values = [(text, _READERS[kind](text)) for text in texts]
+    return [value for text, value in values if value is not None and written(value) == text]
+
+
+def check_frame_columns(here: Sequence[Any], names: ColumnNames, *, into: str, ignores_case: str | None = None) -> None:
     """See that the rows have the columns to read, each once, and none yet of the name to add.
 
     ``ignores_case`` is the name of the engine, where it takes two names for one that differ in case alone.
     """
-    wanted = ColumnNames(score, group)
     # In pandas anything can be a name.
-    texts = [str(name) for name in names]
-    check_columns("the frame", texts, wanted.by_role().values())
-    other = next((name for name in (score, group) if name not in names), None)
+    texts = [str(name) for name in here]
+    check_columns(FRAME, texts, names.all)
+    other = next((name for name in names.all if name not in here), None)
     if other is not None:
         raise InputError(
             f"the frame has a column {other!r} whose name is not text; rename it, as by rename(columns=str)."
         )
-    check_new_column("the frame", names, into)
+    check_new_column(FRAME, here, into)
     if ignores_case is not None and into.lower() in map(str.lower, texts):
         raise InputError(
             f"{ignores_case} does not tell {into!r} from a column that is there; choose another name with into=."

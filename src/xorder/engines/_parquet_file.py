@@ -11,10 +11,20 @@ from typing import Any
 
 import numpy as np
 
+from xorder._groups import written
 from xorder._optional import import_optional
 from xorder._table import FloatArray
-from xorder.engines._cells import CodeArray, Codes, check_columns, check_new_column, written
-from xorder.engines._match_groups import BOOLEAN, DATE, DECIMAL, NUMBER, TEXT
+from xorder.engines._cells import (
+    BOOLEAN,
+    DATE,
+    DECIMAL,
+    NUMBER,
+    TEXT,
+    CodeArray,
+    Codes,
+    check_columns,
+    check_new_column,
+)
 from xorder.exceptions import InputError
 
 _BATCH_BYTES = 32 << 20
@@ -82,8 +92,8 @@ class ParquetBatch:
         return next((name for is_one, name in kinds.items() if is_one(kind)), TEXT)
 
     def place(self, row: int) -> str:
-        """Name the row, counted from 1."""
-        return f"row {self.before + row + 1}"
+        """Name the row, counted from 0 as in frames."""
+        return f"row {self.before + row}"
 
     def cell(self, column: str, row: int) -> str | None:
         """Return one cell as text, ``None`` if it is null."""

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import glob
+import importlib.util
 import os
-from collections.abc import Callable, Generator, Iterator
+import stat
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
+from functools import reduce
+from operator import or_
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from xorder._groups import is_missing
+from xorder._duckdb import duckdb_connection
+from xorder._groups import Combinations, is_missing
 from xorder._optional import import_optional
 from xorder._progress import Progress
 from xorder._table import FloatArray
 from xorder._validation import MAX_GROUPS
 from xorder.engines import _cells as cells
-from xorder.engines._bins import Tally
 from xorder.engines._cells import (
+    FRAME,
     MOST_LABELS,
     CodeArray,
     Coding,
@@ -31,13 +39,232 @@ from xorder.engines._cells import (
     no_rows,
     quoted,
 )
-from xorder.engines._csv_file import blaming_gzip, read_csv
-from xorder.engines._files import existing_file, file_kind, find_files, open_files, rows_about
+from xorder.engines._csv_file import blaming_gzip, csv_header, read_csv
 from xorder.engines._parquet_file import read_parquet
-from xorder.engines._tally_numpy import Batch, LocalRows
+from xorder.engines._tally_numpy import Batch, LocalRows, Tally
 from xorder.engines._tally_spark import SparkRows
 from xorder.exceptions import InputError
-from xorder.transfer._sql import quoted_name
+from xorder.transfer._sql import quoted_name, text
+
+_CSV = (".csv", ".csv.gz", ".txt", ".txt.gz", ".tsv", ".tsv.gz")
+
+
+def file_kind(name: str) -> str:
+    """Return ``"parquet"`` or ``"csv"``, by the ending of the name."""
+    lowered = name.lower()
+    if lowered.endswith(".parquet"):
+        return "parquet"
+    if lowered.endswith(_CSV):
+        return "csv"
+    raise InputError(f"{name} is of no known format; the name must end in .parquet or {' or '.join(_CSV)}.")
+
+
+_MAGIC = "*?["
+_PURPOSE = "Reading files larger than memory"
+# As long as the reader of small files takes a field to be.
+_LONGEST_LINE = 1 << 24
+_LOOKED_AT = 1 << 20
+
+
+LARGE = 1 << 26
+"""Bytes, unpacked, from which on a file is added up in DuckDB, in memory that does not grow with it."""
+
+# How many times smaller gzip makes text at most, as a rule; bytes that a row takes in memory.
+_PACKED = 10
+_ROW = 32
+
+
+def existing_file(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a file that can be read and is not empty."""
+    source = Path(path)
+    try:
+        status = source.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise InputError(f"{source} is a folder; name one csv or parquet file.")
+        if not stat.S_ISREG(status.st_mode):
+            raise InputError(f"{source} is not a file on disk; save the table to a file first.")
+        with source.open("rb"):
+            pass
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise InputError(f"{source} does not exist; check the name and the folder.") from error
+    except PermissionError as error:
+        raise InputError(f"{source} may not be read by this user; change its permissions or copy it.") from error
+    except OSError as error:
+        raise InputError(f"cannot read {source}: {error.strerror or error}.") from error
+    if not status.st_size:
+        raise InputError(f"{source} is empty (0 bytes); it needs the names of the columns, and rows.")
+    return source
+
+
+def files_of(path: str | os.PathLike[str]) -> list[str]:
+    """Files that a path or glob names; a name without a pattern is itself, whether it is there or not."""
+    return find_files(path) if set(_MAGIC) & set(os.fspath(path)) and not _is_there(path) else [os.fspath(path)]
+
+
+def in_engine(files: Sequence[str], large: int = LARGE) -> bool:
+    """Whether files go through DuckDB: many always, a single one if it is large and DuckDB is there."""
+    if len(files) > 1:
+        return True
+    has_duckdb = all(importlib.util.find_spec(name) is not None for name in ("duckdb", "pyarrow"))
+    return has_duckdb and _unpacked(files[0]) >= large
+
+
+def _unpacked(file: str) -> int:
+    """How many bytes a file is about, unpacked: some tables are packed to a hundredth."""
+    size = Path(file).stat().st_size
+    if file.lower().endswith(".gz"):
+        return _PACKED * size
+    if not file.lower().endswith(".parquet"):
+        return size
+    pq = import_optional("pyarrow.parquet", extra="parquet", purpose="Reading parquet files")
+    try:
+        return max(size, _ROW * int(pq.read_metadata(file).num_rows))
+    except (OSError, ValueError):
+        return size
+
+
+def is_utf_8(encoding: str) -> bool:
+    """Whether an encoding is the one that DuckDB reads."""
+    return encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
+
+
+@contextmanager
+def open_files(path: str | os.PathLike[str], *, memory: str = "2GB") -> Iterator[Any]:
+    """Yield the rows of all files that a path or glob names as a relation; those of csv files are text throughout.
+
+    What DuckDB cannot read is told as :class:`InputError` in one sentence, also while the block runs.
+    """
+    names = find_files(path)
+    with ExitStack() as stack:
+        connection = stack.enter_context(duckdb_connection(extra="duckdb", purpose=_PURPOSE, memory=memory))
+        # Rows are added up, so that their order means nothing.
+        connection.execute("SET preserve_insertion_order = false")
+        with blaming_files(path):
+            yield connection.sql(f"SELECT * FROM {reader_of(names)}")
+
+
+def reader_of(names: Sequence[str]) -> str:
+    """Return the expression of DuckDB that reads files, as they are: nothing is guessed, of folders or of cells."""
+    if file_kind(names[0]) == "parquet":
+        # A folder called y=1 is no column. Where types differ, DuckDB else takes those of the first file for all.
+        widened = ", union_by_name = true" if _types_differ(names) else ""
+        return f"read_parquet([{', '.join(map(_exact, names))}], hive_partitioning = false{widened})"
+    parts = [_csv_reader(name) for name in names]
+    _check_same_columns({name: columns for name, (columns, _) in zip(names, parts, strict=True)})
+    queries = [f"SELECT * FROM {reader}" for _, reader in parts]
+    return f"({' UNION ALL BY NAME '.join(queries)})"
+
+
+def _types_differ(names: Sequence[str]) -> bool:
+    """Whether the columns of parquet files, which must have the same names, are of different types."""
+    if len(names) == 1:
+        return False
+    pq = import_optional("pyarrow.parquet", extra="parquet", purpose=_PURPOSE)
+    schemas = {}
+    for name in names:
+        try:
+            schemas[name] = pq.read_schema(name)
+        except (OSError, ValueError) as error:
+            raise InputError(f"{name} cannot be read as parquet; write it again, or name the others alone.") from error
+    _check_same_columns({name: schema.names for name, schema in schemas.items()})
+    kinds = [dict(zip(schema.names, schema.types, strict=True)) for schema in schemas.values()]
+    return any(kind != kinds[0] for kind in kinds)
+
+
+def _check_same_columns(columns: Mapping[str, Sequence[str]]) -> None:
+    first, *others = columns
+    for other in others:
+        odd = sorted(set(columns[first]) ^ set(columns[other]))
+        if odd:
+            has, lacks = (first, other) if odd[0] in columns[first] else (other, first)
+            raise InputError(
+                f"the {len(columns):,} files have different columns: {odd[0]!r} is in {has} but not in {lacks}. "
+                "Use files with the same columns."
+            )
+
+
+def _csv_reader(name: str) -> tuple[list[str], str]:
+    """Columns of a csv file, and the expression that reads it as text, with the delimiter that its header shows."""
+    columns, delimiter, lines = csv_header(Path(name))
+    lowered = [column.lower() for column in columns]
+    twice = next((column for column in columns if lowered.count(column.lower()) > 1), None)
+    if twice is not None:
+        raise InputError(f"{name} has several columns named {twice!r}, in whatever case; rename all but one of them.")
+    types = ", ".join(f"{text(column)}: 'VARCHAR'" for column in columns)
+    return columns, (
+        f"read_csv({_exact(name)}, auto_detect = false, header = false, skip = {lines}, delim = {text(delimiter)}, "
+        f"quote = '\"', escape = '\"', strict_mode = true, max_line_size = {_LONGEST_LINE}, columns = {{{types}}})"
+    )
+
+
+def _exact(name: str) -> str:
+    # It may hold what DuckDB would take for a pattern.
+    return text(glob.escape(name))
+
+
+def find_files(path: str | os.PathLike[str]) -> list[str]:
+    """Return the files that a path or glob names: at least one, all of one kind."""
+    text = os.fspath(path)
+    if _is_there(text) and Path(text).is_dir():
+        raise InputError(f"{text} is a folder; name the files in it, as in {Path(text) / '*.parquet'}.")
+    names = [text]
+    if set(_MAGIC) & set(text) and not _is_there(text):
+        # Unlike Path.glob, it takes the pattern as it is written, from the root or from here.
+        names = sorted(glob.glob(text, recursive=True))  # noqa: PTH207
+    if not names:
+        raise InputError(f"no file matches {text}; check the name and the folder.")
+    for name in names:
+        existing_file(name)
+    if len({file_kind(name) for name in names}) > 1:
+        raise InputError(f"{text} names files of several kinds; name either parquet or csv files.")
+    return names
+
+
+def _is_there(path: str | os.PathLike[str]) -> bool:
+    """Whether there is such a file or folder; a name that cannot be looked up is for the reader to refuse."""
+    try:
+        return Path(path).exists()
+    except OSError:
+        return False
+
+
+def rows_about(names: Sequence[str]) -> int | None:
+    """Guess how many rows csv files have, from their sizes and the first lines of one; packed ones do not tell."""
+    if any(name.lower().endswith(".gz") for name in names):
+        return None
+    with Path(names[0]).open("rb") as file:
+        head = file.read(_LOOKED_AT)
+    return sum(Path(name).stat().st_size for name in names) * max(head.count(b"\n"), 1) // max(len(head), 1)
+
+
+@contextmanager
+def blaming_files(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Tell what DuckDB cannot read in the user's words."""
+    duckdb = import_optional("duckdb", extra="duckdb", purpose=_PURPOSE)
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise InputError(
+            f"{os.fspath(path)} takes more memory than allowed; allow more, such as memory='8GB'."
+        ) from error
+    except RuntimeError as error:
+        # DuckDB ends in this way, too, when it is interrupted.
+        if "interrupt" in str(error).lower():
+            raise KeyboardInterrupt from error
+        raise
+    except (duckdb.IOException, duckdb.InvalidInputException, duckdb.ConversionException, OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        if "Out of Memory" in str(error):
+            raise InputError(
+                f"{os.fspath(path)} takes more memory than allowed; allow more, such as memory='8GB'."
+            ) from error
+        line = (str(error).splitlines() or [type(error).__name__])[0].strip().rstrip(".")
+        raise InputError(
+            f"{os.fspath(path)} cannot be read ({line}). It may be cut short or of another format: write it again, or "
+            "give it the ending of its format."
+        ) from error
+
 
 _STEP = 1 << 17
 _GUESSED_ROWS = 100_000
@@ -50,7 +277,8 @@ _ACCEPTED = (
 class FileReading:
     """The rows of a csv or parquet file, some at a time, each checked; complaints name the line or row.
 
-    Groups and labels come as numbers of their texts.
+    Groups and labels come as numbers of their texts. A file that is one ``among`` several may be empty, and need not
+    hold the positive value.
     """
 
     def __init__(
@@ -60,10 +288,11 @@ class FileReading:
         *,
         encoding: str = "utf-8",
         progress: Progress | None = None,
+        among: bool = False,
     ) -> None:
-        self.path, self.names, self.encoding = existing_file(path), names, encoding
+        self.path, self.names, self.encoding, self.among = existing_file(path), names, encoding, among
         self.kind = file_kind(str(self.path))
-        self.groups, self.labels = TextColumn(), TextColumn()
+        self.groups, self.labels = TextColumn(names.groups), TextColumn((names.label or "",))
         self._watch: Callable[[float], None] = lambda share: (
             None if progress is None else progress("reading rows", share)
         )
@@ -71,18 +300,18 @@ class FileReading:
     def batches(self) -> Iterator[tuple[FloatArray, CodeArray, CodeArray, FloatArray]]:
         """Yield scores, numbers of groups, numbers of labels and weights; empty arrays for what is not asked for."""
         names, rows = self.names, 0
-        with blaming_gzip(self.path), closing(self._read(list(names.by_role().values()))) as batches:
+        with blaming_gzip(self.path), closing(self._read(names.all)) as batches:
             for batch in batches:
                 scores = cells.scores(batch, names.score)
-                groups = self.groups.read(batch, names.group)
+                groups = self.groups.read(batch)
                 labels, weights = np.empty(0, dtype=np.int32), np.empty(0)
                 if names.label is not None:
-                    labels = self.labels.read(batch, names.label)
+                    labels = self.labels.read(batch)
                 if names.weight is not None:
                     weights = cells.weights(batch, names.weight)
                 rows += len(scores)
                 yield scores, groups, labels, weights
-        if not rows:
+        if not (rows or self.among):
             raise no_rows(str(self.path))
 
     def _read(self, wanted: list[str]) -> Generator[FileBatch, None, None]:
@@ -93,14 +322,14 @@ class FileReading:
 
     def coding(self, positive: Any, missing_group: str) -> Coding:
         """Check groups and labels, once all rows have been read, and number them."""
+        is_asked_for = self.names.label is not None and not (self.among and positive is not None)
         # A label that nobody has asked for is a valid one.
-        labels = self.labels.distinct if self.names.label is not None else Distinct(["0"])
+        labels = self.labels.distinct if is_asked_for else Distinct(["0"])
         return coding(
             self.groups.distinct,
             labels,
+            self.names,
             source=str(self.path),
-            group=self.names.group,
-            label=self.names.label or "",
             positive=positive,
             missing_group=missing_group,
             blanks=True,
@@ -114,10 +343,10 @@ def check_file(
     positive: Any = None,
     missing_group: str = "error",
     encoding: str = "utf-8",
-    progress: Progress | None = None,
+    among: bool = False,
 ) -> None:
     """Complain of a file row by row, holding no more than some rows at a time."""
-    reading = FileReading(path, names, encoding=encoding, progress=progress)
+    reading = FileReading(path, names, encoding=encoding, among=among)
     for _ in reading.batches():
         pass
     reading.coding(positive, missing_group)
@@ -162,40 +391,54 @@ def open_rows(
     """Yield the rows of a frame or of large files, ready to be tallied in their own engine, and what to call them."""
     nw = _narwhals()
     with ExitStack() as stack:
-        source, is_file, is_text, total = "the frame", False, False, None
+        source, is_file, is_text, total = FRAME, False, False, None
         if isinstance(frame, str | os.PathLike):
             files = find_files(frame)
             source, is_file, is_text = os.fspath(frame), True, file_kind(files[0]) == "csv"
             frame = stack.enter_context(open_files(frame, memory=memory))
             total = rows_about(files) if is_text else frame.count("*").fetchall()[0][0]
-        check_columns(source, native_columns(frame), names.by_role().values())
+        check_columns(source, native_columns(frame), names.all)
         prepared = _prepared(nw, frame, names, is_text)
+        roles = _group_roles(names)
 
         def look(rows: int | None = None) -> Coding:
             part = prepared if rows is None else prepared.head(rows)
             try:
-                groups, labels = _distinct(nw, part)
+                groups, labels = _distinct(nw, part, roles)
             except TypeError as error:
                 # pandas finds out row by row that a column holds lists.
-                raise no_labels(names.group, str(error)) from error
+                raise no_labels(names.groups[0], str(error)) from error
+            combinations = Combinations(names.groups, blanks=is_file, called=source)
+            labelled = [combinations[values] if len(roles) > 1 else values[0] for values in groups]
+            called = Distinct(list(dict.fromkeys(labelled)))
             if missing_group == "error":
-                groups = _counted(nw, prepared, "group", groups, is_file)
-            return coding(
-                groups,
-                _counted(nw, prepared, "label", labels, is_file),
-                group=names.group,
-                label=names.label or "",
+                called = _counted(nw, prepared, roles, groups, called, is_file)
+            found = coding(
+                called,
+                _counted(nw, prepared, ["label"], [(label,) for label in labels], Distinct(labels), is_file),
+                names,
+                source=source if is_file else None,
                 positive=positive,
                 missing_group=missing_group,
                 blanks=is_file,
             )
+            if len(roles) == 1:
+                return found
+            numbers = dict(found.group_values)
+            places = [(values, numbers.get(combinations[values], found.missing)) for values in groups]
+            # Those with a null are found by that.
+            return replace(
+                found, group_values=tuple((values, n) for values, n in places if n is not None and None not in values)
+            )
 
         if prepared.implementation.is_pyspark() or prepared.implementation.is_pyspark_connect():
-            yield SparkRows(prepared, coding=look(), squares=squares, progress=progress), source
+            yield SparkRows(prepared, roles, coding=look(), squares=squares, progress=progress), source
             return
 
         def batches(by: Coding, known: bool) -> Generator[Batch, None, None]:
-            return _batches(nw, prepared, by.expression(nw, nw.col("group"), nw.col("label"), known=known))
+            return _batches(
+                nw, prepared, by.expression(nw, [nw.col(role) for role in roles], nw.col("label"), known=known)
+            )
 
         def blame() -> None:
             if is_text:
@@ -234,7 +477,7 @@ def _prepared(nw: Any, frame: Any, names: ColumnNames, is_text: bool) -> Any:
     numbers = {"score": names.score} | ({} if names.weight is None else {"weight": names.weight})
     if is_text:
         return _parsed(nw, frame, names, numbers)
-    labels = {"label": names.label or "", "group": names.group}
+    labels = {"label": names.label or "", **dict(zip(_group_roles(names), names.groups, strict=True))}
     held = numbers | labels
     if type(frame).__module__.startswith("pyspark"):
         # Names with dots and backticks mean something else to Spark, unless they are quoted.
@@ -277,7 +520,7 @@ def _parsed(nw: Any, relation: Any, names: ColumnNames, numbers: dict[str, str])
     """Parse the numeric columns of a relation of text; cells that are not numbers become null."""
     duckdb = import_optional("duckdb", extra="duckdb", purpose="Reading csv files")
     chosen = [duckdb.SQLExpression(number_in(name)).alias(role) for role, name in numbers.items()]
-    for role, name in (("label", names.label or ""), ("group", names.group)):
+    for role, name in {"label": names.label or "", **dict(zip(_group_roles(names), names.groups, strict=True))}.items():
         chosen.append(duckdb.ColumnExpression(name).alias(role))
     return nw.from_native(relation.select(*chosen))
 
@@ -295,8 +538,8 @@ def _refuse_text(relation: Any, names: ColumnNames) -> None:
             .select(quoted_name(name))
             .limit(1)
         )
-        for (text,) in found.fetchall():
-            raise no_numbers(name, f"such as {quoted(text)}")
+        for (cell,) in found.fetchall():
+            raise no_numbers(name, f"such as {quoted(cell)}")
 
 
 def _decoded(frame: Any) -> Any:
@@ -311,30 +554,53 @@ def _decoded(frame: Any) -> Any:
     return frame.cast(pa.schema(fields))
 
 
-def _distinct(nw: Any, frame: Any) -> tuple[Distinct, Distinct]:
+def _group_roles(names: ColumnNames) -> list[str]:
+    return [f"group{number}" for number in range(len(names.groups))]
+
+
+def _distinct(nw: Any, frame: Any, roles: Sequence[str]) -> tuple[list[tuple[Any, ...]], list[Any]]:
     """Return the distinct values of group and label, missing ones as None; of too many, enough to see that."""
-    pairs = frame.select(nw.col("group"), nw.col("label")).unique().head(MAX_GROUPS * MOST_LABELS + 1)
-    if hasattr(pairs, "collect"):
-        pairs = pairs.collect()
-    found = []
-    for name in ("group", "label"):
-        values = [value.item() if isinstance(value, np.generic) else value for value in pairs[name].to_list()]
-        # pandas has several values for missing, none of them equal to itself.
-        found.append(Distinct(list(dict.fromkeys(None if is_missing(value) else value for value in values))))
-    return found[0], found[1]
+    rows = frame.select(*map(nw.col, roles), nw.col("label")).unique().head(MAX_GROUPS * MOST_LABELS + 1)
+    if hasattr(rows, "collect"):
+        rows = rows.collect()
+    *groups, labels = (list(map(_plain, rows[name].to_list())) for name in (*roles, "label"))
+    return list(dict.fromkeys(zip(*groups, strict=True))), list(dict.fromkeys(labels))
 
 
-def _counted(nw: Any, frame: Any, name: str, found: Distinct, blanks: bool) -> Distinct:
-    """Count the rows of the whole frame without a value, where there are some, for the complaint about them."""
+def _plain(value: Any) -> Any:
+    # pandas has several values for missing, none of them equal to itself.
+    return None if is_missing(value) else value.item() if isinstance(value, np.generic) else value
+
+
+def _counted(
+    nw: Any, frame: Any, roles: Sequence[str], values: Sequence[tuple[Any, ...]], found: Distinct, blanks: bool
+) -> Distinct:
+    """Count the rows of the whole frame without a value, if there are some; name the first where rows have an order.
+
+    ``values`` are the distinct ones of the columns ``roles``.
+    """
     lost = [value for value in found.values if is_missing(value, blanks=blanks)]
     if not lost:
         return found
-    texts = [value for value in lost if value is not None]
-    column = nw.col(name)
-    counted = frame.filter(column.is_null() | column.is_in(texts) if texts else column.is_null()).select(nw.len())
+    is_lost = []
+    for role, column in zip(roles, zip(*values, strict=True), strict=True):
+        texts = [value for value in dict.fromkeys(column) if value is not None and is_missing(value, blanks=blanks)]
+        is_lost.append(nw.col(role).is_null() | nw.col(role).is_in(texts) if texts else nw.col(role).is_null())
+    numbered = None
+    if isinstance(frame, nw.DataFrame):
+        numbered = frame.with_row_index("row")
+    elif frame.implementation.is_polars():
+        numbered = nw.from_native(frame.to_native().with_row_index("row"))
+    first = [] if numbered is None else [nw.col("row").min()]
+    counted = (frame if numbered is None else numbered).filter(reduce(or_, is_lost)).select(nw.len(), *first)
     if hasattr(counted, "collect"):
         counted = counted.collect()
-    return Distinct(found.values, rows=dict.fromkeys(lost, 0) | {lost[0]: int(counted.item())})
+    rows, *row = counted.row(0)
+    return Distinct(
+        found.values,
+        first={lost[0]: f"row {row[0]}"} if row else {},
+        rows=dict.fromkeys(lost, 0) | {lost[0]: int(rows)},
+    )
 
 
 def _batches(nw: Any, frame: Any, code: Any) -> Generator[Batch, None, None]:

@@ -11,16 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from xorder._groups import check_group_choices, look_alike
+from xorder._groups import check_group_choices, look_alike, written
 from xorder._metric import METRICS
 from xorder._progress import Progress
 from xorder._table import BinningError, FloatArray, IntArray, ScoreTable, Tables
 from xorder._validation import WeightKind, check_weights_are, notes_on_counts, notes_on_missing
-from xorder.engines._bins import Bins, Leaves, Tally, check_same, scores_of, split_leaves
-from xorder.engines._cells import ColumnNames, written
-from xorder.engines._files import LARGE, file_kind, find_files, in_engine, is_utf_8
-from xorder.engines._sources import check_file, open_rows, open_small_file
-from xorder.engines._tally_numpy import LocalRows
+from xorder.engines._cells import ColumnNames, GroupNames
+from xorder.engines._sources import (
+    LARGE,
+    check_file,
+    file_kind,
+    find_files,
+    in_engine,
+    is_utf_8,
+    open_rows,
+    open_small_file,
+)
+from xorder.engines._tally_numpy import Bins, Leaves, LocalRows, Tally, check_same, scores_of, split_leaves
 from xorder.exceptions import InputError
 from xorder.metrics._audit import Audit, audit_tables, check_confidence
 
@@ -43,7 +50,7 @@ def audit_frame(
     *,
     score: str,
     label: str,
-    group: str,
+    group: GroupNames,
     weight: str | None = None,
     confidence: float = 0.95,
     weights_are: WeightKind = "counts",
@@ -58,17 +65,46 @@ def audit_frame(
 
     Parameters
     ----------
-    frame : a frame of pandas, polars (eager or lazy), pyarrow or PySpark, a relation of DuckDB, or the path or glob of
-        parquet or csv files. Nothing but sums over its rows is kept.
-    score, label, group, weight : names of the columns
-    confidence, weights_are : as in :func:`xorder.audit`
-    positive : the value of the label that counts as 1, all others being 0; by default labels are 0 and 1
-    missing_group : ``"error"`` refuses rows without a group; ``"leave"`` leaves them out; ``"group"`` takes them as
-        one, named ``"missing"``
-    tolerance : how far binning may move AUC and gaps where there are more distinct scores than ``bins``, about 1.5
-        million; what it can have moved is in ``binning_error``
-    progress : called with what is being done and, if that is known, the share that is done
-    memory : how much DuckDB may use for files
+    frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table, DuckDBPyRelation, \
+            pyspark.sql.DataFrame, str or path
+        The rows, or the path or glob of parquet or csv files. Nothing but sums over the rows is kept.
+    score : str
+        The column of the score.
+    label : str
+        The column of the label: 0 and 1, false and true, or text of these.
+    group : str or list of str
+        The column of the group; of several, each combination of values is a group, called ``Black & female``. A row
+        without a value in one of them has no group.
+    weight : str, optional
+        The column of the weights.
+    confidence : float, default=0.95
+        Level of the intervals.
+    weights_are : {"counts", "sampling"}, default="counts"
+        What weights mean, as in :func:`xorder.audit`.
+    positive : object, optional
+        The value of the label that counts as 1, all others being 0.
+    missing_group : {"error", "leave", "group"}, default="error"
+        Whether rows without a group are refused, left out, or a group of their own, named ``"missing"``.
+    tolerance : float, default=1e-6
+        How far binning may move AUC and gaps where there are more distinct scores than ``bins``.
+    bins : int, default=1572864
+        Scores are told apart exactly if there are at most that many.
+    progress : callable, optional
+        Called with what is being done and, if that is known, the share that is done.
+    memory : str, default="2GB"
+        How much memory DuckDB may use for files.
+
+    Returns
+    -------
+    Audit
+        The audit. What binning can have moved is in its ``binning_error``, which is None where all scores were told
+        apart.
+
+    Raises
+    ------
+    InputError
+        If rows cannot be used. Where rows have an order, the first is named: rows are counted from 0, lines of a csv
+        file from 1.
 
     Examples
     --------
@@ -103,7 +139,7 @@ def tables_of(
     *,
     score: str,
     label: str,
-    group: str,
+    group: GroupNames,
     weight: str | None = None,
     weights_are: WeightKind = "counts",
     positive: Any = None,
@@ -117,34 +153,65 @@ def tables_of(
     memory: str = "2GB",
     large: int = LARGE,
 ) -> Tables:
-    """Build one table per group from rows in any engine, or in files; no more than sums over them is kept.
+    """Build one table per group from rows in any engine, or in files.
 
-    A small csv file needs no engine, and what is wrong with it is told with the line. Other files go through DuckDB, in
-    memory that does not grow with them. A single csv file is read row by row, too, where DuckDB refuses what row by row
-    nothing is wrong with: lines that end in different ways, columns whose names differ in case alone, encodings other
-    than UTF-8.
+    The tables are the same for the same rows, whatever engine holds them.
+
+    A small csv file needs no engine, and what is wrong with it is told with the line. Other files go through DuckDB. A
+    single csv file is read row by row, too, where DuckDB refuses what row by row nothing is wrong with: lines that end
+    in different ways, columns whose names differ in case alone, encodings other than UTF-8.
+
+    Guarantee: no more than sums over the rows is kept, and memory does not grow with files that go through DuckDB.
 
     Parameters
     ----------
-    source : a frame of pandas, polars (eager or lazy), pyarrow or PySpark, a relation of DuckDB, or the path or glob of
-        parquet or csv files. What is lazy stays lazy. Groups of csv files are text.
-    score, label, group, weight : names of the columns. Labels are 0 and 1, false and true, or text of these.
-    weights_are : ``"sampling"`` adds up squared weights too
-    positive : the value of the label that counts as 1, all others being 0
-    missing_group : ``"error"`` refuses rows without a group; ``"leave"`` leaves them out; ``"group"`` takes them as
-        one, named ``"missing"``
-    as_text : take groups of files as they are written, whatever their type; small parquet files need no DuckDB then
-    folds : deal rows of a weighted source to so many folds, in a pass of their own, and keep the sums of each
-    tolerance : largest error of binning wanted, of AUC and of each gap
-    bins : scores are told apart exactly if there are at most that many; otherwise they are put into about that many
-        bins, of widths that suit their density. Where that moves a metric by more than the tolerance, the heaviest bins
-        are split in further passes. Files that are read row by row are exact.
-    encoding : of csv files
-    progress : called with what is being done and, if that is known, the share that is done
-    memory : how much DuckDB may use for files
-    large : bytes, unpacked, from which on a single file goes through DuckDB
+    source : pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table, DuckDBPyRelation, \
+            pyspark.sql.DataFrame, str or path
+        The rows, or the path or glob of parquet or csv files. What is lazy stays lazy. Groups of csv files are text.
+    score : str
+        The column of the score.
+    label : str
+        The column of the label: 0 and 1, false and true, or text of these.
+    group : str or list of str
+        The column of the group, or several, as in :func:`audit_frame`.
+    weight : str, optional
+        The column of the weights.
+    weights_are : {"counts", "sampling"}, default="counts"
+        What weights mean; ``"sampling"`` adds up squared weights too.
+    positive : object, optional
+        The value of the label that counts as 1, all others being 0.
+    missing_group : {"error", "leave", "group"}, default="error"
+        Whether rows without a group are refused, left out, or a group of their own, named ``"missing"``.
+    as_text : bool, default=False
+        Whether to take groups of files as they are written, whatever their type; small parquet files need no DuckDB
+        then.
+    folds : int, default=0
+        Number of folds to deal the rows of a weighted source to, in a pass of their own; the sums of each are kept.
+        Where they cannot be, a note says so.
+    tolerance : float, default=1e-6
+        Largest error of binning wanted, of AUC and of each gap.
+    bins : int, default=1572864
+        Scores are told apart exactly if there are at most that many; otherwise they are put into about that many bins,
+        of widths that suit their density. Where that moves a metric by more than the tolerance, the heaviest bins are
+        split in further passes. Files that are read row by row are exact.
+    encoding : str, default="utf-8"
+        The encoding of csv files.
+    progress : callable, optional
+        Called with what is being done and, if that is known, the share that is done.
+    memory : str, default="2GB"
+        How much memory DuckDB may use for files.
+    large : int, default=67108864
+        Bytes, unpacked, from which on a single file goes through DuckDB.
 
-    The tables are the same for the same rows, whatever engine holds them.
+    Returns
+    -------
+    Tables
+        The tables, a mapping of each group to its :class:`ScoreTable`.
+
+    Raises
+    ------
+    InputError
+        If rows cannot be used, as in :func:`audit_frame`.
     """
     names = ColumnNames(score, group, label, weight)
     if label is None:
@@ -178,8 +245,9 @@ def tables_of(
         return built(open_rows(source, names, progress=progress, memory=memory, **reading))
     except InputError:
         # Row by row the same complaint comes with its place in the file.
-        for file in files if is_csv or as_text else ():
-            check_file(file, names, positive=positive, missing_group=missing_group, encoding=encoding)
+        among = len(files) > 1
+        for file in files if is_csv or as_text or not among else ():
+            check_file(file, names, positive=positive, missing_group=missing_group, encoding=encoding, among=among)
         if len(files) > 1 or not is_csv:
             raise
         return row_by_row()
@@ -200,9 +268,16 @@ def _built(
         check_same(found.sums[0], leaves.masses)
         leaves, notes = _refined(rows, leaves, tolerance, bins)
     dealt = None
-    fits = folds * len(leaves) * rows.coding.size <= _MOST_SUMS
-    if folds and names.weight is not None and isinstance(rows, LocalRows) and fits:
-        dealt = rows.fold_sums(leaves, folds)
+    if folds and names.weight is not None:
+        fits = folds * len(leaves) * rows.coding.size <= _MOST_SUMS
+        if fits and isinstance(rows, LocalRows):
+            dealt = rows.fold_sums(leaves, folds)
+        else:
+            why = "there are too many distinct scores for the sums of each fold" if not fits else "they are in Spark"
+            notes.append(
+                f"weighted rows were not dealt to {folds} folds whole, as {why}; where folds are needed, the mass at "
+                "each score is dealt in as many parts as it has effective rows."
+            )
     # The middle of a bin; of the outermost, no score beyond those there are: probabilities stay such.
     middle = scores_of(leaves.first + (leaves.last - leaves.first) // 2)
     score = np.clip(middle, seen.low, seen.high) + 0.0
@@ -213,11 +288,13 @@ def _built(
         total = float(leaves.masses.sum())
         notes += notes_on_counts(f"column {names.weight!r}", seen.whole_weights, total, counted)
     notes += [*look_alike(groups), *notes_on_missing(seen.left_out)]
+    # Ahead of the tables, as it takes memory too.
+    error = None if leaves.is_exact.all() else binning_error(groups, leaves)
     kept = [np.flatnonzero(leaves.masses[:, 2 * g : 2 * g + 2].sum(axis=1))[::-1] for g in range(len(groups))]
     return Tables(
         {group: _table(score, leaves, g, kept[g]) for g, group in enumerate(groups)},
         rows=counted,
-        binning_error=None if leaves.is_exact.all() else binning_error(groups, leaves),
+        binning_error=error,
         notes=tuple(notes),
         weighted=names.weight is not None,
         folds=None
@@ -234,7 +311,7 @@ def _built(
 def _table(score: FloatArray, leaves: Leaves, g: int, kept: Any) -> ScoreTable:
     """Return the table of a group, highest score first, of the leaves in which it is present."""
     sums = [leaves.masses] if leaves.squares is None else [leaves.masses, leaves.squares]
-    return ScoreTable(score[kept], *(masses[kept, 2 * g + side] for masses in sums for side in (1, 0)))
+    return ScoreTable._owning(score[kept], *(masses[kept, 2 * g + side] for masses in sums for side in (1, 0)))
 
 
 def _as_written(found: Tables) -> Tables:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ import numpy as np
 from xorder._optional import import_optional
 from xorder._progress import Progress
 from xorder._table import FloatArray, IntArray
-from xorder.engines._bins import CELL_BITS, PLACE_BITS, SPLIT_SHIFTS, Bins, Counted, Leaves, Seen, spread_of
 from xorder.engines._cells import Coding
+from xorder.engines._tally_numpy import CELL_BITS, PLACE_BITS, SPLIT_SHIFTS, Bins, Counted, Leaves, Seen, spread_of
 
 # Spark counts distinct values to within a few hundredths; with as many more than the limit, there are too many.
 _SURELY = 1.25
@@ -20,18 +21,26 @@ _SMALLEST_NORMAL = 2.0**-1022
 
 
 class SparkRows:
-    """Sums over a DataFrame of PySpark: :class:`~xorder.engines._bins.Tally` on a cluster.
+    """Sums over a DataFrame of PySpark: :class:`~xorder.engines._tally_numpy.Tally` on a cluster.
 
-    ``frame`` is one of narwhals, with the columns score, label, group and, if there is one, weight.
+    ``frame`` is one of narwhals, with the columns score, label, those of the group and, if there is one, weight.
     """
 
-    def __init__(self, frame: Any, *, coding: Coding, squares: bool = False, progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        frame: Any,
+        groups: Sequence[str],
+        *,
+        coding: Coding,
+        squares: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
         import narwhals as nw
 
         self.coding = coding
         self._f = f = _functions()
         self._squares, self._progress = squares, progress
-        code = coding.expression(nw, nw.col("group"), nw.col("label"), known=True)
+        code = coding.expression(nw, [nw.col(name) for name in groups], nw.col("label"), known=True)
         self._weighted = "weight" in frame.columns
         columns = [nw.col("score"), code.alias("code"), *([nw.col("weight")] if self._weighted else [])]
         rows = frame.select(*columns).to_native()

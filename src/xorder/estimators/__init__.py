@@ -4,12 +4,11 @@ from typing import TYPE_CHECKING, Any
 
 from xorder._lazy import lazy_names
 from xorder.estimators._expected import ExpectedGap, expected_gap_tables
-from xorder.estimators._fitted import FittedRepair, load_fitted
+from xorder.estimators._fitted import METHODS, SMALL_GROUPS, FittedRepair, RepairSettings, load_fitted
 from xorder.estimators._learn import learn_repair
-from xorder.estimators._settings import METHODS, SMALL_GROUPS, RepairSettings
 
 if TYPE_CHECKING:
-    from xorder.estimators._expected_rows import expected_gap
+    from xorder.estimators._expected import expected_gap
     from xorder.estimators._fair_ranker import FairRanker
     from xorder.estimators._xorder import XOrder, load
 
@@ -31,7 +30,7 @@ __all__ = [
 _MODULES = {
     "FairRanker": "_fair_ranker",
     "XOrder": "_xorder",
-    "expected_gap": "_expected_rows",
+    "expected_gap": "_expected",
     "load": "_xorder",
 }
 

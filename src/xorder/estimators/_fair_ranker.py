@@ -20,13 +20,12 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter, validate_data
 
-from xorder._group_columns import group_labels, groups_in, listed, text_columns, without
+from xorder._groups import group_labels, groups_in, listed, text_columns, without
 from xorder._repair import check_repair
 from xorder._response import gives_probabilities, response
 from xorder._table import FloatArray
 from xorder._validation import WeightKind, check_weights, check_weights_are
-from xorder.estimators._expected import ExpectedGap
-from xorder.estimators._expected_rows import expected_gap
+from xorder.estimators._expected import ExpectedGap, expected_gap
 from xorder.estimators._folds import Fold, check_both_classes_to_learn_from, make_folds
 from xorder.estimators._xorder import XOrder
 from xorder.exceptions import InputError, XorderWarning, warn_caller
@@ -91,7 +90,7 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Score of each training row by a model that has not seen it, before the repair.
     n_features_in_ : int
         Number of columns of X as given to fit.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the columns of X as given to fit, if they have any.
 
     See Also
@@ -168,6 +167,8 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         if self.final_model not in FINAL_MODELS:
             raise InputError(f"final_model must be one of {', '.join(FINAL_MODELS)}; got {self.final_model!r}.")
+        repair = check_repair(XOrder() if self.repair is None else self.repair)
+        check_weights_are(weights_are)
         frozen = isinstance(self.estimator, FrozenEstimator)
         check_table(X)
         validate_data(self, X, skip_check_array=True)
@@ -192,8 +193,6 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 )
             if not frozen and self.final_model == "refit":
                 models = [clone(self.estimator).fit(inputs, y, **for_fit)]
-        repair = check_repair(XOrder() if self.repair is None else self.repair)
-        check_weights_are(weights_are)
         meaning = {"weights_are": weights_are} if isinstance(repair, XOrder) else {}
         self.repair_ = clone(repair).fit(score, positive, sensitive_features=groups, sample_weight=weight, **meaning)
         rows = {"sensitive_features": groups, "sample_weight": weight, "weights_are": weights_are}
@@ -333,6 +332,11 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise InputError(
                 "sensitive_features must name the group of each row: pass it along with X, or name the column of X "
                 "that holds it with sensitive_columns= when making the FairRanker."
+            )
+        if isinstance(sensitive_features, str):
+            raise InputError(
+                f"sensitive_features must hold the group of each row; got the text {sensitive_features!r}. If that is "
+                "a column of X, name it with sensitive_columns= when making the FairRanker."
             )
         passed = sensitive_features is not None
         groups = group_labels(sensitive_features) if passed else groups_in(X, self.sensitive_columns)

@@ -1,23 +1,119 @@
-"""A fitted repair: its maps and what they do, applied to scores, put into words, saved and read back."""
+"""What a repair is asked for and what was fitted: settings, maps, what they do, in words and in a file."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
-from xorder._groups import unseen_error
-from xorder._table import FloatArray
+from xorder._groups import MISSING_GROUPS, UNSEEN_GROUPS, unseen_error
+from xorder._metric import METRICS
+from xorder._table import FloatArray, Tables
 from xorder._validation import check_groups, check_scores
-from xorder.engines import GroupMaps, warn_of_other_scale
-from xorder.estimators._settings import RepairSettings
+from xorder.engines import GroupMaps
+from xorder.engines._match_groups import warn_of_other_scale
 from xorder.exceptions import InputError, MapFileError
 from xorder.ordering import Ordering
+from xorder.ordering._ordering import check_number
 from xorder.transfer import ScoreMap, read_maps, write_maps
+
+METHODS = ("smooth", "frontier", "dp")
+SMALL_GROUPS = ("leave", "merge", "error", "repair")
+
+_CHOICES: dict[str, Collection[str]] = {
+    "method": METHODS,
+    "metric": METRICS,
+    "small_groups": SMALL_GROUPS,
+    "missing_group": MISSING_GROUPS,
+    "unseen_group": UNSEEN_GROUPS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RepairSettings:
+    """The parameters of :class:`xorder.XOrder`, of the same names and defaults.
+
+    Parameters
+    ----------
+    method, metric : str
+        How scores are adjusted, and the gap to close.
+    max_gap, tradeoff : float
+        Largest gap wanted, or points of AUC worth giving for one point of the gap.
+    reference : group label
+        The group whose scores stay.
+    bounds : tuple of float
+        Lowest and highest score allowed.
+    do_no_harm : bool
+        Whether only as much is corrected as the evidence carries.
+    min_group_size : float
+        Rows below which a group is small.
+    small_groups, missing_group, unseen_group : str
+        What becomes of small groups, and of rows whose group is missing or unseen.
+    """
+
+    method: str = "smooth"
+    metric: str = "xauc"
+    max_gap: float = 0.0
+    tradeoff: float | None = None
+    reference: Hashable | None = None
+    bounds: tuple[float, float] | None = None
+    do_no_harm: bool | None = None
+    min_group_size: float = 0
+    small_groups: str = "leave"
+    missing_group: str = "error"
+    unseen_group: str = "error"
+
+    @property
+    def is_careful(self) -> bool:
+        """Whether only as much is corrected as the evidence carries; by default the method decides."""
+        return self.method == "smooth" if self.do_no_harm is None else bool(self.do_no_harm)
+
+    def checked(self) -> RepairSettings:
+        """Refuse settings that are wrong, or that do not go together.
+
+        Returns
+        -------
+        RepairSettings
+            The settings themselves.
+        """
+        for name, allowed in _CHOICES.items():
+            value: Any = getattr(self, name)
+            if not isinstance(value, str) or value not in allowed:
+                raise InputError(f"{name} must be one of {', '.join(allowed)}; got {value!r}.")
+        if not isinstance(self.reference, Hashable):
+            raise InputError(f"reference must be the label of a group, such as text; got {self.reference!r}.")
+        if not isinstance(self.do_no_harm, bool | np.bool_ | None):
+            raise InputError(f"do_no_harm must be True, False or None; got {self.do_no_harm!r}.")
+        if not (isinstance(self.min_group_size, int | float | np.number) and self.min_group_size >= 0):
+            raise InputError(f"min_group_size must be a number of rows from 0 up; got {self.min_group_size!r}.")
+        if self.tradeoff is not None and self.max_gap != 0.0:
+            raise InputError("give tradeoff or max_gap, not both.")
+        if self.tradeoff is not None:
+            check_number(self.tradeoff, "tradeoff")
+        if not (isinstance(self.max_gap, int | float | np.number) and 0 <= self.max_gap <= 1):
+            raise InputError(f"max_gap must lie between 0 and 1; got {self.max_gap!r}.")
+        return self
+
+    def _checked_bounds(self, tables: Tables) -> tuple[float, float] | None:
+        """Return bounds that all scores lie between, or None."""
+        if self.bounds is None:
+            return None
+        try:
+            low, high = (float(end) for end in self.bounds)
+        except (TypeError, ValueError):
+            low, high = np.nan, np.nan
+        lowest = min(table.score[-1] for table in tables.values())
+        highest = max(table.score[0] for table in tables.values())
+        if not (np.isfinite([low, high]).all() and low <= lowest and highest <= high):
+            raise InputError(
+                f"bounds must be two numbers with all scores, {lowest:g} to {highest:g}, between; got {self.bounds!r}."
+            )
+        return low, high
+
 
 Pair = tuple[Hashable, Hashable]
 
@@ -102,7 +198,8 @@ class FittedRepair:
         adjusted = np.array(score, dtype=np.float64)
         for group, mask in check_groups(sensitive_features, score.size, self.settings.missing_group, reserved=False):
             if group in self.maps:
-                adjusted[mask] = self._move(adjusted[mask], group)
+                if self.maps[group].raw.size:
+                    adjusted[mask] = self._move(adjusted[mask], group)
             elif self.settings.unseen_group == "error":
                 rows = int(np.count_nonzero(mask))
                 raise unseen_error(repr(group), self.maps, rows, f"row {int(np.argmax(mask))}")
@@ -154,9 +251,9 @@ class FittedRepair:
             f"Scores of {movers} are adjusted; those of group {self.reference} stay as they are."
             if self.moved
             else "All scores are left as they are.",
-            f"{self.settings.metric} gap  {_signed(self.gap_before)} -> {_signed(self.gap)}   "
+            f"{self.settings.metric} gap  {_written(self.gap_before, '+')} -> {_written(self.gap, '+')}   "
             f"({first} minus {second}, on the sample it was fitted to)",
-            f"AUC       {self.auc_before:.4f} -> {self.auc:.4f}{self._certificate()}",
+            f"AUC       {_written(self.auc_before)} -> {_written(self.auc)}{self._certificate()}",
         ]
         if several:
             lines.insert(2, f"largest gap left between any two groups: {self.worst_gap:.4f}")
@@ -232,8 +329,14 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
     if params.keys() != usual.keys() or summary.keys() != {*_LABELS, "metric", *_NUMBERS}:
         raise MapFileError(f"cannot use the map file {path}: its settings are not those of an XOrder.")
     try:
-        others = {*summary["left"], *summary["merged"], summary["reference"], *summary["moved"]}
-        known = others <= set(maps) and len(summary["pair"]) == 2 and set(summary["pair"]) <= set(maps)
+        stay, moved = {*summary["left"], *summary["merged"], summary["reference"]}, set(summary["moved"])
+        known = (
+            all(isinstance(summary[name], list) for name in _LABELS if name != "reference")
+            and moved == {group for group, score_map in maps.items() if score_map.raw.size}
+            and stay <= set(maps) - moved
+            and len(summary["pair"]) == 2
+            and set(summary["pair"]) <= set(maps)
+        )
     except TypeError:
         known = False
     if not known:
@@ -259,9 +362,9 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
     )
 
 
-def _signed(value: float) -> str:
-    """Four decimals with a sign, and no minus before nothing."""
-    return f"{round(value, 4) + 0.0:+.4f}"
+def _written(value: float, sign: str = "") -> str:
+    """Four decimals, and no minus before nothing."""
+    return "not known" if math.isnan(value) else f"{round(value, 4) + 0.0:{sign}.4f}"
 
 
 def _rounded_up(gap: float) -> str:

@@ -8,20 +8,132 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
 from xorder._metric import METRICS
-from xorder._table import FloatArray, ScoreTable, Tables, as_tables
+from xorder._table import MISSING, FloatArray, ScoreTable, Tables, as_tables
 from xorder._validation import check_both_classes
-from xorder.estimators._fitted import FittedRepair, Pair
-from xorder.estimators._settings import GroupPlan, RepairSettings, largest, plan_groups
+from xorder.estimators._fitted import FittedRepair, Pair, RepairSettings
 from xorder.exceptions import InputError
+from xorder.metrics._gaps import FEW, is_too_few
 from xorder.metrics._placements import moments
-from xorder.ordering import Ordering, as_scored, best_auc, many_as_scored, order, order_within, solve_multipliers
-from xorder.ordering._calibration import logistic_calibration
+from xorder.ordering import (
+    Ordering,
+    as_scored,
+    best_auc,
+    logistic_calibration,
+    many_as_scored,
+    order,
+    order_within,
+    solve_multipliers,
+)
 from xorder.ordering._ordering import roles_of_two
 from xorder.transfer import ScoreMap, map_through, realises, spaced_map, usual_bounds
+
+# Sums of weights differ in their last digits by the order of adding up.
+_NEARLY = 1 - 1e-12
+
+
+class SetAside(NamedTuple):
+    """Groups whose scores are left alone, and groups that are counted with the reference."""
+
+    left: tuple[Hashable, ...] = ()
+    merged: tuple[Hashable, ...] = ()
+
+    def words(self, group: Hashable) -> str | None:
+        """Say what became of a group; None if it is repaired."""
+        if group in self.left:
+            return "left alone"
+        return "counted with the reference" if group in self.merged else None
+
+
+NOBODY = SetAside()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPlan:
+    """Tables of the groups to repair; the groups whose scores are left, and those counted with the reference.
+
+    ``unseen`` are groups to leave alone that no row here belongs to: where those of unknown group are to be left, they
+    are so whether or not there were any. ``notes`` say what was set aside, and why.
+    """
+
+    tables: Tables
+    reference: Hashable | None
+    left: tuple[Hashable, ...] = ()
+    merged: tuple[Hashable, ...] = ()
+    unseen: tuple[Hashable, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def aside(self) -> SetAside:
+        """The groups that are not repaired."""
+        return SetAside(self.left, self.merged)
+
+
+def plan_groups(tables: Tables, settings: RepairSettings) -> GroupPlan:
+    """Set aside what is not to be repaired.
+
+    A group is small if it has fewer than ten positives or negatives, or fewer rows (or less weight) than
+    ``min_group_size``. Small groups are left, merged with the reference (or with the largest where none is named),
+    refused, or repaired like the others.
+    """
+    kept, notes = dict(tables), []
+    is_left = settings.missing_group == "leave"
+    left = [MISSING] if is_left and kept.pop(MISSING, None) is not None else []
+    unseen = (MISSING,) if is_left and not left else ()
+    if left:
+        notes.append("scores of rows without a group are left as they are.")
+    small = [] if settings.small_groups == "repair" else [g for g, table in kept.items() if _is_small(table, settings)]
+    if small and settings.small_groups == "error":
+        raise InputError(
+            f"sensitive_features has groups that are too small: {_listed(kept, small)}. {_what_is_small(settings)} "
+            "Leave them as they are with small_groups='leave', count them with the reference group with "
+            "small_groups='merge', or repair them all the same with small_groups='repair'."
+        )
+    rest = {group: table for group, table in kept.items() if group not in small}
+    merged: list[Hashable] = []
+    reference = settings.reference
+    if small and settings.small_groups == "merge" and rest:
+        reference = reference if reference in rest else largest(Tables(rest))
+        for group in small:
+            rest[reference] = rest[reference] + kept[group]
+        merged, small = small, []
+    for groups, done in ((small, "left as they are"), (merged, "left as they are, and counted with the reference")):
+        if groups:
+            notes.append(
+                f"scores of group {_listed(kept, groups)} are {done}: too few rows to say. {_what_is_small(settings)} "
+                "small_groups='repair' repairs them all the same."
+            )
+    return GroupPlan(tables.replacing(rest), reference, (*left, *small), tuple(merged), unseen, tuple(notes))
+
+
+def largest(tables: Tables) -> Hashable:
+    """Return the group with the most rows, or the most weight; of equals the first."""
+    most = max(map(_size, tables.values()))
+    return next(group for group, table in tables.items() if _size(table) >= most * _NEARLY)
+
+
+def _is_small(table: ScoreTable, settings: RepairSettings) -> bool:
+    return is_too_few(table) or _size(table) < settings.min_group_size * _NEARLY
+
+
+def _what_is_small(settings: RepairSettings) -> str:
+    rows = f", and min_group_size asks for {settings.min_group_size:g} rows" if settings.min_group_size else ""
+    return f"At least {FEW} positives and {FEW} negatives are needed{rows}."
+
+
+def _size(table: ScoreTable) -> float:
+    return float(table.n1 + table.n0)
+
+
+def _listed(tables: dict[Hashable, ScoreTable], groups: list[Hashable]) -> str:
+    return ", ".join(
+        f"{group!r} ({tables[group].n1:g} positives, {tables[group].n0:g} negatives)" for group in groups[:10]
+    )
+
 
 # Gaps this close to each other, or to a limit, are the same.
 _SAME_GAP = 1e-9
@@ -131,8 +243,11 @@ def _check_plan(tables: Tables, plan: GroupPlan, settings: RepairSettings) -> No
         raise InputError(f"sensitive_features must name at least two groups to repair; {only}.")
     for group, table in plan.tables.items():
         check_both_classes(table, f"group {group!r}")
-    if settings.reference is not None and settings.reference not in tables:
-        raise InputError(f"reference must name one of the groups {list(tables)!r}; got {settings.reference!r}.")
+    able = plan.tables if len(plan.tables) > 1 else tables
+    named = settings.reference
+    if named is not None and (named not in tables or plan.reference not in able):
+        few = ", which has too few rows" if named in tables else ""
+        raise InputError(f"reference must name one of the groups {list(able)!r}; got {named!r}{few}.")
     if settings.method != "smooth" and len(plan.tables) > 2:
         raise InputError(
             f"method={settings.method!r} interleaves two groups; got {len(plan.tables)}. Use method='smooth', which "
@@ -190,12 +305,13 @@ def interleave(tables: Tables, settings: RepairSettings, reference: Hashable | N
     """Interleave two groups, and spread the moved one's scores in the spaces between the reference's."""
     metric, solver = settings.metric, settings.method
     roles = roles_of_two(tables, metric, reference)
+    bounds = settings._checked_bounds(tables)
     stays, moves = tables[roles.reference], tables[roles.moved]
     if settings.tradeoff is not None:
         found = order(stays, moves, metric=metric, tradeoff=settings.tradeoff, solver=solver)
     else:
         found = order_within(stays, moves, metric=metric, max_gap=settings.max_gap, solver=solver)
-    score_map = spaced_map(stays.score, moves.score, found.b_above, settings._checked_bounds(tables))
+    score_map = spaced_map(stays.score, moves.score, found.b_above, bounds)
     adjusted = score_map.adjusted[np.searchsorted(score_map.raw, moves.score[-1]) :][: len(moves)][::-1]
     auc, gap, notes = found.auc, found.gap, []
     if not realises(stays.score, adjusted, found.b_above):
@@ -322,7 +438,7 @@ def shrink(repair: Repair, tables: Tables, kept_share: dict[Hashable, float], se
     all, says nothing about the others' repair.
     """
     notes = list(repair.notes)
-    left = [group for group, share in kept_share.items() if share == 0]
+    left = [group for group, share in kept_share.items() if share == 0 and repair.maps[group].raw.size]
     if left:
         notes.append(
             f"scores of group {', '.join(map(repr, left))} are left as they are: the gap to group "

@@ -45,19 +45,11 @@ __all__ = [
 ]
 
 # Scorers are made for scikit-learn, which is loaded when one is asked for.
-_SCORERS = (
-    "GapScorer",
-    "auc_minus_prf_difference",
-    "auc_minus_xauc_difference",
-    "make_gap_scorer",
-    "neg_parity_difference",
-    "neg_prf_difference",
-    "neg_xauc_difference",
-)
+_SCORERS = {name: "_scorers" for name in __all__ if name not in globals()}
 
 
 def __getattr__(name: str) -> Any:
-    return lazy_names(__name__, dict.fromkeys(_SCORERS, "_scorers"))(name)
+    return lazy_names(__name__, _SCORERS)(name)
 
 
 def __dir__() -> list[str]:

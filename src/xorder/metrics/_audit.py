@@ -6,27 +6,34 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xorder._html import audit_html
 from xorder._metric import METRICS, auc_estimate, prf_of
+from xorder._present import count, group_names, interval_text, known, level, number, pvalue_text, signed
 from xorder._table import BinningError, FloatArray, ScoreTable, Tables, as_tables
 from xorder._validation import WeightKind, check_tables
 from xorder.exceptions import InputError, warn_caller
-from xorder.metrics._gaps import Gap, interval, json_label
+from xorder.metrics._gaps import FEW, Gap, Pair, are_few, interval, json_label, judge
 from xorder.metrics._placements import Moments, moments
-
-if TYPE_CHECKING:
-    from xorder.metrics._gaps import Gap
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupMatrix:
     """Values for ordered pairs of groups: ``matrix[g, h]`` by label, ``matrix.values`` as an array.
 
+    Parameters
+    ----------
+    groups : tuple
+        Labels of the groups, in the order of rows and columns.
+    values : ndarray of shape (n_groups, n_groups)
+        The values.
+
+    Examples
+    --------
     >>> matrix = GroupMatrix(("a", "b"), np.array([[0.8, 0.9], [0.6, 0.7]]))
     >>> matrix["a", "b"]
     0.9
@@ -35,7 +42,7 @@ class GroupMatrix:
     groups: tuple[Hashable, ...]
     values: FloatArray
 
-    def __getitem__(self, pair: tuple[Hashable, Hashable]) -> float:
+    def __getitem__(self, pair: Pair) -> float:
         try:
             row, column = (self.groups.index(group) for group in pair)
         except (ValueError, TypeError):
@@ -47,17 +54,20 @@ class GroupMatrix:
         return np.array(self.values, dtype=dtype)
 
     def __str__(self) -> str:
-        names = [str(group) for group in self.groups]
+        names = group_names(self.groups, _ANY_LENGTH)
         width = max([6, *map(len, names)])
-        lines = [" " * width + "".join(f"  {name:>{width}}" for name in names)]
-        for name, row in zip(names, self.values, strict=True):
-            lines.append(f"{name:<{width}}" + "".join(f"  {value:>{width}.4f}" for value in row))
-        return "\n".join(lines)
+        rows = [[name, *map(number, row)] for name, row in zip(names, self.values.tolist(), strict=True)]
+        return "\n".join(_aligned([["", *names], *rows], f"<{width}", *[f">{width}"] * len(names)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the matrix as plain lists, ready for JSON; ``nan`` becomes ``None``."""
-        values = [[None if np.isnan(value) else float(value) for value in row] for row in self.values]
-        return {"groups": list(self.groups), "values": values}
+        """Return the matrix as plain lists, ready for JSON.
+
+        Returns
+        -------
+        dict
+            The ``groups`` and the ``values``, row by row; ``nan`` becomes ``None``.
+        """
+        return {"groups": list(self.groups), "values": [[known(value) for value in row] for row in self.values]}
 
 
 # Below this AUC, and surely below one half, a score or a label is likely to be the wrong way round.
@@ -68,10 +78,36 @@ _UPSIDE_DOWN = 0.4
 class Audit:
     """How a score ranks the members of each group; made by :func:`audit`.
 
-    ``xauc[g, h]`` is the chance that a positive of g outranks a negative of h (its diagonal: the AUC within a
-    group), ``prf[g]`` that it outranks a negative of any group. ``gaps`` holds a :class:`Gap` for each metric
-    and pair of groups. ``positives`` and ``negatives`` count rows, or add up their weights. ``binning_error`` says
-    how far all this can be from the truth where scores were put into bins, and is None where they were not.
+    Parameters
+    ----------
+    groups : tuple
+        Labels of the groups, sorted.
+    positives, negatives : dict
+        Number of rows of each group, or the sum of their weights.
+    auc, auc_stderr : float
+        AUC of all rows together, and its standard error.
+    auc_interval : tuple of float
+        Ends of the confidence interval of the AUC.
+    xauc : GroupMatrix
+        ``xauc[g, h]`` is the chance that a positive of g outranks a negative of h [1]_; its diagonal is the AUC within
+        a group.
+    prf : dict
+        Group -> chance that its positives outrank a negative of any group [2]_ [3]_.
+    gaps : list of Gap
+        A gap for each metric and pair of groups.
+    confidence : float
+        Confidence of all intervals.
+    too_few : tuple, default=()
+        Groups with fewer than ten positives or ten negatives: too few to say whether their gaps are more than chance.
+    binning_error : BinningError, default=None
+        How far all this can be from the truth where scores were put into bins.
+
+    References
+    ----------
+    .. [1] Kallus and Zhou (2019), The fairness of risk scores beyond classification: bipartite ranking and the xAUC
+       metric, NeurIPS.
+    .. [2] Beutel et al. (2019), Fairness in recommendation ranking through pairwise comparisons, KDD.
+    .. [3] Narasimhan et al. (2020), Pairwise fairness for ranking and regression, AAAI.
     """
 
     groups: tuple[Hashable, ...]
@@ -84,10 +120,29 @@ class Audit:
     prf: dict[Hashable, float]
     gaps: list[Gap]
     confidence: float
+    too_few: tuple[Hashable, ...] = ()
     binning_error: BinningError | None = None
 
-    def gap(self, metric: str, pair: tuple[Hashable, Hashable] | None = None) -> Gap:
-        """Return the gap of a metric for a pair of groups; without a pair, the widest."""
+    def gap(self, metric: str, pair: Pair | None = None) -> Gap:
+        """Return the gap of a metric for a pair of groups.
+
+        Parameters
+        ----------
+        metric : {"xauc", "prf", "parity"}
+            Name of the metric.
+        pair : tuple, default=None
+            Labels of two groups, first minus second; by default the pair whose gap is widest.
+
+        Returns
+        -------
+        Gap
+            The gap with its interval.
+
+        Raises
+        ------
+        InputError
+            If there is no such metric or group.
+        """
         found = [gap for gap in self.gaps if gap.metric == metric]
         if pair is not None:
             found = [gap if gap.pair == tuple(pair) else gap.reversed() for gap in found if {*gap.pair} == {*pair}]
@@ -99,22 +154,25 @@ class Audit:
         return max(found, key=lambda gap: abs(gap.value) if np.isfinite(gap.value) else -1.0)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain lists and numbers, ready for JSON; ``nan`` becomes ``None``."""
+        """Return everything as plain lists and numbers, ready for JSON.
 
-        def plain(value: float) -> float | None:
-            return float(value) if np.isfinite(value) else None
-
+        Returns
+        -------
+        dict
+            The attributes by name; ``nan`` becomes ``None``.
+        """
         return {
             "groups": [json_label(group) for group in self.groups],
             "positives": list(self.positives.values()),
             "negatives": list(self.negatives.values()),
-            "auc": plain(self.auc),
-            "auc_stderr": plain(self.auc_stderr),
-            "auc_interval": [plain(end) for end in self.auc_interval],
+            "auc": known(self.auc),
+            "auc_stderr": known(self.auc_stderr),
+            "auc_interval": [known(end) for end in self.auc_interval],
             "xauc": self.xauc.to_dict()["values"],
-            "prf": [plain(value) for value in self.prf.values()],
+            "prf": [known(value) for value in self.prf.values()],
             "gaps": [gap.to_dict() for gap in self.gaps],
             "confidence": self.confidence,
+            "too_few": [json_label(group) for group in self.too_few],
         } | ({} if self.binning_error is None else {"binning_error": self.binning_error.to_dict()})
 
     def __str__(self) -> str:
@@ -124,7 +182,7 @@ class Audit:
         return audit_html(self, reading(self))
 
     def __repr__(self) -> str:
-        return f"<Audit of {len(self.groups)} groups: AUC {self.auc:.4f}>"
+        return f"<Audit of {len(self.groups)} groups: AUC {number(self.auc)}>"
 
 
 def audit(
@@ -141,21 +199,34 @@ def audit(
 
     Parameters
     ----------
-    y_true : labels, 1 for the positive class, 0 for the other.
-    y_score : scores; the higher, the higher the rank.
-    sensitive_features : group of each row; any labels, any number of groups from two.
-    sample_weight : weight of each row.
-    confidence : of the intervals.
-    weights_are : what weights mean for the uncertainty. ``"counts"``: a row of weight 2 is two rows.
-        ``"sampling"``: weights correct for how rows were drawn, their scale means nothing, and a row of large
-        weight is still one row, so intervals get wider. Values of the metrics are the same for both.
-    missing_group : what to do with rows whose group is missing (None, NaN): ``"error"`` refuses them, ``"leave"``
-        leaves them out, ``"group"`` takes them as a group of their own, ``"missing"``.
+    y_true : array-like of shape (n_samples,)
+        Labels, 1 for the positive class, 0 for the other.
+    y_score : array-like of shape (n_samples,)
+        Scores; the higher, the higher the rank.
+    sensitive_features : array-like of shape (n_samples,)
+        Group of each row; any labels, two groups or more.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weight of each row.
+    confidence : float, default=0.95
+        Confidence of the intervals.
+    weights_are : {"counts", "sampling"}, default="counts"
+        What weights mean for the uncertainty. ``"counts"``: a row of weight 2 is two rows. ``"sampling"``: weights
+        correct for how rows were drawn, their scale means nothing, and a row of large weight is still one row, so
+        intervals get wider. Values of the metrics are the same for both.
+    missing_group : {"error", "leave", "group"}, default="error"
+        What to do with rows whose group is missing (None, NaN): ``"error"`` refuses them, ``"leave"`` leaves them
+        out, ``"group"`` takes them as a group of their own, ``"missing"``.
 
     Returns
     -------
     Audit
-        Columns and numbers that cannot be computed are ``nan``, with a warning that names the group.
+        AUC, chances between groups and gaps, with their uncertainty. What cannot be computed is ``nan``, with a
+        warning that names the group.
+
+    Raises
+    ------
+    InputError
+        If there is only one group, or an argument is not what it must be.
 
     Examples
     --------
@@ -174,35 +245,45 @@ def audit(
 
 
 def audit_tables(tables: Tables | Mapping[Hashable, ScoreTable], *, confidence: float = 0.95) -> Audit:
-    """Audit tables that are already built, group -> ScoreTable."""
+    """Audit tables that are already built.
+
+    Parameters
+    ----------
+    tables : mapping
+        Group -> :class:`xorder.ScoreTable`.
+    confidence : float, default=0.95
+        Confidence of the intervals.
+
+    Returns
+    -------
+    Audit
+        As from :func:`audit`.
+    """
     check_confidence(confidence)
     tables = as_tables(tables)
-    groups = tuple(tables)
-    if len(groups) < 2:
-        found = f"there is only one: {groups[0]!r}" if groups else "there is none"
+    if len(tables) < 2:
+        found = f"there is only one: {next(iter(tables))!r}" if tables else "there is none"
         said = "".join(f" {note}" for note in tables.notes)
         raise InputError(f"an audit compares at least two groups; {found}.{said}")
-    m = moments(list(tables.values()))
-    for message in (*tables.notes, *_cautions(groups, m)):
+    result, cautions = measured(tables, confidence)
+    for message in (*tables.notes, *cautions):
         warn_caller(message)
+    return result
+
+
+def measured(tables: Tables, confidence: float) -> tuple[Audit, list[str]]:
+    """Return the audit of checked tables of any number of groups, and what its readers should know."""
+    groups = tuple(tables)
+    m = moments(list(tables.values()))
     overall = auc_estimate(m)
     reach = interval(overall, confidence)
-    for message in upside_down(overall[0], reach):
-        warn_caller(message)
     gaps = [
         Gap.from_estimate(metric.name, (groups[a], groups[b]), metric.estimate(m, a, b), confidence)
         for metric in METRICS.values()
         for a, b in combinations(range(len(groups)), 2)
     ]
-    small = {group for group, is_small in zip(groups, _small(m), strict=True) if is_small}
-    uncertain = [gap for gap in gaps if np.isfinite(gap.value) and np.isnan(gap.stderr)]
-    flat = sorted({str(gap.pair) for gap in uncertain if small.isdisjoint(gap.pair)})
-    if flat:
-        warn_caller(
-            f"placements do not vary between {'; '.join(flat[:5])}: the ranks separate the classes completely or "
-            "not at all, so the sample cannot tell how uncertain the gap is."
-        )
-    return Audit(
+    samples = dict(zip(groups, zip(m.positive, m.negative, strict=True), strict=True))
+    result = Audit(
         groups=groups,
         positives=dict(zip(groups, m.positives.tolist(), strict=True)),
         negatives=dict(zip(groups, m.negatives.tolist(), strict=True)),
@@ -213,8 +294,10 @@ def audit_tables(tables: Tables | Mapping[Hashable, ScoreTable], *, confidence: 
         prf=dict(zip(groups, prf_of(m).tolist(), strict=True)),
         gaps=gaps,
         confidence=confidence,
+        too_few=tuple(group for group, both in samples.items() if any(are_few(one.mass, one.spread) for one in both)),
         binning_error=tables.binning_error,
     )
+    return result, [*_cautions(result, m), *upside_down(overall[0], reach)]
 
 
 def upside_down(auc: float, reach: tuple[float, float]) -> list[str]:
@@ -233,61 +316,71 @@ def check_confidence(confidence: Any) -> None:
         raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}. For 95 % pass 0.95.")
 
 
-def _cautions(groups: tuple[Hashable, ...], m: Moments) -> Iterator[str]:
-    """Say which groups lack a class, or have a single row of one."""
-    for group, n1, n0, small in zip(groups, m.positives, m.negatives, _small(m), strict=True):
+def _cautions(audit: Audit, m: Moments) -> Iterator[str]:
+    """Say which groups lack a class or have a single row of one, and between which ranks do not vary."""
+    small = set()
+    for group, n1, n0, *samples in zip(audit.groups, m.positives, m.negatives, m.positive, m.negative, strict=True):
         counts = f"group {group!r} (positives {n1:g}, negatives {n0:g})"
+        # From a class of one row no variance can be estimated.
+        if any(not sample.mass**2 > (1 + 1e-9) * sample.spread for sample in samples):
+            small.add(group)
         if not n1 > 0 or not n0 > 0:
             missing = " and no ".join(word for word, mass in (("positives", n1), ("negatives", n0)) if not mass > 0)
             yield f"{counts} has no {missing}: what compares them is nan."
-        elif small:
+        elif group in small:
             yield f"{counts} has a single row of a class: standard errors of its gaps are nan."
+    flat = sorted(
+        {
+            str(gap.pair)
+            for gap in audit.gaps
+            if np.isfinite(gap.value) and np.isnan(gap.stderr) and small.isdisjoint(gap.pair)
+        }
+    )
+    if flat:
+        yield (
+            f"placements do not vary between {'; '.join(flat[:5])}: the ranks separate the classes completely or "
+            "not at all, so the sample cannot tell how uncertain the gap is."
+        )
 
 
-def _small(m: Moments) -> list[bool]:
-    """Whether a group has a class from which no variance can be estimated."""
-    return [
-        any(not sample.mass**2 > (1 + 1e-9) * sample.spread for sample in samples)
-        for samples in zip(m.positive, m.negative, strict=True)
-    ]
-
-
-# Below so many rows of a class the normal approximation is poor.
-_FEW = 10
+# Texts show names of groups in full.
+_ANY_LENGTH = 10_000
 
 
 def audit_text(audit: Audit) -> str:
-    """Lay out counts, matrix and gaps, and say in one sentence what the widest xAUC gap means."""
-    names = [" ".join(str(group).split()) for group in audit.groups]
-    width = max([5, *map(len, names)])
-    low, high = audit.auc_interval
-    percent = f"{100 * audit.confidence:.4g} %"
-    lines = [f"AUC {_number(audit.auc)}   ({percent} interval {_number(low)} to {_number(high)})", ""]
-    lines.append(f"{'group':<{width}}  {'positives':>12}  {'negatives':>12}  {'PRF':>8}")
-    for name, group in zip(names, audit.groups, strict=True):
-        lines.append(
-            f"{name:<{width}}  {audit.positives[group]:>12,.10g}  {audit.negatives[group]:>12,.10g}  "
-            f"{_number(audit.prf[group]):>8}"
-        )
-    lines += ["", "xAUC: chance that a positive of the row's group outranks a negative of the column's group"]
-    lines += [str(audit.xauc), ""]
-    pairs = [f"{gap.pair[0]} - {gap.pair[1]}" for gap in audit.gaps]
-    wide = max([5, *map(len, pairs)])
-    lines.append(f"{'gap':<7} {'pair':<{wide}}  {'value':>8}  {percent + ' interval':^20}  {'p (no gap)':>10}")
-    for pair, gap in zip(pairs, audit.gaps, strict=True):
-        ends = f"[{gap.interval[0]:+.4f}, {gap.interval[1]:+.4f}]" if np.isfinite(gap.stderr) else "not known"
-        lines.append(f"{gap.metric:<7} {pair:<{wide}}  {gap.value:>+8.4f}  {ends:^20}  {_pvalue(gap.pvalue):>10}")
-    lines += [f"  {metric.title}: {metric.meaning}" for metric in METRICS.values()]
-    few = [
-        name
-        for name, group in zip(names, audit.groups, strict=True)
-        if 0 < min(audit.positives[group], audit.negatives[group]) < _FEW
+    """Lay out counts, matrix and gaps, and say in one sentence what the xAUC gaps amount to."""
+    names = dict(zip(audit.groups, group_names(audit.groups, _ANY_LENGTH), strict=True))
+    percent = level(audit.confidence)
+    groups = [
+        [name, count(audit.positives[group]), count(audit.negatives[group]), number(audit.prf[group])]
+        for group, name in names.items()
     ]
-    if few:
-        lines += [
-            "",
-            f"Fewer than {_FEW} positives or negatives: {', '.join(few)}. Intervals and p of these are rough.",
+    gaps = [
+        [
+            gap.metric,
+            f"{names[gap.pair[0]]} - {names[gap.pair[1]]}",
+            signed(gap.value),
+            interval_text(gap.interval) if np.isnan(gap.stderr) else "[{}, {}]".format(*map(signed, gap.interval)),
+            pvalue_text(gap.pvalue),
         ]
+        for gap in audit.gaps
+    ]
+    lines = [
+        f"AUC {number(audit.auc)}   ({percent} interval {interval_text(audit.auc_interval, sign='')})",
+        "",
+        *_aligned([["group", "positives", "negatives", "PRF"], *groups], "<5", ">12", ">12", ">8"),
+        "",
+        "xAUC: chance that a positive of the row's group outranks a negative of the column's group",
+        str(audit.xauc),
+        "",
+        *_aligned(
+            [["gap", "pair", "value", f"{percent} interval", "p (no gap)"], *gaps], "<6", "<5", ">8", "^20", ">10"
+        ),
+        *(f"  {metric.title}: {metric.meaning}" for metric in METRICS.values()),
+    ]
+    if audit.too_few:
+        few = ", ".join(names[group] for group in audit.too_few)
+        lines += ["", f"Fewer than {FEW} positives or negatives: {few}. Too few to say whether their gaps are chance."]
     if audit.binning_error is not None:
         lines += ["", f"Scores were binned, which moved AUC and gaps by at most {audit.binning_error.largest:.1e}."]
     said = reading(audit)
@@ -295,35 +388,38 @@ def audit_text(audit: Audit) -> str:
 
 
 def reading(audit: Audit) -> str:
-    """Say in two sentences what the widest xAUC gap means, and how sure it is; nothing where none is known."""
-    known = [gap for gap in audit.gaps if gap.metric == "xauc" and np.isfinite(gap.value)]
-    if not known:
+    """Say in two sentences what the xAUC gap to speak of means, and how sure it is; nothing where none is known."""
+    verdict = judge(audit, "xauc")
+    if verdict.gap is None:
         return ""
-    gap = max(known, key=lambda gap: abs(gap.value))
-    favoured, other = gap.pair if gap.value >= 0 else gap.pair[::-1]
+    names = dict(zip(audit.groups, group_names(audit.groups, _ANY_LENGTH), strict=True))
+    first, second = verdict.gap.pair
+    favoured, lower = names[first], names[second]
+    sure = f"at {level(audit.confidence)} confidence"
+    if verdict.pairs > 1:
+        sure += f", allowing for the {verdict.pairs} pairs looked at"
+    said = "Ranks vary too little in this sample to say how certain this gap is."
+    if verdict.few:
+        few = " and ".join(names[group] for group in verdict.gap.pair if group in audit.too_few)
+        said = f"There are too few positives or negatives of {few} to say whether this gap is chance."
+    elif verdict.kind == "chance":
+        said = f"This gap cannot be told from chance {sure}."
+    elif verdict.clear:
+        slightly = " slightly" if verdict.kind == "small" else ""
+        said = f"The score{slightly} under-ranks the positives of {lower}; the gap cannot be put down to chance {sure}."
     return (
-        f"A positive of {favoured} outranks a negative of {other} with chance {audit.xauc[favoured, other]:.3f}; "
-        f"a positive of {other} outranks a negative of {favoured} with chance {audit.xauc[other, favoured]:.3f}.\n"
-        + _verdict(audit, gap, other)
+        f"A positive of {favoured} outranks a negative of {lower} with chance {number(audit.xauc[first, second], 3)}; "
+        f"a positive of {lower} outranks a negative of {favoured} with chance {number(audit.xauc[second, first], 3)}.\n"
+        f"{said}"
     )
 
 
-def _verdict(audit: Audit, gap: Gap, lower: Hashable) -> str:
-    if not np.isfinite(gap.stderr):
-        return "Ranks vary too little in this sample to say how certain this gap is."
-    sure = f"at {100 * audit.confidence:.4g} % confidence"
-    pairs = sum(other.metric == gap.metric for other in audit.gaps)
-    if pairs > 1:
-        sure += f", allowing for the {pairs} pairs looked at"
-    # The widest of many gaps is wide by chance more often than one; Bonferroni's rule allows for that.
-    if gap.pvalue * pairs > 1 - audit.confidence:
-        return f"This gap cannot be told from chance {sure}."
-    return f"The score under-ranks the positives of {lower}; the gap cannot be put down to chance {sure}."
-
-
-def _number(value: float) -> str:
-    return f"{value:.4f}"
-
-
-def _pvalue(value: float) -> str:
-    return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
+def _aligned(rows: list[list[str]], *looks: str) -> list[str]:
+    """Lay out rows in columns, each with a side and a least width, as in ``"<5"``."""
+    widths = [
+        max(int(look[1:]), *map(len, column)) for look, column in zip(looks, zip(*rows, strict=True), strict=True)
+    ]
+    return [
+        "  ".join(f"{cell:{look[0]}{width}}" for cell, look, width in zip(row, looks, widths, strict=True))
+        for row in rows
+    ]

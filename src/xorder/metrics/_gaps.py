@@ -14,58 +14,109 @@ the negatives that both sides of a PRF gap are compared with are one sample, poo
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict, dataclass, replace
-from statistics import NormalDist
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from xorder._metric import Estimate
+from xorder._present import known, normal_quantile
+from xorder._table import FloatArray, ScoreTable
+
+if TYPE_CHECKING:
+    from xorder.metrics._audit import Audit
+
+Pair = tuple[Hashable, Hashable]
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
     """A signed gap: the metric for the first group of the pair minus that for the second.
 
-    ``pvalue`` is that of the hypothesis "no gap" (two-sided, normal). Where the sample cannot tell the
-    uncertainty (a class of one row, or placements that do not vary at all) the last three are ``nan``.
+    Where the sample cannot tell the uncertainty (a class of one row, or placements that do not vary at all), standard
+    error, interval and p-value are ``nan``.
+
+    Parameters
+    ----------
+    metric : str
+        Name of the metric, such as ``"xauc"``.
+    pair : tuple
+        Labels of the two groups.
+    value : float
+        The gap; ``nan`` where a class that it needs is missing.
+    stderr : float
+        Its standard error, from the variance of placements [1]_.
+    interval : tuple of float
+        Ends of its normal confidence interval.
+    pvalue : float
+        That of the hypothesis "no gap" (two-sided, normal), for this pair alone.
+
+    References
+    ----------
+    .. [1] DeLong, DeLong and Clarke-Pearson (1988), Comparing the areas under two or more correlated receiver
+       operating characteristic curves: a nonparametric approach, Biometrics 44, 837-845.
     """
 
     metric: str
-    pair: tuple[Hashable, Hashable]
+    pair: Pair
     value: float
     stderr: float
     interval: tuple[float, float]
     pvalue: float
 
     @classmethod
-    def from_estimate(cls, metric: str, pair: tuple[Hashable, Hashable], estimate: Estimate, confidence: float) -> Gap:
-        """Put a normal interval and a p-value around an estimate."""
+    def from_estimate(cls, metric: str, pair: Pair, estimate: Estimate, confidence: float) -> Gap:
+        """Put a normal interval and a p-value around an estimate.
+
+        Parameters
+        ----------
+        metric : str
+            Name of the metric.
+        pair : tuple
+            Labels of the two groups.
+        estimate : tuple of float
+            The gap and its standard error.
+        confidence : float
+            Confidence of the interval, between 0 and 1.
+
+        Returns
+        -------
+        Gap
+            The gap with all that is said of it.
+        """
         value, stderr = estimate
         pvalue = math.erfc(abs(value) / stderr / math.sqrt(2)) if stderr > 0 else np.nan
         return cls(metric, pair, value, stderr, interval(estimate, confidence), pvalue)
 
     def reversed(self) -> Gap:
-        """Return the same gap seen from the other group."""
+        """Return the same gap seen from the other group.
+
+        Returns
+        -------
+        Gap
+            The second group minus the first.
+        """
         low, high = self.interval
         return replace(self, pair=self.pair[::-1], value=-self.value, interval=(-high, -low))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the gap as a dict ready for JSON; ``nan`` becomes ``None``."""
-        record = asdict(self)
-        for name in ("value", "stderr", "pvalue"):
-            record[name] = _json_number(record[name])
-        return record | {
-            "pair": [json_label(group) for group in self.pair],
-            "interval": [_json_number(end) for end in self.interval],
-        }
+        """Return the gap as a dict ready for JSON.
+
+        Returns
+        -------
+        dict
+            The attributes by name; ``nan`` becomes ``None``.
+        """
+        numbers = {name: known(getattr(self, name)) for name in ("value", "stderr", "pvalue")}
+        pair = [json_label(group) for group in self.pair]
+        return asdict(self) | numbers | {"pair": pair, "interval": [known(end) for end in self.interval]}
 
 
 def interval(estimate: Estimate, confidence: float) -> tuple[float, float]:
     """Return the normal confidence interval of an estimate."""
     value, stderr = estimate
-    half = NormalDist().inv_cdf(0.5 + confidence / 2) * stderr
+    half = normal_quantile(confidence) * stderr
     return value - half, value + half
 
 
@@ -74,5 +125,124 @@ def json_label(label: Hashable) -> str | int | float | bool:
     return label if isinstance(label, str | int | float | bool) else str(label)
 
 
-def _json_number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+FEW = 10
+"""With fewer positives, or fewer negatives, a group has too few rows to say anything of it."""
+
+SMALL = 0.02
+"""Below this a gap may be beyond doubt and still be small."""
+
+Kind = Literal["clear", "small", "chance", "unsure", "none", "unknown"]
+Reading = Literal["not chance", "may be chance", "too few to say", "not known"]
+
+
+def is_too_few(table: ScoreTable) -> bool:
+    """Whether a group has fewer than :data:`FEW` positives or negatives.
+
+    Weighted rows count as many as would tell as much: the square of their sum over the sum of their squares.
+    """
+    masses = zip((table.n1, table.n0), table.spreads, strict=True)
+    return any(are_few(mass, float(spread.sum())) for mass, spread in masses)
+
+
+def are_few(mass: float, spread: float) -> bool:
+    """Whether rows of this mass and sum of squared weights tell less than :data:`FEW` rows would."""
+    return not mass > 0 or mass**2 < FEW * spread
+
+
+def holm(pvalues: Sequence[float]) -> FloatArray:
+    """p-values adjusted for how many there are, by Holm's rule; those that are ``nan`` stay so and do not count.
+
+    References
+    ----------
+    .. [1] Holm (1979), A simple sequentially rejective multiple test procedure, Scandinavian Journal of Statistics 6,
+       65-70.
+    """
+    adjusted = np.array(pvalues, dtype=np.float64)
+    known = np.flatnonzero(np.isfinite(adjusted))
+    rising = known[np.argsort(adjusted[known], kind="stable")]
+    times = np.arange(rising.size, 0, -1)
+    adjusted[rising] = np.minimum(np.maximum.accumulate(adjusted[rising] * times), 1.0)
+    return adjusted
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdict:
+    """What the gaps of one metric between all groups amount to; made by :func:`judge`.
+
+    Attributes
+    ----------
+    kind : {"clear", "small", "chance", "unsure", "none", "unknown"}
+        A gap that chance does not explain; one that is there and below :data:`SMALL`; one that may be chance; one of
+        which the rows cannot say how certain it is; none at all, to the last digit, between rows whose ranks do not
+        vary; and none that can be computed.
+    gap : Gap or None
+        The one to speak of, favoured group first, its p-value adjusted by Holm's rule: the widest that chance does
+        not explain; where there is none, the widest of groups with rows enough; else the widest.
+    few : bool
+        Whether that one is of a group with too few rows.
+    pairs : int
+        How many pairs were compared: those whose p-value is known.
+    confidence : float
+        That of each interval when all pairs compared are to hold at once at the audit's confidence (Bonferroni).
+    interval : tuple of float
+        That of ``gap``, at this confidence; it ends at 0 where only Holm's rule, not Bonferroni's, leaves 0 out.
+    clear : tuple of Gap
+        All gaps that chance does not explain, in the same manner, the widest first.
+    readings : dict
+        Pair of groups, in either order -> what its gap is: ``"not chance"``, ``"may be chance"``, ``"too few to say"``
+        or ``"not known"``.
+    """
+
+    kind: Kind
+    gap: Gap | None
+    few: bool
+    pairs: int
+    confidence: float
+    interval: tuple[float, float]
+    clear: tuple[Gap, ...]
+    readings: dict[Pair, Reading]
+
+
+def judge(audit: Audit, metric: str) -> Verdict:
+    """Say what the gaps of a metric amount to.
+
+    Every pair is judged by its p-value, adjusted by Holm's rule for all pairs whose p-value is known: a narrower gap
+    may be clear where the widest is not. A pair with a group of too few rows counts among them, but is itself too few
+    to say, so its own p-value, which rests on a normal approximation, spares the others nothing.
+    """
+    gaps = [gap for gap in audit.gaps if gap.metric == metric]
+    few = [not {*audit.too_few}.isdisjoint(gap.pair) for gap in gaps]
+    adjusted = holm([1.0 if lacks and gap.pvalue >= 0 else gap.pvalue for gap, lacks in zip(gaps, few, strict=True)])
+    readings: dict[Pair, Reading] = {}
+    found: list[tuple[bool, bool, Gap]] = []
+    for gap, lacks, pvalue in zip(gaps, few, adjusted.tolist(), strict=True):
+        readings[gap.pair] = readings[gap.pair[::-1]] = _reading(gap, lacks, pvalue <= 1 - audit.confidence)
+        if np.isfinite(gap.value):
+            favoured_first = gap if gap.value >= 0 else gap.reversed()
+            adjusted_gap = replace(favoured_first, pvalue=np.nan if lacks else pvalue)
+            found.append((readings[gap.pair] == "not chance", not lacks, adjusted_gap))
+    pairs = int(np.isfinite([gap.pvalue for gap in gaps]).sum())
+    level = 1 - (1 - audit.confidence) / max(pairs, 1)
+    if not found:
+        return Verdict("unknown", None, False, pairs, level, (np.nan, np.nan), (), readings)
+    found.sort(key=lambda entry: (*entry[:2], entry[2].value), reverse=True)
+    is_clear, enough, gap = found[0]
+    low, high = gap.interval if pairs == 1 else interval((gap.value, gap.stderr), level)
+    # What Holm's rule clears and Bonferroni's would not has an interval that ends at 0 and does not go beyond it.
+    ends = (max(low, 0.0) if is_clear else low, high)
+    clear = tuple(gap for is_clear, _, gap in found if is_clear)
+    return Verdict(_kind(gap, is_clear, enough), gap, not enough, pairs, level, ends, clear, readings)
+
+
+def _reading(gap: Gap, lacks: bool, beyond_chance: bool) -> Reading:
+    if not np.isfinite(gap.pvalue):
+        return "not known"
+    return "too few to say" if lacks else "not chance" if beyond_chance else "may be chance"
+
+
+def _kind(gap: Gap, is_clear: bool, enough: bool) -> Kind:
+    if is_clear:
+        return "clear" if gap.value >= SMALL else "small"
+    if gap.value == 0 and np.isnan(gap.stderr):
+        return "none"
+    return "chance" if enough and np.isfinite(gap.stderr) else "unsure"

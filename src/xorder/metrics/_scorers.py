@@ -17,7 +17,7 @@ import numpy as np
 from sklearn import get_config
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
-from xorder._group_columns import group_labels, groups_in
+from xorder._groups import group_labels, groups_in
 from xorder._metric import METRICS, auc_estimate, check_metric
 from xorder._response import gives_probabilities, response
 from xorder._validation import check_tables
@@ -29,7 +29,19 @@ Request = bool | str | None
 
 @dataclass(frozen=True)
 class GapScorer:
-    """Minus the widest gap, or AUC less a price for it; made by :func:`make_gap_scorer`."""
+    """Minus the widest gap, or AUC less a price for it; made by :func:`make_gap_scorer`.
+
+    Parameters
+    ----------
+    metric : {"xauc", "prf", "parity"}
+        The gap.
+    sensitive_features : int, str or tuple, default=None
+        Column of X, or columns, with the group; by default it is passed along.
+    tradeoff : float, default=None
+        Points of AUC that one point of the gap costs.
+    requests : tuple, default=()
+        Metadata requested, by name.
+    """
 
     metric: str
     sensitive_features: Any = None
@@ -53,7 +65,18 @@ class GapScorer:
         return -widest if self.tradeoff is None else auc_estimate(found)[0] - self.tradeoff * widest
 
     def set_score_request(self, **requests: Request) -> GapScorer:
-        """Return a scorer that requests other metadata: ``sensitive_features`` or ``sample_weight``, by name or not."""
+        """Return a scorer that requests other metadata.
+
+        Parameters
+        ----------
+        **requests : bool, str or None
+            For ``sensitive_features`` and ``sample_weight``: whether it is wanted, or by which name.
+
+        Returns
+        -------
+        GapScorer
+            The same scorer with these requests.
+        """
         unknown = requests.keys() - {"sensitive_features", "sample_weight"}
         if unknown:
             raise InputError(
@@ -62,7 +85,13 @@ class GapScorer:
         return replace(self, requests=tuple((dict(self.requests) | requests).items()))
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Say what the scorer wants passed along: the group, unless it is found in a column."""
+        """Say what the scorer wants passed along: the group, unless it is found in a column.
+
+        Returns
+        -------
+        MetadataRequest
+            As scikit-learn's metadata routing reads it.
+        """
         wanted: dict[str, Request] = {"sensitive_features": self.sensitive_features is None, "sample_weight": None}
         request = MetadataRequest(owner=self)
         for name, alias in (wanted | dict(self.requests)).items():
@@ -97,11 +126,19 @@ def make_gap_scorer(
 
     Parameters
     ----------
-    metric : {"xauc", "prf", "parity"}
-    sensitive_features : column of X that holds the group, or a list of columns, as in :class:`xorder.FairRanker`;
-        by default the group is passed along
-    tradeoff : points of AUC that one point of the gap costs. With it the score is AUC less that, for a search that
-        needs one number; without it, minus the gap.
+    metric : {"xauc", "prf", "parity"}, default="xauc"
+        The gap.
+    sensitive_features : int, str or list, default=None
+        Column of X that holds the group, or a list of columns, as in :class:`xorder.FairRanker`; by default the group
+        is passed along.
+    tradeoff : float, default=None
+        Points of AUC that one point of the gap costs. With it the score is AUC less that, for a search that needs one
+        number; without it, minus the gap.
+
+    Returns
+    -------
+    GapScorer
+        A scorer for ``scoring=``.
 
     Examples
     --------

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from numbers import Real
 from typing import Any, TypeVar, cast
 
 import numpy as np
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from xorder._table import BoolArray, FloatArray
+from xorder._validation import check_weights
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
@@ -36,20 +38,53 @@ def all_or_nothing(fit: Fit) -> Fit:
 class BinaryScorer(ClassifierMixin, BaseEstimator):
     """A binary classifier that ranks by its decision function; probabilities are the logistic function of that.
 
-    A subclass learns in ``fit``, which is :func:`all_or_nothing` and sets ``intercept_`` among others.
+    A subclass has a ``fit``, which is :func:`all_or_nothing` and sets ``intercept_`` among others.
     """
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Score rows; the higher, the higher the rank."""
+        """Score rows; the higher, the higher the rank.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_inputs)
+            Inputs, as in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Scores.
+        """
         raise NotImplementedError
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probabilities of the two classes, in the order of ``classes_``."""
+        """Return the logistic function of the decision function, as probabilities of the two classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_inputs)
+            Inputs, as in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Probabilities, in the order of ``classes_``.
+        """
         positive = expit(self.decision_function(X))
         return np.column_stack([1.0 - positive, positive])
 
     def predict(self, X: Any) -> Any:
-        """Return the class on whose side of 0 the decision function lies."""
+        """Return the class on whose side of 0 the decision function lies.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_inputs)
+            Inputs, as in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Classes.
+        """
         above = self.decision_function(X) > 0
         return self.classes_[above.astype(int)]
 
@@ -59,19 +94,21 @@ class BinaryScorer(ClassifierMixin, BaseEstimator):
         return tags
 
     def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[FloatArray, BoolArray, FloatArray]:
-        """Inputs, whether each row is positive, and weights, of the rows that have any weight."""
+        """Return inputs, whether each row is positive, and weights, of the rows that have any weight."""
         X, positive, weight = self._check_all_rows(X, y, sample_weight)
         kept = weight > 0
         return (X, positive, weight) if kept.all() else (X[kept], positive[kept], weight[kept])
 
     def _check_all_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[FloatArray, BoolArray, FloatArray]:
-        """Return the same for every row given, those of no weight too."""
+        """Return the same for every row given, those of weight 0 too."""
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y")
         if kind != "binary":
             raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
-        weight = _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        # One number stands for all rows, as in scikit-learn.
+        given = 1.0 if sample_weight is None else sample_weight
+        weight = check_weights(np.full(len(X), given) if isinstance(given, Real) else given, len(X))
         self.classes_ = np.unique(y)
         positive = y == self.classes_[-1]
         if self.classes_.size < 2 or not (weight[positive].any() and weight[~positive].any()):

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.special import expit
 
+from xorder._parameters import check_number, check_whole
 from xorder._table import BoolArray, FloatArray
 from xorder.exceptions import XorderWarning
 from xorder.models._base import BinaryScorer, all_or_nothing
-from xorder.models._parameters import check_not_negative, check_positive, check_whole
 
 
 class LinearModel(BinaryScorer):
@@ -22,7 +23,18 @@ class LinearModel(BinaryScorer):
     intercept_: float
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Score rows; the higher, the higher the rank."""
+        """Score rows; the higher, the higher the rank.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_inputs)
+            Inputs, as in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Scores.
+        """
         return np.asarray(self._check_inputs(X) @ self.coef_ + self.intercept_)
 
 
@@ -34,19 +46,33 @@ class LinearScorer(LinearModel):
 
     Parameters
     ----------
-    learning_rate : size of a step along the mean gradient.
-    max_epochs : how often the training loss is measured at most, the first time before any step; so there are at most
+    learning_rate : float, default=1.0
+        Size of a step along the mean gradient.
+    max_epochs : int, default=100
+        How often the training loss is measured at most, the first time before any step; so there are at most
         ``max_epochs - 1`` steps.
-    patience : losses in a row without progress after which to stop.
-    accumulate_gradients : add each gradient to all before it, instead of stepping along it alone. This is the slip of
-        the original code, whose published "linear" figures come from
+    patience : int, default=5
+        Consecutive losses without progress after which to stop.
+    accumulate_gradients : bool, default=False
+        Whether to add each gradient to all before it, instead of stepping along it alone. This is the slip of the
+        original code, whose published "linear" figures come from
         ``LinearScorer(learning_rate=0.1, max_epochs=99, accumulate_gradients=True)``.
 
     Attributes
     ----------
-    coef_, intercept_ : the linear decision function
-    loss_curve_ : training loss at the start and after each step
-    n_iter_ : steps taken, one less than there are losses
+    coef_ : ndarray of shape (n_inputs,)
+        Coefficients of the decision function.
+    intercept_ : float
+        Its intercept.
+    loss_curve_ : list of float
+        Training loss at the start and after each step.
+    n_iter_ : int
+        Steps taken, one less than there are losses.
+
+    References
+    ----------
+    .. [1] S. Cui, W. Pan, C. Zhang and F. Wang (2021), Towards model-agnostic post-hoc adjustment for balancing ranking
+       fairness and algorithm utility, KDD '21.
     """
 
     def __init__(
@@ -64,8 +90,23 @@ class LinearScorer(LinearModel):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearScorer:
-        """Fit to rows and labels; weights multiply the loss of their rows."""
-        check_positive("learning_rate", self.learning_rate)
+        """Fit to rows and labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_inputs)
+            Inputs.
+        y : array-like of shape (n_samples,)
+            Labels of two classes; the second in sorted order is to rank high.
+        sample_weight : float or array-like of shape (n_samples,), optional
+            Weights of rows, which multiply their loss.
+
+        Returns
+        -------
+        LinearScorer
+            The estimator itself.
+        """
+        check_number("learning_rate", self.learning_rate, above=0)
         check_whole("max_epochs", self.max_epochs, at_least=2)
         check_whole("patience", self.patience)
         X, positive, weight = self._check_rows(X, y, sample_weight)
@@ -88,7 +129,7 @@ class LinearScorer(LinearModel):
     def _descend(
         self, inputs: FloatArray, positive: BoolArray, weight: FloatArray
     ) -> tuple[list[float], list[FloatArray]]:
-        """Losses, and the coefficients that have them, from the start to where it stops."""
+        """Return losses, and the coefficients that have them, from the start to where it stops."""
         share = weight / weight.sum()
         path, gradient = [np.zeros(inputs.shape[1])], np.zeros(inputs.shape[1])
         losses: list[float] = []
@@ -107,20 +148,35 @@ class PairwiseLinearScorer(LinearModel):
     r"""Linear scorer that maximises AUC through a smooth bound on it.
 
     It minimises the mean, over all pairs of a positive i and a negative j, of
-    :math:`\max(0, 1 - (s_i - s_j))^2`, which is at least 1 for each pair in the wrong order. The sum over all pairs is
-    exact: with the scores sorted, each row's part of it is a polynomial in prefix sums. L-BFGS, which compares losses,
-    gets as near to the minimum as losses can be told apart; Newton's steps, which look at the gradient alone, go the
-    rest of the way, so that the result does not depend on the order in which a processor adds.
+    :math:`\max(0, 1 - (s_i - s_j))^2`, which is at least 1 for each pair in the wrong order. L-BFGS, which compares
+    losses, gets as near to the minimum as losses can be distinguished; Newton's steps, which look at the gradient
+    alone, go the rest of the way, so that the result does not depend on the order in which a processor adds.
+
+    Guarantee: the sum over all pairs is exact, in time of sorting the rows for each iteration; with the scores sorted,
+    each row's part of it is a polynomial in prefix sums.
 
     Parameters
     ----------
-    alpha : weight of the squared norm of the coefficients.
-    max_iter : iterations of L-BFGS at most.
+    alpha : float, default=1e-4
+        Weight of the squared norm of the coefficients.
+    max_iter : int, default=1000
+        Iterations of L-BFGS at most.
 
     Attributes
     ----------
-    coef_ : the direction of the ranking; ``intercept_`` puts 0 half-way between the classes' mean scores
-    loss_ : mean pairwise loss reached, without the penalty
+    coef_ : ndarray of shape (n_inputs,)
+        Direction of the ranking.
+    intercept_ : float
+        Puts 0 half-way between the classes' mean scores.
+    loss_ : float
+        Mean pairwise loss reached, without the penalty.
+    n_iter_ : int
+        Iterations of L-BFGS.
+
+    References
+    ----------
+    .. [1] S. Cui, W. Pan, C. Zhang and F. Wang (2021), Towards model-agnostic post-hoc adjustment for balancing ranking
+       fairness and algorithm utility, KDD '21.
     """
 
     def __init__(self, *, alpha: float = 1e-4, max_iter: int = 1000) -> None:
@@ -129,12 +185,24 @@ class PairwiseLinearScorer(LinearModel):
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PairwiseLinearScorer:
-        """Fit to rows and labels; a pair weighs the product of its rows' weights."""
-        check_not_negative("alpha", self.alpha)
-        check_whole("max_iter", self.max_iter)
-        # Loading it takes longer than all of xorder.
-        from scipy.optimize import minimize
+        """Fit to rows and labels.
 
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_inputs)
+            Inputs.
+        y : array-like of shape (n_samples,)
+            Labels of two classes; the second in sorted order is to rank high.
+        sample_weight : float or array-like of shape (n_samples,), optional
+            Weights of rows; a pair weighs the product of its rows' weights.
+
+        Returns
+        -------
+        PairwiseLinearScorer
+            The estimator itself.
+        """
+        check_number("alpha", self.alpha, at_least=0)
+        check_whole("max_iter", self.max_iter)
         X, positive, weight = self._check_rows(X, y, sample_weight)
         share = np.where(positive, weight / weight[positive].sum(), weight / weight[~positive].sum())
 
@@ -177,10 +245,28 @@ def _polished(
 
 
 def pairwise_squared_hinge(score: FloatArray, positive: BoolArray, share: FloatArray) -> tuple[float, FloatArray]:
-    """Sum over pairs of ``share_i share_j max(0, 1 - (s_i - s_j))^2``, and its slope in each score.
+    """Return the sum over pairs of ``share_i share_j max(0, 1 - (s_i - s_j))^2``, and its slope in each score.
 
     Positive i and negative j add to it where ``s_j > s_i - 1``: with all rows sorted by that key, what each meets are
     sums over those before or after it.
+
+    Guarantee: exact, in time of sorting the rows.
+
+    Parameters
+    ----------
+    score : ndarray of shape (n_samples,)
+        Scores.
+    positive : ndarray of bool of shape (n_samples,)
+        Whether each row is positive.
+    share : ndarray of shape (n_samples,)
+        Weights of rows; where those of each class sum to 1, the sum is a mean.
+
+    Returns
+    -------
+    loss : float
+        The sum.
+    slope : ndarray of shape (n_samples,)
+        Its derivative in each score.
     """
     key = np.where(positive, score - 1.0, score)
     order = np.argsort(key, kind="stable")
@@ -198,7 +284,7 @@ def pairwise_squared_hinge(score: FloatArray, positive: BoolArray, share: FloatA
 def pairwise_squared_hinge_curvature(
     X: FloatArray, score: FloatArray, positive: BoolArray, share: FloatArray
 ) -> FloatArray:
-    """Second derivative of :func:`pairwise_squared_hinge` of ``X @ coefficients`` in the coefficients.
+    """Return the second derivative of :func:`pairwise_squared_hinge` of ``X @ coefficients`` in the coefficients.
 
     Guarantee: exact between the points where a pair enters or leaves the sum; rows times inputs squared in time.
     """

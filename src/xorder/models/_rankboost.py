@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xorder._parameters import check_number, check_whole, check_word
 from xorder._table import BoolArray, FloatArray
 from xorder.models._base import BinaryScorer, all_or_nothing
-from xorder.models._parameters import check_positive, check_whole, check_word
 
 # A stump that errs on no pair would get an infinite weight; it gets that of one that errs on few.
 _ALMOST_NONE = 1e-6
@@ -24,33 +24,67 @@ class RankBoost(BinaryScorer):
     sorted once by each input, gives it a weight times the rate, and shifts weight to the positives it puts low and the
     negatives it puts high.
 
+    Guarantee: each round's stump is the best there is, in time of rows times inputs.
+
     Parameters
     ----------
-    n_estimators : rounds.
-    learning_rate : factor on the weight of each stump.
-    stump_weight : {"bound", "ratio"}
+    n_estimators : int, default=50
+        Rounds.
+    learning_rate : float, default=1.0
+        Factor on the weight of each stump.
+    stump_weight : {"bound", "ratio"}, default="bound"
+        Rule for the weight of a stump.
         ``"bound"`` is :math:`\tfrac12 \ln \frac{1 + r}{1 - r}`, which minimises Freund et al.'s bound on the loss.
         ``"ratio"`` is :math:`\tfrac12 \ln \frac{p}{q}`, of the stump turned so that p > q: the rule of the code behind
         the paper's figures, smaller steps that make the loss fall too.
 
     Attributes
     ----------
-    features_, thresholds_, weights_ : the stumps
-    loss_curve_ : exponential loss over pairs after each round, which bounds the share of pairs in the wrong order
-    intercept_ : puts 0 half-way between the classes' mean scores
+    features_ : ndarray of int
+        Input of each stump.
+    thresholds_ : ndarray
+        Threshold of each stump.
+    weights_ : ndarray
+        Weight of each stump.
+    loss_curve_ : list of float
+        Exponential loss over pairs after each round, which bounds the share of pairs in the wrong order.
+    intercept_ : float
+        Puts 0 half-way between the classes' mean scores.
+
+    References
+    ----------
+    .. [1] Y. Freund, R. Iyer, R. E. Schapire and Y. Singer (2003), An efficient boosting algorithm for combining
+       preferences, Journal of Machine Learning Research 4, 933-969.
     """
 
-    def __init__(self, *, n_estimators: int = 50, learning_rate: float = 1.0, stump_weight: str = "bound") -> None:
+    def __init__(
+        self, *, n_estimators: int = 50, learning_rate: float = 1.0, stump_weight: Literal["bound", "ratio"] = "bound"
+    ) -> None:
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.stump_weight = stump_weight
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RankBoost:
-        """Fit to rows and labels; a pair weighs the product of its rows' weights."""
+        """Fit to rows and labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_inputs)
+            Inputs.
+        y : array-like of shape (n_samples,)
+            Labels of two classes; the second in sorted order is to rank high.
+        sample_weight : float or array-like of shape (n_samples,), optional
+            Weights of rows; a pair weighs the product of its rows' weights.
+
+        Returns
+        -------
+        RankBoost
+            The estimator itself.
+        """
         weigh = STUMP_WEIGHTS[check_word("stump_weight", self.stump_weight, STUMP_WEIGHTS)]
         check_whole("n_estimators", self.n_estimators)
-        check_positive("learning_rate", self.learning_rate)
+        check_number("learning_rate", self.learning_rate, above=0)
         X, positive, weight = self._check_rows(X, y, sample_weight)
         order = np.argsort(-X, axis=0, kind="stable")
         ranked = np.take_along_axis(X, order, axis=0)
@@ -64,10 +98,10 @@ class RankBoost(BinaryScorer):
             found = _best_stump(current, order, cut)
             if found is None:
                 break
-            place, feature = found
-            threshold = ranked[place, feature] / 2 + ranked[place + 1, feature] / 2
-            if not ranked[place + 1, feature] <= threshold < ranked[place, feature]:
-                threshold = ranked[place + 1, feature]
+            last, feature = found
+            threshold = ranked[last, feature] / 2 + ranked[last + 1, feature] / 2
+            if not ranked[last + 1, feature] <= threshold < ranked[last, feature]:
+                threshold = ranked[last + 1, feature]
             above = X[:, feature] > threshold
             stump_weight = self.learning_rate * weigh(
                 current[positive] @ above[positive], -current[~positive] @ above[~positive]
@@ -88,7 +122,18 @@ class RankBoost(BinaryScorer):
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Score rows; the higher, the higher the rank."""
+        """Score rows; the higher, the higher the rank.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_inputs)
+            Inputs, as in ``fit``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Scores.
+        """
         X = self._check_inputs(X)
         score = np.full(len(X), self.intercept_)
         for feature, threshold, weight in zip(self.features_, self.thresholds_, self.weights_, strict=True):
@@ -97,13 +142,13 @@ class RankBoost(BinaryScorer):
 
 
 def _weight_by_bound(p: float, q: float) -> float:
-    """Weight of a stump that is 1 for the share p of positives and q of negatives."""
+    """Return the weight of a stump that is 1 for the share p of positives and q of negatives."""
     r = np.clip(p - q, _ALMOST_NONE - 1, 1 - _ALMOST_NONE)
     return float(0.5 * np.log((1 + r) / (1 - r)))
 
 
 def _weight_by_ratio(p: float, q: float) -> float:
-    """Weight of the same stump, taken from the side on which it is 1 for more positives than negatives."""
+    """Return the weight of the same stump, taken from the side on which it is 1 for more positives than negatives."""
     if p < q:
         return -_weight_by_ratio(1 - p, 1 - q)
     return float(0.5 * np.log(max(p, _ALMOST_NONE) / max(q, _ALMOST_NONE)))
@@ -113,7 +158,7 @@ STUMP_WEIGHTS: dict[str, Callable[[float, float], float]] = {"bound": _weight_by
 
 
 def _best_stump(signed: FloatArray, order: NDArray[np.intp], cut: BoolArray) -> tuple[int, int] | None:
-    """Last row above the threshold, and input, of the stump of the largest |r|; nothing where no input varies."""
+    """Return the last row above the threshold, and input, of the stump of the largest |r|; None if no input varies."""
     r = np.cumsum(signed[order[:-1]], axis=0)
     r[~cut] = 0.0
     size = np.abs(r)
@@ -122,5 +167,5 @@ def _best_stump(signed: FloatArray, order: NDArray[np.intp], cut: BoolArray) -> 
         return None
     # Of stumps that are equally good but for rounding, the first input's, and of that the highest threshold.
     feature = int(np.argmax(size.max(axis=0) >= largest * (1 - 1e-12)))
-    place = int(np.argmax(size[:, feature] >= largest * (1 - 1e-12)))
-    return place, feature
+    last = int(np.argmax(size[:, feature] >= largest * (1 - 1e-12)))
+    return last, feature

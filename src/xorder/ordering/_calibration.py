@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from xorder._table import FloatArray, ScoreTable
 from xorder._validation import check_both_classes
 from xorder.exceptions import InputError
-from xorder.ordering._hull import pool
 
 # Closer to 0 or 1 than this, probabilities are not told apart.
 _EPSILON = 1e-12
 
-# Log odds up to which the axis is the logit itself for any table, and the share of a table that may lie beyond.
+# Log odds up to which the axis is the logit itself for any table.
 _PLAIN = 7.0
+
+# Share of a table, on either side, that may lie beyond that.
 _TAIL = 0.005
 
+# No curve goes further than this.
 _LARGEST = 1e300
+
+# Rows that what is believed before any row is seen weighs.
+_PRIOR = 1.0
+
+# The least and the most that it weighs, as shares of a group's weight.
+_PRIOR_SHARES = (1e-9, 0.02)
+
+# No curve is flatter than this, in log odds per step of the axis: order within a group is never lost.
+_FLATTEST = 0.05
+
+# Newton's method: steps at most.
+_STEPS = 200
+
+# Newton's method: a step below this is the last.
+_CONVERGED = 1e-7
+
+# Parts of a long table whose fit is the start for the whole table.
+_PARTS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +63,16 @@ class LogitAxis:
         outermost = _logit(table.score[inside][np.minimum(ends, share.size - 1)])
         return cls(max(_PLAIN, float(np.abs(outermost).max())))
 
-    def place(self, score: FloatArray) -> FloatArray:
-        """Return the place of scores."""
+    def position(self, score: FloatArray) -> FloatArray:
+        """Return the position of scores."""
         logit = _logit(score)
         beyond = np.maximum(np.abs(logit) - self.reach, 0.0)
         return np.asarray(logit - np.sign(logit) * (beyond - np.log1p(beyond)))
 
-    def score(self, place: FloatArray) -> FloatArray:
-        """Return the score at a place; always within [0, 1]."""
-        beyond = np.clip(np.abs(place) - self.reach, 0.0, 100.0)
-        logit = np.sign(place) * (np.minimum(np.abs(place), self.reach) + np.expm1(beyond))
-        with np.errstate(over="ignore"):
-            return np.asarray(1.0 / (1.0 + np.exp(-logit)))
+    def score(self, position: FloatArray) -> FloatArray:
+        """Return the score at a position; always within [0, 1]."""
+        beyond = np.clip(np.abs(position) - self.reach, 0.0, 100.0)
+        return _expit(np.sign(position) * (np.minimum(np.abs(position), self.reach) + np.expm1(beyond)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,55 +94,35 @@ class LineAxis:
             return cls(relative[0] * largest / max(largest, 1.0), max(largest, 1.0))
         return cls(mean / deviation, deviation * largest)
 
-    def place(self, score: FloatArray) -> FloatArray:
-        """Return the place of scores."""
+    def position(self, score: FloatArray) -> FloatArray:
+        """Return the position of scores."""
         with np.errstate(over="ignore"):
             return np.clip(score / self.scale - self.center, -_LARGEST, _LARGEST)
 
-    def score(self, place: FloatArray) -> FloatArray:
-        """Return the score at a place."""
+    def score(self, position: FloatArray) -> FloatArray:
+        """Return the score at a position."""
         with np.errstate(over="ignore"):
-            return np.clip((place + self.center) * self.scale, -_LARGEST, _LARGEST)
+            return np.clip((position + self.center) * self.scale, -_LARGEST, _LARGEST)
 
 
 Axis = LogitAxis | LineAxis
 
 
-def axis_of(table: ScoreTable, *, unit: bool) -> Axis:
-    """Return the axis for a table: the logit scale for scores in [0, 1], else the scores' own."""
-    return LogitAxis.of(table) if unit else LineAxis.of(table)
-
-
-def _logit(score: FloatArray) -> FloatArray:
-    inside = np.clip(score, _EPSILON, 1 - _EPSILON)
-    return np.asarray(np.log(inside) - np.log1p(-inside))
-
-
-# What is believed before any row is seen weighs one row, within these shares of the weight of a group.
-_PRIOR = 1.0
-_PRIOR_SHARES = (1e-9, 0.02)
-
-# Rows by which a block is drawn to the logistic line, and the share of a group's weight that they are at most.
-_PULL = 20.0
-_PULL_SHARE = 0.2
-
-# No curve is flatter than this, in log odds per step of the axis: order within a group is never lost.
-_FLATTEST = 0.05
-
-# Newton's method: steps at most, their lengths at most, and below which they need no check or are the last.
-_NEWTON_STEPS = 50
-_LONGEST_STEP = 5.0
-_SAFE_STEP = 1e-2
-_CONVERGED = 1e-7
-_COARSE = 2000
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibration:
-    """A strictly increasing curve of straight lines through ``(places, values)``, places being on ``axis``.
+    """Strictly increasing curve from a score to log odds: straight lines between points, and on beyond its ends.
 
-    Beyond its ends the outermost lines go on. Two points at least; both arrays rise strictly.
+    Parameters
+    ----------
+    axis : LogitAxis or LineAxis
+        Axis on which scores are taken before the curve is read.
+    positions : ndarray of shape (n_points,)
+        Positions on that axis, rising strictly; two at least.
+    values : ndarray of shape (n_points,)
+        Log odds at these positions, rising strictly.
 
+    Examples
+    --------
     >>> table = ScoreTable.from_arrays([1, 0, 1, 0, 0], [0.9, 0.8, 0.6, 0.3, 0.1])
     >>> curve = logistic_calibration(table, unit=True)
     >>> curve.log_odds([0.0, 0.5, 1.0]).round(2)
@@ -135,89 +132,73 @@ class Calibration:
     """
 
     axis: Axis
-    places: FloatArray
+    positions: FloatArray
     values: FloatArray
 
     def __post_init__(self) -> None:
-        for array in (self.places, self.values):
+        for array in (self.positions, self.values):
             if array.ndim != 1 or array.size < 2 or not np.isfinite(array).all() or not (np.diff(array) > 0).all():
                 raise InputError("a calibration curve needs two points or more that rise strictly, all finite.")
             array.flags.writeable = False
-        if self.places.size != self.values.size:
-            raise InputError("a calibration curve needs as many values as places.")
+        if self.positions.size != self.values.size:
+            raise InputError("a calibration curve needs as many values as positions.")
 
-    def log_odds(self, score: Any) -> FloatArray:
-        """Return the log odds at scores; finite for every finite score."""
-        place = self.axis.place(np.asarray(score, dtype=np.float64))
-        return _through(self.places, self.values, place)
+    def log_odds(self, score: ArrayLike) -> FloatArray:
+        """Return the log odds at scores.
 
-    def score(self, log_odds: Any) -> FloatArray:
-        """Return the scores at which the log odds are these; within [0, 1] on the logit axis."""
-        place = _through(self.values, self.places, np.asarray(log_odds, dtype=np.float64))
-        return self.axis.score(place)
+        Parameters
+        ----------
+        score : array-like of float
+            Scores of any shape.
+
+        Returns
+        -------
+        ndarray
+            Their log odds; finite for every finite score.
+        """
+        position = self.axis.position(np.asarray(score, dtype=np.float64))
+        return _through(self.positions, self.values, position)
+
+    def score(self, log_odds: ArrayLike) -> FloatArray:
+        """Return the scores that have some log odds.
+
+        Parameters
+        ----------
+        log_odds : array-like of float
+            Log odds of any shape.
+
+        Returns
+        -------
+        ndarray
+            Their scores; within [0, 1] on the logit axis.
+        """
+        position = _through(self.values, self.positions, np.asarray(log_odds, dtype=np.float64))
+        return self.axis.score(position)
 
 
 def logistic_calibration(table: ScoreTable, *, unit: bool) -> Calibration:
-    """Fit a straight line on the logit scale (``unit``: scores in [0, 1]) or over the score itself.
+    """Fit a straight line to the log odds, by maximum likelihood.
 
-    Maximum likelihood by Newton's method, with the slope drawn towards 1 by the weight of one row, so that it is
-    finite where the score separates the classes. The slope is at least .05.
+    The slope is drawn towards 1 by the weight of one row, so that it is finite where the score separates the classes;
+    it is at least .05.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Table of one group, with both classes.
+    unit : bool
+        Whether scores lie in [0, 1] and are taken on the logit scale; else they are taken as they are.
+
+    Returns
+    -------
+    Calibration
+        The line, as a curve from score to log odds.
     """
     check_both_classes(table, "the group to calibrate")
-    axis = axis_of(table, unit=unit)
-    place = axis.place(table.score)
-    middle, height, slope = _logistic_fit(place, table)
+    axis = LogitAxis.of(table) if unit else LineAxis.of(table)
+    middle, height, slope = _logistic_fit(axis.position(table.score), table)
     ends = middle + np.array([-1.0, 1.0])
     return Calibration(axis, ends, height + slope * (ends - middle))
-
-
-def block_calibration(table: ScoreTable, *, unit: bool) -> Calibration:
-    """Join the centres of blocks, as pooling adjacent violators makes them, by straight lines.
-
-    Each block's odds are those of its rows and one more row of the group's overall share, so that pure blocks are
-    finite; blocks that this brings out of order are joined. The ends go on with the slope of the logistic fit.
-    """
-    return _joined_blocks(table, unit, _prior(table), towards_line=False)
-
-
-def bent_calibration(table: ScoreTable, *, unit: bool) -> Calibration:
-    """Bend the line of the logistic fit towards the blocks: as with blocks alone, but each is drawn to the line.
-
-    A block's odds are those of its rows and as many as twenty more (a fifth of the group at most) that are as the line
-    says: where rows are few the line decides, where they are many the blocks do.
-    """
-    return _joined_blocks(table, unit, min(_PULL, _PULL_SHARE * (table.n1 + table.n0)), towards_line=True)
-
-
-CALIBRATIONS: dict[str, Callable[..., Calibration]] = {
-    "logistic": logistic_calibration,
-    "blocks": block_calibration,
-    "bent": bent_calibration,
-}
-"""Every way to calibrate a group, called as ``(table, *, unit)``."""
-
-
-def _joined_blocks(table: ScoreTable, unit: bool, prior: float, *, towards_line: bool) -> Calibration:
-    check_both_classes(table, "the group to calibrate")
-    axis = axis_of(table, unit=unit)
-    place = axis.place(table.score)
-    middle, height, slope = _logistic_fit(place, table)
-    blocks = pool(table)
-    p, n, moment = blocks.positive, blocks.negative, np.add.reduceat(place * table.mass, blocks.start[:-1])
-    while True:
-        center = moment / (p + n)
-        share = np.full(p.size, table.n1 / (table.n1 + table.n0))
-        if towards_line:
-            share = _expit(height + slope * (center - middle))
-        odds = (p + prior * share) / (n + prior * (1 - share))
-        falls = (odds[1:] < odds[:-1] * (1 - 1e-9)) & (center[1:] < center[:-1] - 1e-12 * np.abs(center[:-1]))
-        if falls.all():
-            break
-        kept = np.flatnonzero(np.append(True, falls))
-        p, n, moment = (np.add.reduceat(column, kept) for column in (p, n, moment))
-    center, value = center[::-1], np.log(odds[::-1])
-    places = np.concatenate([[center[0] - 1], center, [center[-1] + 1]])
-    return Calibration(axis, places, np.concatenate([[value[0] - slope], value, [value[-1] + slope]]))
 
 
 def _prior(table: ScoreTable) -> float:
@@ -225,59 +206,63 @@ def _prior(table: ScoreTable) -> float:
     return min(max(_PRIOR, least), most)
 
 
-def _logistic_fit(place: FloatArray, table: ScoreTable) -> tuple[float, float, float]:
-    """Return the middle of the places, the log odds there and the slope of the logistic fit."""
+def _logistic_fit(position: FloatArray, table: ScoreTable) -> tuple[float, float, float]:
+    """Return the middle of the positions, the log odds there and the slope of the logistic fit."""
     total = table.n1 + table.n0
     mass, positive, prior = table.mass / total, table.positive / total, _prior(table) / total
-    middle = float(mass @ place)
-    x = place - middle
-    start = (float(np.log(table.n1 / table.n0)), 0.0)
-    # A coarse table leads close to the answer, and two or three steps on the full one do the rest.
-    parts = np.arange(0, x.size, -(-x.size // _COARSE))
-    coarse, coarse_positive = np.add.reduceat(mass, parts), np.add.reduceat(positive, parts)
-    coarse_x = np.add.reduceat(mass * x, parts) / coarse
-    for slope, free in ((start[1], True), (_FLATTEST, False)):
-        found = _newton(coarse_x, coarse, coarse_positive, prior, (start[0], slope), free=free)
-        found = _newton(x, mass, positive, prior, found, free=free)
-        if found[1] >= _FLATTEST:
+    middle = float(mass @ position)
+    x = position - middle
+    # A short table leads close to the answer, and two or three steps on the whole one do the rest.
+    parts = np.arange(0, x.size, -(-x.size // _PARTS))
+    short, short_positive, moment = (np.add.reduceat(column, parts) for column in (mass, positive, mass * x))
+    height, slope = float(np.log(table.n1 / table.n0)), 0.0
+    for start, free in ((slope, True), (_FLATTEST, False)):
+        line = _newton(moment / short, short, short_positive, prior, (height, start), free=free)
+        height, slope = _newton(x, mass, positive, prior, line, free=free)
+        if slope >= _FLATTEST:
             break
-    return middle, *found
+    return middle, height, slope
 
 
 def _newton(
     x: FloatArray, mass: FloatArray, positive: FloatArray, prior: float, start: tuple[float, float], *, free: bool
 ) -> tuple[float, float]:
-    """Fit the height and, if it is free, the slope of a line to the log odds, from a start."""
+    """Fit the height and, if it is free, the slope of a line to the log odds, from a start.
+
+    A step that does not bring the gradient down is halved; as the loss is convex, a short enough one does.
+    """
     n1, n1_moment = float(positive.sum()), float(x @ positive)
-
-    def loss(height: float, slope: float) -> float:
-        likelihood = float(mass @ np.logaddexp(0.0, height + slope * x)) - height * n1 - slope * n1_moment
-        return likelihood + prior / 2 * (slope - 1) ** 2
-
-    height, slope = start
-    for _ in range(_NEWTON_STEPS):
-        share = _expit(height + slope * x)
+    line, step, lowest = np.array(start), np.zeros(2), np.inf
+    for _ in range(_STEPS):
+        tried = line + step
+        share = _expit(tried[0] + tried[1] * x)
         expected = mass * share
-        spread = expected * (1 - share)
-        spread_x = spread * x
-        gradient = np.array([expected.sum() - n1, expected @ x - n1_moment + prior * (slope - 1)])
-        curvature = np.array([[spread.sum(), spread_x.sum()], [spread_x.sum(), spread_x @ x + prior]])
-        step = np.linalg.solve(curvature, gradient) if free else np.array([gradient[0] / curvature[0, 0], 0.0])
-        length = float(np.abs(step).max())
-        # Far from the answer the curve is nearly flat, and a full step would overshoot beyond all numbers.
-        step *= min(1.0, _LONGEST_STEP / max(length, 1e-300))
-        if length > _SAFE_STEP:
-            before = loss(height, slope)
-            while np.abs(step).max() > _SAFE_STEP and loss(height - step[0], slope - step[1]) > before:
-                step /= 2
-        height, slope = float(height - step[0]), float(slope - step[1])
-        if length < _CONVERGED:
+        gradient = np.array([expected.sum() - n1, expected @ x - n1_moment + prior * (tried[1] - 1)])
+        size = float(np.abs(gradient if free else gradient[:1]).max())
+        if size < lowest:
+            line, lowest = tried, size
+            spread = expected * (1 - share)
+            cross = spread @ x
+            curvature = np.array([[spread.sum(), cross], [cross, (spread * x) @ x + prior]])
+            step = -np.linalg.solve(curvature, gradient) if free else np.array([-gradient[0] / curvature[0, 0], 0.0])
+        else:
+            step /= 2
+        if np.abs(step).max() < _CONVERGED:
+            line = line + step
             break
-    return height, slope
+    return float(line[0]), float(line[1])
 
 
 def _expit(log_odds: FloatArray) -> FloatArray:
-    return np.asarray(1 / (1 + np.exp(-np.clip(log_odds, -700, 700))))
+    from scipy.special import expit  # Takes longer to load than all of xorder.
+
+    return np.asarray(expit(log_odds))
+
+
+def _logit(score: FloatArray) -> FloatArray:
+    from scipy.special import logit
+
+    return np.asarray(logit(np.clip(score, _EPSILON, 1 - _EPSILON)))
 
 
 def _through(x: FloatArray, y: FloatArray, at: FloatArray) -> FloatArray:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from xorder._metric import PairGains, auc_gains
 from xorder._table import FloatArray, IntArray, ScoreTable
-from xorder.ordering._ordering import Ordering, remaining
+from xorder.ordering._ordering import Ordering, path_ordering, remaining
 
 # Sum of a prefix that does not exist: worse than any that does, and far from overflow.
 _NEVER = -1e200
@@ -32,7 +32,7 @@ The first row is what it adds to the AUC, the second to the gap.
 
 
 @dataclass(frozen=True, slots=True)
-class HalfWay:
+class PartialObjective:
     """What each placement adds to the two running sums of an ordering under construction.
 
     Placing a score of a adds ``from_a``, and ``own_a`` to the second sum; likewise for b. Between orderings of the
@@ -70,13 +70,13 @@ def solve_dp(a: ScoreTable, b: ScoreTable, gains: PairGains, tradeoff: float) ->
     original.
 
     Guarantee: the highest AUC at tradeoff 0, a heuristic otherwise. Time proportional to the number of cells
-    ``len(a) * len(b)``; memory one bit a cell.
+    ``len(a) * len(b)``; memory one bit per cell.
     """
-    choices = _sweep(half_way(a, b, gains), tradeoff, len(a), len(b))
-    return Ordering.from_path(a, b, _trace(choices, len(a), len(b)), gains, tradeoff, "dp")
+    choices = _sweep(partial_objective(a, b, gains), tradeoff, len(a), len(b))
+    return path_ordering(a, b, _trace(choices, len(a), len(b)), gains, tradeoff, "dp")
 
 
-def half_way(a: ScoreTable, b: ScoreTable, gains: PairGains) -> HalfWay:
+def partial_objective(a: ScoreTable, b: ScoreTable, gains: PairGains) -> PartialObjective:
     """Set up the sums for a gap."""
     a_part = np.asarray(gains.a_part)
     b_part = a_part - gains.matrix
@@ -85,7 +85,7 @@ def half_way(a: ScoreTable, b: ScoreTable, gains: PairGains) -> HalfWay:
     in_a, in_b, (of_a, of_b) = (_whole(part / unit) for part in (a_part, b_part, np.array(gains.own)))
     within = own_a * a.concordant.sum() + own_b * b.concordant.sum()
     start = gains.offset - float(within) - float(np.sum(b_part * np.outer([a.n1, a.n0], [b.n1, b.n0])))
-    return HalfWay(
+    return PartialObjective(
         from_a=_products(_A_POSITIVE, in_a, a, b),
         from_b=_products(_B_POSITIVE.T, in_b.T, b, a),
         own_a=of_a * a.concordant,
@@ -97,7 +97,7 @@ def half_way(a: ScoreTable, b: ScoreTable, gains: PairGains) -> HalfWay:
     )
 
 
-def _sweep(rule: HalfWay, tradeoff: float, rows: int, columns: int) -> list[NDArray[np.uint8]]:
+def _sweep(rule: PartialObjective, tradeoff: float, rows: int, columns: int) -> list[NDArray[np.uint8]]:
     """Fill the lattice one antidiagonal at a time; return, packed, where placing a last is strictly better.
 
     Cell (i, j) holds the two sums of the best prefix of the first i scores of a and j of b. Antidiagonal d has

@@ -8,14 +8,16 @@ are in ``docs/design/frontier.md``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from xorder._metric import PairGains, auc_gains
+from xorder._metric import METRICS, PairGains, auc_gains, check_pair_gains
 from xorder._table import FloatArray, IntArray, ScoreTable, in_threads
+from xorder._validation import check_both_classes
 from xorder.exceptions import InputError
-from xorder.ordering._ordering import pairs_of_ordering
+from xorder.ordering._ordering import ROUNDING, Goal, pairs_of_ordering
 
 # Rounds of pooling all neighbours at once, which shrink a long list fast, before the exact sequential method.
 _ROUNDS = 6
@@ -193,9 +195,6 @@ class Hull:
         return Corner(b_above, self.utility.value(pairs), self.gains.value(pairs))
 
 
-# Gaps that differ by less are equal.
-ROUNDING = 1e-13
-
 # Corners listed where there are too many pairs of blocks to list them all.
 RESOLUTION = 2048
 
@@ -210,3 +209,202 @@ def has_frontier(gains: PairGains) -> bool:
     matrix = gains.matrix
     same, different = (matrix[0, 0], matrix[1, 1]), (matrix[0, 1], matrix[1, 0])
     return bool(min(same) >= 0 and min(different) > 0 and max(same) <= sum(different) * (1 + 1e-12))
+
+
+def pair_bound(
+    a: ScoreTable,
+    b: ScoreTable,
+    *,
+    metric: str | PairGains = "xauc",
+    tradeoff: float | None = None,
+    max_gap: float | None = None,
+) -> float:
+    """Bound that no reordering of two groups exceeds: the height of the frontier.
+
+    Parameters
+    ----------
+    a, b : ScoreTable
+        Tables of the two groups.
+    metric : {"xauc", "prf", "parity"} or PairGains, default="xauc"
+        Gap that is traded for AUC.
+    tradeoff : float, default=None
+        Bound ``AUC - tradeoff * |gap|`` of all interleavings.
+    max_gap : float, default=None
+        Bound the AUC of all interleavings with ``|gap| <= max_gap``.
+
+    Returns
+    -------
+    float
+        The bound. Orderings reach it but for rows that cannot be split.
+    """
+    return optimum(hull_of(a, b, metric), Goal.of(tradeoff=tradeoff, max_gap=max_gap))[2]
+
+
+def hull_of(a: ScoreTable, b: ScoreTable, metric: str | PairGains) -> Hull:
+    check_both_classes(a, "the first group")
+    check_both_classes(b, "the second group")
+    return Hull(a, b, check_pair_gains(metric, a, b))
+
+
+def optimum(hull: Hull, goal: Goal) -> tuple[Corner | Crossing, float, float]:
+    """Return the corner that is optimal for a goal, or the crossing around it; the gap aimed at; and the bound."""
+    free = tied_to_a, tied_to_b = hull.corner(0.0, tied_to_a=True), hull.corner(0.0)
+    tradeoff, target = goal.tradeoff or 0.0, 0.0
+    if goal.tradeoff is None:
+        closest = min(free, key=lambda corner: abs(corner.gap))
+        if abs(closest.gap) <= goal.allowed + ROUNDING:
+            return closest, closest.gap, closest.auc
+        if tied_to_a.gap * tied_to_b.gap > 0:
+            target = float(np.sign(closest.gap)) * goal.allowed
+    elif tradeoff == 0:
+        return tied_to_b, tied_to_b.gap, tied_to_b.auc
+    # The corner at price +tradeoff is optimal if its gap is still positive; likewise on the other side.
+    for price, sign in ((tradeoff, 1.0), (-tradeoff, -1.0)) if tradeoff else ():
+        if sign * (tied_to_b if sign > 0 else tied_to_a).gap >= 0 and hull.lowest < price < hull.highest:
+            for tied in (sign < 0, sign > 0):
+                corner = hull.corner(price, tied_to_a=tied)
+                if sign * corner.gap >= 0:
+                    return corner, corner.gap, corner.auc - tradeoff * abs(corner.gap)
+    found = hull.crossing(target)
+    if isinstance(found, Corner):
+        return found, found.gap, found.auc - tradeoff * abs(found.gap)
+    return found, target, found.lower.auc + found.price * (target - found.lower.gap)
+
+
+# The bound is this close to the best of its kind, or as close as so many cuts bring it: so many for each group, and so
+# many at least.
+TOLERANCE = 1e-6
+_CUTS, _FEWEST_CUTS = 12, 400
+
+# Share of the way from the best weights so far to those that the cuts promise most of.
+_TOWARDS = 0.3
+
+
+class Merges:
+    """The blocks of K groups, ready to be merged with any weights for their positives."""
+
+    def __init__(self, tables: Sequence[ScoreTable]) -> None:
+        lists = [pool(table) for table in tables]
+        self.positive, self.negative = (
+            np.concatenate([getattr(blocks, name) for blocks in lists]) for name in ("positive", "negative")
+        )
+        self.group = np.repeat(np.arange(len(lists)), [len(blocks) for blocks in lists])
+        self.n1, self.n0 = (np.array([getattr(table, name) for table in tables]) for name in ("n1", "n0"))
+        self.within = np.array([table.concordant.sum() for table in tables])
+        # Negatives of the block's own group that stand in it or above: no merge changes them.
+        self.own = np.concatenate([np.cumsum(blocks.negative) for blocks in lists])
+
+    def prf(self, weights: FloatArray) -> FloatArray:
+        """PRF of each group in the ordering that has the largest mean of PRF with these weights."""
+        value = self.positive * (weights / self.n1)[self.group]
+        both = value + self.negative
+        odds = np.divide(value, both, out=np.zeros_like(both), where=both > 0)
+        order = np.argsort(-odds, kind="stable")
+        above = np.empty_like(odds)
+        above[order] = np.cumsum(self.negative[order])
+        below_of_others = (self.n0.sum() - above) - (self.n0[self.group] - self.own)
+        across = np.bincount(self.group, self.positive * below_of_others, minlength=self.n1.size)
+        return np.asarray((self.within + across) / (self.n1 * self.n0.sum()))
+
+
+def prf_bound(
+    tables: Sequence[ScoreTable],
+    *,
+    tradeoff: float | None = None,
+    max_gap: float | None = None,
+    start: FloatArray | None = None,
+) -> float:
+    """Bound that no reordering of K groups exceeds, for PRF.
+
+    Guarantee: always valid; within 1e-6 of the lowest bound of this kind unless 400 cuts, or 12 for each
+    group if that is more, did not suffice.
+
+    Parameters
+    ----------
+    tables : sequence of ScoreTable
+        Tables of the groups.
+    tradeoff : float, default=None
+        Bound ``AUC - tradeoff * largest gap`` of all orderings.
+    max_gap : float, default=None
+        Bound the AUC of all orderings with gaps of at most this.
+    start : ndarray of shape (n_groups,), default=None
+        Logarithms of multipliers to begin with, which save time if they are good.
+
+    Returns
+    -------
+    float
+        The bound: what the best lottery over orderings achieves.
+    """
+    from scipy.optimize import linprog  # Takes longer to load than all of xorder.
+
+    merges = Merges(tables)
+    share, size = merges.n1 / merges.n1.sum(), merges.n1.size
+    goal = Goal.of(tradeoff=tradeoff, max_gap=max_gap)
+    price, budget = (goal.allowed, 2.0) if goal.tradeoff is None else (0.0, min(2 * goal.tradeoff, 2.0))
+
+    def projected(weights: FloatArray) -> FloatArray:
+        """Pull weights towards the shares until they keep to the budget."""
+        distance = np.abs(weights - share).sum()
+        return np.asarray(share + (weights - share) * min(1.0, budget / distance if distance > 0 else 1.0))
+
+    query = share
+    if start is not None:
+        query = share * np.exp(start - start.max())
+        query = projected(query / query.sum())
+    one, none, eye = np.ones(size), np.zeros(size), np.eye(size)
+    # Unknowns: the weights, their distances from the shares, and the height of the highest cut.
+    fixed = np.vstack(
+        [
+            np.hstack([eye, -eye, np.zeros((size, 1))]),
+            np.hstack([-eye, -eye, np.zeros((size, 1))]),
+            np.concatenate([none, one, [0.0]]),
+        ]
+    )
+    limits = np.concatenate([share, -share, [budget]])
+    cost = np.concatenate([none, one * price / 2, [1.0]])
+    cuts: list[FloatArray] = []
+    best, found = np.inf, share
+    for _ in range(max(_FEWEST_CUTS, _CUTS * size)):
+        prf = merges.prf(query)
+        value = float(prf @ query + price / 2 * np.abs(query - share).sum())
+        if value < best:
+            best, found = value, query
+        cuts.append(np.concatenate([prf, none, [-1.0]]))
+        master = linprog(
+            cost,
+            A_ub=np.vstack([fixed, *cuts]),
+            b_ub=np.append(limits, np.zeros(len(cuts))),
+            A_eq=np.concatenate([one, none, [0.0]])[None, :],
+            b_eq=[1.0],
+            bounds=[(0, None)] * (2 * size) + [(None, None)],
+        )
+        if not master.success or best - master.fun <= TOLERANCE:
+            break
+        lowest = np.maximum(master.x[:size], 0.0)
+        # Where the cuts are lowest jumps about; a point on the way there from the best so far tells three times more.
+        query = projected(_TOWARDS * lowest / lowest.sum() + (1 - _TOWARDS) * found)
+    return best
+
+
+def best_auc(tables: Sequence[ScoreTable], metric: str, max_gap: float) -> float:
+    """Return an AUC that no reordering with gaps of at most ``max_gap`` exceeds.
+
+    Parameters
+    ----------
+    tables : sequence of ScoreTable
+        Tables of the groups.
+    metric : {"xauc", "prf", "parity"}
+        The gap.
+    max_gap : float
+        Largest absolute gap between any two groups.
+
+    Returns
+    -------
+    float
+        The bound; ``nan`` where none is known: it is for two groups, and for PRF between any number.
+    """
+    if len(tables) == 2 and np.isfinite(max_gap) and has_frontier(METRICS[metric].gains(*tables)):
+        return pair_bound(tables[0], tables[1], metric=metric, max_gap=max_gap)
+    if len(tables) > 2 and metric == "prf":
+        return prf_bound(tables, max_gap=max_gap)
+    return np.nan

@@ -11,10 +11,10 @@ from xorder._metric import PairGains, check_pair_gains
 from xorder._table import FloatArray, IntArray, ScoreTable
 from xorder._validation import check_both_classes
 from xorder.exceptions import InputError
-from xorder.ordering._dynamic import Products, half_way, solve_dp
-from xorder.ordering._frontier import check_tradeoff, order_within_frontier, solve_frontier, upper_bound
-from xorder.ordering._hull import has_frontier
-from xorder.ordering._ordering import Ordering
+from xorder.ordering._dynamic import Products, partial_objective, solve_dp
+from xorder.ordering._frontier import order_within_frontier, solve_frontier
+from xorder.ordering._hull import has_frontier, pair_bound
+from xorder.ordering._ordering import Ordering, check_number, path_ordering
 
 # Gaps closer than this, relative to what they are the difference of, are equal but for rounding.
 _ROUNDING = 8 * float(np.finfo(np.float64).eps)
@@ -27,7 +27,7 @@ def solve_greedy(a: ScoreTable, b: ScoreTable, gains: PairGains, tradeoff: float
 
     Guarantee: for xAUC, on rows of equal weight, ``|gap| <= max(1/n1a, 1/n1b)``. Linear time.
     """
-    rule = half_way(a, b, gains)
+    rule = partial_objective(a, b, gains)
     slack = _ROUNDING * float(rule.reach[1])
     b_above = np.full(len(a), len(b), dtype=np.int64)
     gap, i, j = rule.start, 0, 0
@@ -38,7 +38,7 @@ def solve_greedy(a: ScoreTable, b: ScoreTable, gains: PairGains, tradeoff: float
             gap, j = after_b, j + 1
         else:
             gap, b_above[i], i = after_a, j, i + 1
-    return Ordering.from_path(a, b, b_above, gains, tradeoff, "greedy")
+    return path_ordering(a, b, b_above, gains, tradeoff, "greedy")
 
 
 def solve_insertion(a: ScoreTable, b: ScoreTable, gains: PairGains, tradeoff: float) -> Ordering:
@@ -51,7 +51,7 @@ def solve_insertion(a: ScoreTable, b: ScoreTable, gains: PairGains, tradeoff: fl
     """
     whole_b_in_a = [_block(len(a), len(b), place) for place in _crossing(gains, a, b)]
     whole_a_in_b = [np.full(len(a), place) for place in _crossing(gains, b, a, swapped=True)]
-    found = [Ordering.from_path(a, b, path, gains, tradeoff, "insertion") for path in whole_b_in_a + whole_a_in_b]
+    found = [path_ordering(a, b, path, gains, tradeoff, "insertion") for path in whole_b_in_a + whole_a_in_b]
     size = float(np.sum(np.abs(gains.matrix) * np.outer([a.n1, a.n0], [b.n1, b.n0]))) + abs(gains.offset)
     smallest = min(abs(ordering.gap) for ordering in found) + _ROUNDING * size
     return max((o for o in found if abs(o.gap) <= smallest), key=lambda ordering: ordering.auc)
@@ -109,12 +109,28 @@ def order(
 
     Parameters
     ----------
-    a, b : the tables of the two groups; the gap is that of a minus that of b.
-    metric : ``"xauc"``, ``"prf"``, ``"parity"``, or a :class:`PairGains`.
-    tradeoff : points of AUC worth giving for one point of gap (the paper's lambda).
-    solver : ``"frontier"``, near-linear and certified; ``"dp"``, the paper's Algorithm 1; ``"greedy"`` or
-        ``"insertion"``, which only look at the gap.
+    a, b : ScoreTable
+        Tables of the two groups; the gap is that of a minus that of b.
+    metric : {"xauc", "prf", "parity"} or PairGains, default="xauc"
+        Gap to be made small.
+    tradeoff : float, default=1.0
+        Points of AUC worth giving for one point of gap (the paper's lambda).
+    solver : {"frontier", "dp", "greedy", "insertion"}, default="frontier"
+        The frontier is near-linear and certified; ``"dp"`` is the paper's Algorithm 1; the other two only look at the
+        gap.
 
+    Returns
+    -------
+    Ordering
+        Ordering with its AUC, gap and bound.
+
+    References
+    ----------
+    .. [1] Cui, Pan, Zhang and Wang (2021), Towards Model-Agnostic Post-Hoc Adjustment for Balancing Ranking Fairness
+       and Algorithm Utility, KDD.
+
+    Examples
+    --------
     >>> from xorder import ScoreTable
     >>> a = ScoreTable.from_arrays([1, 1, 0], [0.9, 0.7, 0.2])
     >>> b = ScoreTable.from_arrays([1, 0, 0], [0.5, 0.4, 0.3])
@@ -126,11 +142,11 @@ def order(
     check_both_classes(b, "the second group")
     if solver not in SOLVERS:
         raise InputError(f"solver must be one of {', '.join(SOLVERS)}; got {solver!r}.")
-    gains, tradeoff = check_pair_gains(metric, a, b), check_tradeoff(tradeoff)
+    gains, tradeoff = check_pair_gains(metric, a, b), check_number(tradeoff, "tradeoff")
     found = SOLVERS[solver](a, b, gains, tradeoff)
     if solver == "frontier" or not has_frontier(gains):
         return found
-    return replace(found, bound=upper_bound(a, b, gains, tradeoff))
+    return replace(found, bound=pair_bound(a, b, metric=gains, tradeoff=tradeoff))
 
 
 def order_within(a: ScoreTable, b: ScoreTable, *, metric: str | PairGains, max_gap: float, solver: str) -> Ordering:
@@ -138,6 +154,22 @@ def order_within(a: ScoreTable, b: ScoreTable, *, metric: str | PairGains, max_g
 
     The frontier has it at once. For other solvers tradeoffs are searched: of all orderings tried that meet the target
     the one of highest AUC is returned; if none does, the one of smallest gap.
+
+    Parameters
+    ----------
+    a, b : ScoreTable
+        Tables of the two groups; the gap is that of a minus that of b.
+    metric : {"xauc", "prf", "parity"} or PairGains
+        Gap to be kept within the limit.
+    max_gap : float
+        Largest gap allowed.
+    solver : {"frontier", "dp", "greedy", "insertion"}
+        Solver, as for :func:`order`.
+
+    Returns
+    -------
+    Ordering
+        Ordering found.
     """
     if solver == "frontier":
         return order_within_frontier(a, b, metric, max_gap)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from numbers import Real
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,6 +14,46 @@ from xorder._metric import PairGains, auc_gains, check_pair_gains
 from xorder._table import FloatArray, IntArray, ScoreTable, Tables
 from xorder._validation import check_both_classes
 from xorder.exceptions import InputError
+
+# Gaps that differ by less are equal.
+ROUNDING = 1e-13
+
+# Points of AUC that a point of a gap beyond what is allowed costs, where the limit cannot be met.
+_PRICE_BEYOND = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What makes one ordering better than another.
+
+    High ``AUC - tradeoff * |gap|``, or, without a tradeoff, high AUC with no gap above ``allowed``.
+    """
+
+    tradeoff: float | None
+    allowed: float = 0.0
+
+    @classmethod
+    def of(cls, *, tradeoff: Any, max_gap: Any) -> Goal:
+        """Check what a user asked for: one of the two, a finite number from 0 up."""
+        if (tradeoff is None) == (max_gap is None):
+            raise InputError("give tradeoff or max_gap, one of the two.")
+        if tradeoff is None:
+            return cls(None, check_number(max_gap, "max_gap"))
+        return cls(check_number(tradeoff, "tradeoff"))
+
+    def value(self, auc: FloatArray, gap: FloatArray) -> FloatArray:
+        """Worth of an AUC and a gap: what keeps to a limit always comes before what does not."""
+        if self.tradeoff is not None:
+            return np.asarray(auc - self.tradeoff * np.abs(gap))
+        excess = np.abs(gap) - self.allowed
+        return np.where(excess <= ROUNDING, auc, auc - 1.0 - _PRICE_BEYOND * excess)
+
+
+def check_number(value: Any, name: str) -> float:
+    """Return what a user gave as a float; it must be a finite number from 0 up."""
+    if not isinstance(value, Real) or not 0 <= float(value) <= 1e100:
+        raise InputError(f"{name} must be a finite number from 0 up, at most 1e100; got {value!r}.")
+    return float(value)
 
 
 class Masses(Protocol):
@@ -41,7 +82,22 @@ def pairs_of_scores(a: ScoreTable, b: ScoreTable) -> FloatArray:
 
 
 def as_scored(a: ScoreTable, b: ScoreTable, metric: str | PairGains) -> tuple[float, float]:
-    """AUC and signed gap of two groups as their scores stand."""
+    """AUC and signed gap of two groups as their scores stand.
+
+    Parameters
+    ----------
+    a, b : ScoreTable
+        Tables of the two groups.
+    metric : {"xauc", "prf", "parity"} or PairGains
+        Gap to be measured.
+
+    Returns
+    -------
+    auc : float
+        AUC of both groups together.
+    gap : float
+        The gap, a minus b; equal scores count one half.
+    """
     pairs = pairs_of_scores(a, b)
     return auc_gains(a, b).value(pairs), check_pair_gains(metric, a, b).value(pairs)
 
@@ -57,12 +113,26 @@ def _pairs(a: Masses, outranked: list[FloatArray]) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ordering:
-    """An interleaving of groups a and b that keeps the order within each.
+    """Interleaving of two groups that keeps the order within each; made by :func:`order`.
 
-    ``b_above[i]`` is the number of distinct scores of b placed above score i of a, both counted from the
-    highest. ``gap`` is signed (a minus b); ``objective`` is ``auc - tradeoff * |gap|``. ``bound``
-    is a value that no interleaving's objective exceeds, ``nan`` where the solver proves none, and ``optimality_gap`` is
-    how far below it this one may be.
+    Parameters
+    ----------
+    a, b : ScoreTable
+        Tables of the two groups.
+    b_above : ndarray of shape (n_scores_of_a,)
+        Number of distinct scores of b placed above each score of a, both counted from the highest.
+    metric : str
+        Name of the gap.
+    solver : str
+        Name of the solver that found it.
+    tradeoff : float
+        Points of AUC worth giving for one point of gap.
+    auc : float
+        AUC of both groups together.
+    gap : float
+        Signed gap, a minus b.
+    bound : float, default=nan
+        Value that no interleaving's objective exceeds; ``nan`` where none is proven.
     """
 
     a: ScoreTable = field(repr=False)
@@ -88,32 +158,31 @@ class Ordering:
     def _repr_html_(self) -> str:
         return ordering_html(self)
 
-    @classmethod
-    def from_path(
-        cls,
-        a: ScoreTable,
-        b: ScoreTable,
-        b_above: IntArray,
-        gains: PairGains,
-        tradeoff: float,
-        solver: str,
-        utility: PairGains | None = None,
-    ) -> Ordering:
-        """Measure an interleaving and wrap it up; ``utility`` is the AUC as pairs, where it is known already."""
-        utility = auc_gains(a, b) if utility is None else utility
-        path = np.asarray(b_above, dtype=np.int64)
-        path.flags.writeable = False
-        pairs = pairs_of_ordering(a, b, path)
-        return cls(
-            a=a,
-            b=b,
-            b_above=path,
-            metric=gains.name,
-            solver=solver,
-            tradeoff=tradeoff,
-            auc=utility.value(pairs),
-            gap=gains.value(pairs),
-        )
+
+def path_ordering(
+    a: ScoreTable,
+    b: ScoreTable,
+    b_above: IntArray,
+    gains: PairGains,
+    tradeoff: float,
+    solver: str,
+    utility: PairGains | None = None,
+) -> Ordering:
+    """Measure an interleaving; ``utility`` is the AUC as gains of pairs, where it is known already."""
+    utility = auc_gains(a, b) if utility is None else utility
+    path = np.asarray(b_above, dtype=np.int64)
+    path.flags.writeable = False
+    pairs = pairs_of_ordering(a, b, path)
+    return Ordering(
+        a=a,
+        b=b,
+        b_above=path,
+        metric=gains.name,
+        solver=solver,
+        tradeoff=tradeoff,
+        auc=utility.value(pairs),
+        gap=gains.value(pairs),
+    )
 
 
 class Roles(NamedTuple):

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
 
+from xorder._present import count, level, normal_quantile
 from xorder._table import FloatArray, ScoreTable, Tables
 from xorder._validation import WeightKind, check_tables, check_weights_are
 from xorder.exceptions import InputError
 from xorder.metrics._audit import check_confidence
-from xorder.plotting._names import group_names, named
 from xorder.plotting._scored import scored_rows
-from xorder.plotting._style import COLOURS, GREY, axes_for, given_axes, legend, tidy, title
+from xorder.plotting._style import COLOURS, GREY, axes_for, given_axes, group_names, legend, named, tidy, title
 
 Strategy = Literal["quantile", "uniform"]
 
@@ -56,20 +55,20 @@ def calibration_bins(
     if bins is None:
         bins = int(np.clip(everyone // _PEOPLE, 1, _BINS))
     if strategy == "uniform":
-        place = np.minimum((score * bins).astype(np.int64), bins - 1)
+        index = np.minimum((score * bins).astype(np.int64), bins - 1)
     else:
         # The middle of those who share a score decides which bin they are in.
-        place = np.minimum(((np.cumsum(mass) - mass / 2) / everyone * bins).astype(np.int64), bins - 1)
-    count = np.bincount(place, mass).astype(np.float64)
-    used = count > 0
-    count = count[used]
-    mean = np.bincount(place, mass * score)[used] / count
-    observed = np.bincount(place, table.positive[::-1])[used] / count
-    worth = count**2 / np.bincount(place, np.add(*table.spreads)[::-1])[used]
-    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+        index = np.minimum(((np.cumsum(mass) - mass / 2) / everyone * bins).astype(np.int64), bins - 1)
+    people = np.bincount(index, mass).astype(np.float64)
+    used = people > 0
+    people = people[used]
+    mean = np.bincount(index, mass * score)[used] / people
+    observed = np.bincount(index, table.positive[::-1])[used] / people
+    worth = people**2 / np.bincount(index, np.add(*table.spreads)[::-1])[used]
+    z = normal_quantile(confidence)
     middle = (observed + z**2 / (2 * worth)) / (1 + z**2 / worth)
     half = z / (1 + z**2 / worth) * np.sqrt(observed * (1 - observed) / worth + z**2 / (4 * worth**2))
-    return CalibrationBins(mean, observed, np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0), count)
+    return CalibrationBins(mean, observed, np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0), people)
 
 
 # Panels of a picture, at most, unless groups are named.
@@ -88,10 +87,14 @@ class CalibrationByGroupDisplay:
 
     Parameters
     ----------
-    bins : stage ("before", "after") -> group -> :class:`CalibrationBins`.
-    rates : group -> (positives, everyone), as numbers or weights.
-    confidence : of the intervals.
-    name : what the score is called.
+    bins : dict
+        Stage ("before", "after") -> group -> ``CalibrationBins``: mean, observed share, its interval and count.
+    rates : dict
+        Group -> (positives, everyone), as numbers or weights.
+    confidence : float, default=0.95
+        Confidence of the intervals.
+    name : str, default=None
+        What the score is called.
     """
 
     bins: dict[str, dict[Hashable, CalibrationBins]]
@@ -116,8 +119,33 @@ class CalibrationByGroupDisplay:
     ) -> CalibrationByGroupDisplay:
         """Compute the bins of ``y_score`` and, where given, of the scores after a repair; both are probabilities.
 
-        Without ``bins`` there are ten a group, or as many as leave about 15 people in each. ``weights_are`` as in
-        :func:`xorder.audit`.
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            Labels, 1 for the positive class, 0 for the other.
+        y_score : array-like of shape (n_samples,)
+            Scores.
+        sensitive_features : array-like of shape (n_samples,)
+            Group of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+        y_adjusted : array-like of shape (n_samples,), default=None
+            Scores after a repair.
+        bins : int, default=None
+            Number of bins per group; by default ten, or as many as leave about 15 people in each.
+        strategy : {"quantile", "uniform"}, default="quantile"
+            Whether bins have about equal numbers of people, or equal width.
+        confidence : float, default=0.95
+            Confidence of the intervals.
+        weights_are : {"counts", "sampling"}, default="counts"
+            What weights mean for the uncertainty, as in :func:`xorder.audit`.
+        name : str, default=None
+            What the score is called.
+
+        Returns
+        -------
+        CalibrationByGroupDisplay
+            The numbers, ready to be drawn.
         """
         _check(bins, strategy, confidence, weights_are)
         stages = {"before": (y_score, "y_score")}
@@ -147,7 +175,30 @@ class CalibrationByGroupDisplay:
         name: str | None = None,
         **options: Any,
     ) -> CalibrationByGroupDisplay:
-        """Compute the bins before and after a repair (``X``: scores before) or of a classifier's ``predict_proba``."""
+        """Compute the bins before and after a repair, or those of a classifier's ``predict_proba``.
+
+        Parameters
+        ----------
+        estimator : object
+            Repair (:class:`xorder.XOrder`), :class:`xorder.FairRanker` or classifier, fitted.
+        X : array-like
+            Rows to score; for a repair, their scores before it.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sensitive_features : array-like of shape (n_samples,), default=None
+            Group of each row; by default from the columns that a FairRanker was made for.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+        name : str, default=None
+            What the score is called.
+        **options : dict
+            Passed on to :meth:`from_predictions`.
+
+        Returns
+        -------
+        CalibrationByGroupDisplay
+            The numbers, ready to be drawn.
+        """
         rows = scored_rows(estimator, X, y, sensitive_features=sensitive_features, response_method="predict_proba")
         return cls.from_predictions(
             rows.y_true,
@@ -162,10 +213,24 @@ class CalibrationByGroupDisplay:
     def plot(
         self, ax: Any = None, *, groups: Sequence[Hashable] | None = None, name: str | None = None, **kwargs: Any
     ) -> CalibrationByGroupDisplay:
-        """Draw into one axis a group, one that is split, or a new figure; ``groups``: by default the twelve largest.
+        """Draw one panel per group.
 
-        Further arguments go to each ``errorbar``. Keeps ``axes_`` (by group), ``ax_`` (the last), ``figure_``,
-        ``lines_``: (stage, group) -> the error bars, and ``bars_``: group -> the bars of the counts.
+        Parameters
+        ----------
+        ax : matplotlib axes, or array of them, default=None
+            One axis per group, or one that is split; by default those of a new figure.
+        groups : list, default=None
+            Groups to draw; by default the twelve largest.
+        name : str, default=None
+            What the score is called, instead of the display's own name for it.
+        **kwargs : dict
+            Passed on to each ``errorbar``.
+
+        Returns
+        -------
+        CalibrationByGroupDisplay
+            The display itself, which keeps ``axes_`` (by group), ``ax_`` (the last), ``figure_``, ``lines_``
+            ((stage, group) -> the error bars) and ``bars_`` (group -> the bars of the counts).
         """
         shown = self._shown(groups)
         fresh = ax is None or len(given_axes(ax)) == 1
@@ -178,7 +243,7 @@ class CalibrationByGroupDisplay:
             columns=columns if fresh else len(shown),
             split=True,
             size=(max(3.3 * columns, 5.0), 3.7 * rows + 0.5),
-            why=", one a group",
+            why=", one per group",
             **({"sharex": True, "sharey": True} if fresh else {}),
         )
         for spare in axes[len(shown) :]:
@@ -187,11 +252,11 @@ class CalibrationByGroupDisplay:
         self.lines_: dict[tuple[str, Hashable], Any] = {}
         self.bars_: dict[Hashable, Any] = {}
         self.axes_ = dict(zip(shown, axes, strict=False))
-        for place, (one, called) in enumerate(zip(axes, group_names(shown, longest=26), strict=False)):
-            self._panel(one, shown[place], called, most, kwargs)
-            if not fresh or place % columns == 0:
+        for position, (one, called) in enumerate(zip(axes, group_names(shown, 26), strict=False)):
+            self._panel(one, shown[position], called, most, kwargs)
+            if not fresh or position % columns == 0:
                 one.set_ylabel("observed share of positives")
-            if not fresh or place + columns >= len(shown):
+            if not fresh or position + columns >= len(shown):
                 one.tick_params(labelbottom=True)
                 one.set_xlabel("score (mean of the bin)")
         score = named(name or self.name)
@@ -227,7 +292,7 @@ class CalibrationByGroupDisplay:
             found = self.bins[stage][group]
             ends = [np.maximum(found.observed - found.low, 0.0), np.maximum(found.high - found.observed, 0.0)]
             label = f"{stage} " if len(stages) == 2 else "observed "
-            look = look | {"label": f"{label}({100 * self.confidence:.4g} % interval)"} | kwargs
+            look = look | {"label": f"{label}({level(self.confidence)} interval)"} | kwargs
             self.lines_[stage, group] = ax.errorbar(found.mean, found.observed, yerr=ends, **look)
         last = self.bins[stages[-1]][group]
         self.bars_[group] = ax.bar(
@@ -236,13 +301,13 @@ class CalibrationByGroupDisplay:
         positives, everyone = self.rates[group]
         tidy(ax)
         ax.set(xlim=(-0.02, 1.02), ylim=(0.0, 1.02))
-        share = f"{positives:,.10g} of {everyone:,.10g} positive"
+        share = f"{count(positives)} of {count(everyone)} positive"
         fewest, largest = last.count.min(initial=most), last.count.max(initial=0.0)
         stays = len(stages) == 2 and np.array_equal(last.mean, self.bins[stages[0]][group].mean)
         title(
             ax,
             f"{called}{' (scores stay)' if stays else ''}",
-            f"{share}\nbars: people a bin, {min(fewest, largest):,.4g} to {largest:,.4g}",
+            f"{share}\nbars: people per bin, {count(min(fewest, largest))} to {count(largest)}",
         )
 
 

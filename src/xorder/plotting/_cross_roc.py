@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
-from xorder._metric import METRICS
-from xorder._table import FloatArray, ScoreTable, Tables
+from xorder._present import UNKNOWN, interval_text, level, number
+from xorder._table import FloatArray, Tables
 from xorder._validation import check_tables
 from xorder.exceptions import InputError
-from xorder.metrics._audit import GroupMatrix
-from xorder.metrics._gaps import interval
-from xorder.metrics._placements import moments
-from xorder.plotting._names import group_names, named
+from xorder.metrics import Audit, GroupMatrix
+from xorder.metrics._audit import measured
+from xorder.metrics._gaps import Pair, judge
+from xorder.plotting._curves import cross_roc
 from xorder.plotting._scored import scored_rows
-from xorder.plotting._style import GREY, axes_for, given_axes, legend, line_style, thin, tidy, title
-
-Pair = tuple[Hashable, Hashable]
+from xorder.plotting._style import GREY, axes_for, given_axes, group_names, legend, line_style, named, tidy, title
 
 # With more groups than this only those of the pairs shown get a curve of their own.
 _MOST_GROUPS = 8
@@ -35,34 +32,6 @@ _CONFIDENCE = 0.95
 _MOST_PAIRS = 2
 
 
-def cross_roc(above: ScoreTable, below: ScoreTable) -> tuple[FloatArray, FloatArray]:
-    """Shares of ``below``'s negatives, and of ``above``'s positives, down to each score; ties are one step for both.
-
-    The area under it is the chance that a positive of ``above`` outranks a negative of ``below``. Empty where one of
-    the two classes is.
-
-    >>> a = ScoreTable.from_arrays([1, 1, 0], [0.9, 0.4, 0.1])
-    >>> b = ScoreTable.from_arrays([0, 0, 1], [0.4, 0.2, 0.1])
-    >>> cross_roc(a, b)
-    (array([0. , 0. , 0.5, 1. ]), array([0. , 0.5, 1. , 1. ]))
-    """
-    if not above.n1 > 0 or not below.n0 > 0:
-        return np.empty(0), np.empty(0)
-    up, right = above.positive > 0, below.negative > 0
-    score = np.concatenate([above.score[up], below.score[right]])
-    order = np.argsort(-score, kind="stable")
-    last = np.append(score[order][1:] != score[order][:-1], True)
-    nothing = np.zeros(1)
-    shares = [
-        np.concatenate([nothing, np.cumsum(np.concatenate(masses)[order])[last]])
-        for masses in (
-            (np.zeros(int(up.sum())), below.negative[right]),
-            (above.positive[up], np.zeros(int(right.sum()))),
-        )
-    ]
-    return shares[0] / shares[0][-1], shares[1] / shares[1][-1]
-
-
 @dataclass
 class CrossRocDisplay:
     """ROC curve of each group, and of the positives of one group against the negatives of another.
@@ -73,17 +42,27 @@ class CrossRocDisplay:
 
     Parameters
     ----------
-    area : chance that a positive of the row's group outranks a negative of the column's, for all groups.
-    curves : (group of the positives, group of the negatives) -> shares of negatives and of positives ranked above.
-    pairs : the pairs of groups shown across.
-    intervals : pair -> interval of its xAUC gap, first minus second, at 95 % confidence, where it is known.
-    name : what the score is called.
+    area : GroupMatrix
+        Chance that a positive of the row's group outranks a negative of the column's, for all groups.
+    curves : dict
+        (Group of the positives, group of the negatives) -> shares of negatives and of positives ranked above.
+    pairs : tuple
+        The pairs of groups shown across.
+    audit : Audit, default=None
+        The audit, at 95 % confidence, that says how sure the gaps are; None where weights do not say so.
+    name : str, default=None
+        What the score is called.
+
+    References
+    ----------
+    .. [1] Kallus and Zhou (2019), The fairness of risk scores beyond classification: bipartite ranking and the xAUC
+       metric, NeurIPS.
     """
 
     area: GroupMatrix
     curves: dict[Pair, tuple[FloatArray, FloatArray]]
     pairs: tuple[Pair, ...]
-    intervals: dict[Pair, tuple[float, float]] = field(default_factory=dict)
+    audit: Audit | None = None
     name: str | None = None
 
     @classmethod
@@ -97,21 +76,35 @@ class CrossRocDisplay:
         pairs: Sequence[Pair] | None = None,
         name: str | None = None,
     ) -> CrossRocDisplay:
-        """Compute the curves of rows; across groups for ``pairs``, by default the two pairs of widest gap."""
+        """Compute the curves of rows.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            Labels, 1 for the positive class, 0 for the other.
+        y_score : array-like of shape (n_samples,)
+            Scores.
+        sensitive_features : array-like of shape (n_samples,)
+            Group of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+        pairs : list of tuple, default=None
+            Pairs of groups to show across; by default the two of widest gap.
+        name : str, default=None
+            What the score is called.
+
+        Returns
+        -------
+        CrossRocDisplay
+            The numbers, ready to be drawn.
+        """
         tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
-        found = moments(list(tables.values()))
-        area = GroupMatrix(tuple(tables), found.xauc)
-        shown = widest_pairs(area) if pairs is None else _checked(pairs, area)
-        curves = {
-            (above, below): thin(*cross_roc(tables[above], tables[below])) for above, below in _lines(tables, shown)
-        }
+        found, _ = measured(tables, _CONFIDENCE)
+        shown = widest_pairs(found.xauc) if pairs is None else _checked(pairs, found.xauc)
+        curves = {(above, below): cross_roc(tables[above], tables[below]) for above, below in _lines(tables, shown)}
         # Weights that are no counts say nothing of how uncertain a gap is.
         counts = sample_weight is None or bool(np.all(np.asarray(sample_weight, dtype=np.float64) % 1 == 0))
-        places = {pair: [area.groups.index(group) for group in pair] for pair in shown if counts}
-        intervals = {
-            pair: interval(METRICS["xauc"].estimate(found, *place), _CONFIDENCE) for pair, place in places.items()
-        }
-        return cls(area, curves, shown, intervals, name)
+        return cls(found.xauc, curves, shown, found if counts else None, name)
 
     @classmethod
     def from_estimator(
@@ -126,7 +119,32 @@ class CrossRocDisplay:
         pairs: Sequence[Pair] | None = None,
         name: str | None = None,
     ) -> CrossRocDisplay:
-        """Compute the curves of the score that a classifier gives, or of that after a repair (``X``: scores before)."""
+        """Compute the curves of the score that a classifier gives, or of that after a repair.
+
+        Parameters
+        ----------
+        estimator : object
+            Repair (:class:`xorder.XOrder`), :class:`xorder.FairRanker` or classifier, fitted.
+        X : array-like
+            Rows to score; for a repair, their scores before it.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sensitive_features : array-like of shape (n_samples,), default=None
+            Group of each row; by default from the columns that a FairRanker was made for.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+        response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
+            How a classifier scores rows.
+        pairs : list of tuple, default=None
+            Pairs of groups to show across; by default the two of widest gap.
+        name : str, default=None
+            What the score is called.
+
+        Returns
+        -------
+        CrossRocDisplay
+            The numbers, ready to be drawn.
+        """
         rows = scored_rows(estimator, X, y, sensitive_features=sensitive_features, response_method=response_method)
         return cls.from_predictions(
             rows.y_true,
@@ -138,10 +156,22 @@ class CrossRocDisplay:
         )
 
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> CrossRocDisplay:
-        """Draw into two axes (within groups, across groups), into one axis, or into a new figure of two.
+        """Draw the curves within groups and across them.
 
-        Further arguments go to each line. Keeps ``axes_``, ``ax_`` (the last of them), ``figure_`` and ``lines_``, by
-        the groups of positives and negatives.
+        Parameters
+        ----------
+        ax : matplotlib axes, or array of two, default=None
+            Two axes, within groups and across them, or one for all; by default two of a new figure.
+        name : str, default=None
+            What the score is called, instead of the display's own name for it.
+        **kwargs : dict
+            Passed on to each line.
+
+        Returns
+        -------
+        CrossRocDisplay
+            The display itself, which keeps ``axes_``, ``ax_`` (the last of them), ``figure_`` and ``lines_``, by
+            the groups of positives and negatives.
         """
         alone = ax is not None and len(given_axes(ax)) == 1
         # A new figure is square enough by its size; a fixed shape would leave titles and legends no room.
@@ -188,7 +218,7 @@ class CrossRocDisplay:
 
     def _draw(self, ax: Any, pair: Pair, style: dict[str, Any], label: str, kwargs: dict[str, Any]) -> Any:
         value = self.area[pair]
-        shown = f"{value:.3f}" if np.isfinite(value) else "not known, as a class is missing"
+        shown = number(value, 3) if np.isfinite(value) else f"{UNKNOWN}, as a class is missing"
         return ax.plot(*self.curves[pair], **(style | {"label": label + shown} | kwargs))[0]
 
     def _titles(self, own: int, *, alone: bool, called: str) -> tuple[str, str]:
@@ -207,21 +237,15 @@ class CrossRocDisplay:
         if not known:
             return f"Across groups{widest}", "positives of one group ranked against\nnegatives of another"
         pair = max(known, key=lambda pair: abs(self.area[pair] - self.area[pair[::-1]]))
-        gap, (low, high) = self.area[pair] - self.area[pair[::-1]], self.intervals.get(pair, (np.nan, np.nan))
-        if gap < 0:
-            pair, gap, low, high = pair[::-1], -gap, -high, -low
-        sure = f" (95 % interval {low:.3f} to {high:.3f})" if np.isfinite(low) else ""
-        said = f"positives of {names[pair[1]]} are ranked too low"
-        if np.isfinite(low) and _may_be_chance(gap, (high - low) / 2, every):
-            said = f"lower for positives of {names[pair[1]]}, but that may be chance"
-        return f"Across groups{widest}", f"xAUC gap {gap:.3f}{sure}:\n{said}"
-
-
-def _may_be_chance(gap: float, half: float, pairs: int) -> bool:
-    """Whether a gap with an interval of this half-width may be the widest of many by chance (Bonferroni's rule)."""
-    normal = NormalDist()
-    alone, among = (normal.inv_cdf(1 - (1 - _CONFIDENCE) / 2 / count) for count in (1, pairs))
-    return gap <= half * among / alone
+        pair = pair if self.area[pair] >= self.area[pair[::-1]] else pair[::-1]
+        gap, sure, lower = self.area[pair] - self.area[pair[::-1]], "", names[pair[1]]
+        said = f"lower for positives of {lower}"
+        if self.audit is not None:
+            ends = interval_text(self.audit.gap("xauc", pair).interval, 3, sign="")
+            sure = "" if ends == UNKNOWN else f" ({level(self.audit.confidence)} interval {ends})"
+            reading = judge(self.audit, "xauc").readings[pair]
+            said = f"positives of {lower} are ranked too low" if reading == "not chance" else f"{said}: {reading}"
+        return f"Across groups{widest}", f"xAUC gap {number(gap, 3)}{sure}:\n{said}"
 
 
 def widest_pairs(area: GroupMatrix, most: int = _MOST_PAIRS) -> tuple[Pair, ...]:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from xorder._present import signed
 from xorder._table import FloatArray
 from xorder._validation import check_groups, check_scores
 from xorder.estimators import FairRanker, XOrder
 from xorder.exceptions import InputError
-from xorder.plotting._names import group_names, named
-from xorder.plotting._style import GREY, axes_for, legend, line_style, thin, tidy, title
+from xorder.plotting._style import GREY, axes_for, group_names, legend, line_style, named, thin, tidy, title
 from xorder.transfer import ScoreMap
 
 # Groups that get a line of their own in colour; the rest are thin and grey.
@@ -23,15 +23,17 @@ _MOST_LINES = 12
 
 @dataclass
 class ScoreMapDisplay:
-    """Raw to adjusted score, one line a group; a score on the diagonal stays as it is.
+    """Raw to adjusted score, one line per group; a score on the diagonal stays as it is.
 
     Numbers first: make it with :meth:`from_estimator`, :meth:`from_predictions`, :meth:`from_scores` or from
     :class:`xorder.ScoreMap` objects, then :meth:`plot`.
 
     Parameters
     ----------
-    maps : group -> map of its scores.
-    name : what the repair is called.
+    maps : mapping
+        Group -> :class:`xorder.ScoreMap` of its scores.
+    name : str, default=None
+        What the repair is called.
     """
 
     maps: Mapping[Hashable, ScoreMap]
@@ -39,7 +41,25 @@ class ScoreMapDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, name: str | None = None) -> ScoreMapDisplay:
-        """Take the maps of a fitted or loaded :class:`xorder.XOrder`, or of a :class:`xorder.FairRanker`."""
+        """Take the maps of a repair.
+
+        Parameters
+        ----------
+        estimator : XOrder or FairRanker
+            The repair, fitted or loaded.
+        name : str, default=None
+            What the repair is called.
+
+        Returns
+        -------
+        ScoreMapDisplay
+            The maps, ready to be drawn.
+
+        Raises
+        ------
+        InputError
+            If the estimator has no maps.
+        """
         repair = estimator
         if isinstance(estimator, FairRanker):
             check_is_fitted(estimator, "repair_")
@@ -50,11 +70,6 @@ class ScoreMapDisplay:
                 "scores before and after to ScoreMapDisplay.from_scores."
             )
         check_is_fitted(repair, "maps_")
-        if repair.transfer == "rank":
-            raise InputError(
-                "with transfer='rank' the adjusted score depends on who else is in the batch, so there is no map to "
-                "draw; use another transfer."
-            )
         return cls(repair.maps_, name)
 
     @classmethod
@@ -68,7 +83,28 @@ class ScoreMapDisplay:
         name: str | None = None,
         **settings: Any,
     ) -> ScoreMapDisplay:
-        """Fit an :class:`xorder.XOrder` with the given settings on the rows, and take its maps."""
+        """Fit an :class:`xorder.XOrder` with the given settings on the rows, and take its maps.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            Labels, 1 for the positive class, 0 for the other.
+        y_score : array-like of shape (n_samples,)
+            Scores.
+        sensitive_features : array-like of shape (n_samples,)
+            Group of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+        name : str, default=None
+            What the repair is called.
+        **settings : dict
+            Settings of :class:`xorder.XOrder`.
+
+        Returns
+        -------
+        ScoreMapDisplay
+            The maps, ready to be drawn.
+        """
         repair = XOrder(**settings).fit(
             y_score, y_true, sensitive_features=sensitive_features, sample_weight=sample_weight
         )
@@ -78,10 +114,25 @@ class ScoreMapDisplay:
     def from_scores(
         cls, y_score: Any, y_adjusted: Any, *, sensitive_features: Any, name: str | None = None
     ) -> ScoreMapDisplay:
-        """Read the maps off scores before and after a repair that keeps the order within each group."""
+        """Read the maps off scores before and after a repair that keeps the order within each group.
+
+        Parameters
+        ----------
+        y_score, y_adjusted : array-like of shape (n_samples,)
+            Scores before and after.
+        sensitive_features : array-like of shape (n_samples,)
+            Group of each row.
+        name : str, default=None
+            What the repair is called.
+
+        Returns
+        -------
+        ScoreMapDisplay
+            The maps, ready to be drawn.
+        """
         before, after = check_scores(y_score), check_scores(y_adjusted, "y_adjusted")
         if before.size != after.size:
-            raise InputError(f"y_adjusted must have one value a row; got {after.size:,} for {before.size:,} scores.")
+            raise InputError(f"y_adjusted must have one value per row; got {after.size:,} for {before.size:,} scores.")
         maps = {}
         for group, mask in check_groups(sensitive_features, before.size):
             raw, first = np.unique(before[mask], return_index=True)
@@ -97,7 +148,13 @@ class ScoreMapDisplay:
         return cls(maps, name)
 
     def lines(self) -> dict[Hashable, tuple[FloatArray, FloatArray]]:
-        """Raw and adjusted scores along the line of each group, over the range of all maps."""
+        """Return the line of each group, over the range of all maps.
+
+        Returns
+        -------
+        dict
+            Group -> raw and adjusted scores.
+        """
         raw = [learnt.raw for learnt in self.maps.values() if learnt.raw.size]
         low, high = (min(k[0] for k in raw), max(k[-1] for k in raw)) if raw else (0.0, 1.0)
         if low >= 0 and high <= 1:
@@ -110,9 +167,21 @@ class ScoreMapDisplay:
         return found
 
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> ScoreMapDisplay:
-        """Draw into ``ax``, or into a new figure; further arguments go to each line.
+        """Draw the line of each group.
 
-        Keeps ``ax_``, ``figure_`` and ``lines_``, by group.
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; by default a new figure.
+        name : str, default=None
+            What the score is called, instead of the display's own name for it.
+        **kwargs : dict
+            Passed on to each line.
+
+        Returns
+        -------
+        ScoreMapDisplay
+            The display itself, which keeps ``ax_``, ``figure_`` and ``lines_``, by group.
         """
         given = ax is not None
         (ax,), self.figure_ = axes_for(
@@ -159,5 +228,4 @@ def _words(raw: FloatArray, adjusted: FloatArray) -> str:
     shift = adjusted - raw
     # Three digits of the longest way are enough for the shorter one.
     digits = max(2 - int(np.floor(np.log10(np.abs(shift).max()))), 0)
-    low, high = (f"{round(end, digits) + 0.0:+.{digits}f}" for end in (float(shift.min()), float(shift.max())))
-    return f"moved by {low} to {high}"
+    return f"moved by {signed(shift.min(), digits)} to {signed(shift.max(), digits)}"

@@ -8,35 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from xorder._table import FloatArray, ScoreTable, Tables
+from xorder._present import count
+from xorder._table import FloatArray, ScoreTable
 from xorder._validation import check_tables
 from xorder.exceptions import InputError
-from xorder.plotting._names import group_names, named
+from xorder.plotting._curves import bin_edges, histogram
 from xorder.plotting._scored import scored_rows
-from xorder.plotting._style import COLOURS, axes_for, given_axes, tidy, title
-
-# What lies outside the middle 99.6 % sets the scale unless it would squeeze the rest into a tenth of it.
-_TAIL, _SQUEEZED = 0.002, 10.0
+from xorder.plotting._style import COLOURS, axes_for, given_axes, group_names, named, tidy, title
 
 _NEGATIVE, _POSITIVE = "0.55", COLOURS[0]
-
-
-def histogram(table: ScoreTable, edges: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Shares of a group's negatives and of its positives in each bin; scores beyond the ends count in the end bins.
-
-    Each sums to 1, or is ``nan`` where the group has nobody of the class.
-
-    >>> table = ScoreTable.from_arrays([1, 1, 0], [0.9, 0.2, 0.1])
-    >>> histogram(table, np.array([0.0, 0.5, 1.0]))
-    (array([1., 0.]), array([0.5, 0.5]))
-    """
-    place = np.clip(np.searchsorted(edges, table.score, side="right") - 1, 0, edges.size - 2)
-    counts = [np.bincount(place, mass, minlength=edges.size - 1) for mass in (table.negative, table.positive)]
-    negative, positive = (
-        count / total if total > 0 else np.full(edges.size - 1, np.nan)
-        for count, total in zip(counts, (table.n0, table.n1), strict=True)
-    )
-    return negative, positive
 
 
 def median(table: ScoreTable, mass: FloatArray) -> float:
@@ -46,20 +26,6 @@ def median(table: ScoreTable, mass: FloatArray) -> float:
         return np.nan
     rising, scores = np.cumsum(mass[::-1]), table.score[::-1]
     return float(scores[np.searchsorted(rising, total / 2)])
-
-
-def bin_edges(stages: list[Tables], bins: int) -> FloatArray:
-    """Edges of equal bins over the scores of all stages together, less far outliers."""
-    tables = [table for stage in stages for table in stage.values() if len(table)]
-    low, high = min(table.score[-1] for table in tables), max(table.score[0] for table in tables)
-    everyone = sum(tables[1:], tables[0])
-    way = np.cumsum(everyone.mass) / everyone.mass.sum()
-    top, bottom = (everyone.score[min(int(np.searchsorted(way, share)), way.size - 1)] for share in (_TAIL, 1 - _TAIL))
-    if high - low > _SQUEEZED * (top - bottom) > 0:
-        low, high = bottom, top
-    if not high > low:
-        low, high = low - 0.5, high + 0.5
-    return np.linspace(low, high, bins + 1)
 
 
 def _beyond(table: ScoreTable, edges: FloatArray) -> float:
@@ -74,12 +40,18 @@ class ScoreShiftDisplay:
 
     Parameters
     ----------
-    edges : of the bins, the same for all.
-    shares : stage ("before", "after") -> group -> shares of negatives and of positives in each bin.
-    medians : stage -> group -> medians of negatives and of positives.
-    counts : group -> number (or weight) of negatives and of positives.
-    beyond : stage -> number (or weight) of scores counted in the end bins though they lie beyond them.
-    name : what the score is called.
+    edges : ndarray
+        Edges of the bins, the same for all.
+    shares : dict
+        Stage ("before", "after") -> group -> shares of negatives and of positives in each bin.
+    medians : dict
+        Stage -> group -> medians of negatives and of positives.
+    counts : dict
+        Group -> number (or weight) of negatives and of positives.
+    beyond : dict, default={}
+        Stage -> number (or weight) of scores counted in the end bins though they lie beyond them.
+    name : str, default=None
+        What the score is called.
     """
 
     edges: FloatArray
@@ -101,13 +73,36 @@ class ScoreShiftDisplay:
         bins: int = 40,
         name: str | None = None,
     ) -> ScoreShiftDisplay:
-        """Compute the distributions of ``y_score`` and, where given, of the scores after a repair."""
+        """Compute the distributions of ``y_score`` and, where given, of the scores after a repair.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            Labels, 1 for the positive class, 0 for the other.
+        y_score : array-like of shape (n_samples,)
+            Scores.
+        sensitive_features : array-like of shape (n_samples,)
+            Group of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+        y_adjusted : array-like of shape (n_samples,), default=None
+            Scores after a repair.
+        bins : int, default=40
+            Number of bins.
+        name : str, default=None
+            What the score is called.
+
+        Returns
+        -------
+        ScoreShiftDisplay
+            The numbers, ready to be drawn.
+        """
         if not isinstance(bins, int | np.integer) or not 1 <= bins <= 1000:
             raise InputError(f"bins must be a whole number from 1 to 1000; got {bins!r}.")
         stages = {"before": check_tables(y_true, y_score, sensitive_features, sample_weight)}
         if y_adjusted is not None:
             stages["after"] = check_tables(y_true, y_adjusted, sensitive_features, sample_weight)
-        edges = bin_edges(list(stages.values()), int(bins))
+        edges = bin_edges([table for found in stages.values() for table in found.values()], int(bins))
         return cls(
             edges,
             {stage: {g: histogram(table, edges) for g, table in found.items()} for stage, found in stages.items()},
@@ -133,9 +128,31 @@ class ScoreShiftDisplay:
         bins: int = 40,
         name: str | None = None,
     ) -> ScoreShiftDisplay:
-        """Compute the distributions before and after a repair (``X``: scores before) or of a FairRanker.
+        """Compute the distributions before and after a repair; of a classifier there is only a before.
 
-        Of any other classifier there is only a before.
+        Parameters
+        ----------
+        estimator : object
+            Repair (:class:`xorder.XOrder`), :class:`xorder.FairRanker` or classifier, fitted.
+        X : array-like
+            Rows to score; for a repair, their scores before it.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sensitive_features : array-like of shape (n_samples,), default=None
+            Group of each row; by default from the columns that a FairRanker was made for.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+        response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
+            How a classifier scores rows.
+        bins : int, default=40
+            Number of bins.
+        name : str, default=None
+            What the score is called.
+
+        Returns
+        -------
+        ScoreShiftDisplay
+            The numbers, ready to be drawn.
         """
         rows = scored_rows(estimator, X, y, sensitive_features=sensitive_features, response_method=response_method)
         return cls.from_predictions(
@@ -149,10 +166,22 @@ class ScoreShiftDisplay:
         )
 
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> ScoreShiftDisplay:
-        """Draw into one axis a stage, into one that is split, or a new figure: each group has a row, with both classes.
+        """Draw a row for each group, with both classes.
 
-        Further arguments go to each ``stairs``. Keeps ``axes_``, ``ax_`` (the last of them), ``figure_``, and
-        ``stairs_``: (stage, group) -> those of negatives and of positives.
+        Parameters
+        ----------
+        ax : matplotlib axes, or array of them, default=None
+            One axis per stage, or one that is split; by default those of a new figure.
+        name : str, default=None
+            What the score is called, instead of the display's own name for it.
+        **kwargs : dict
+            Passed on to each ``stairs``.
+
+        Returns
+        -------
+        ScoreShiftDisplay
+            The display itself, which keeps ``axes_``, ``ax_`` (the last of them), ``figure_`` and ``stairs_``
+            ((stage, group) -> those of negatives and of positives).
         """
         groups, stages = list(self.counts), list(self.shares)
         fresh = ax is None or len(given_axes(ax)) == 1
@@ -171,8 +200,8 @@ class ScoreShiftDisplay:
             (11, "pos.", "neg.", "x-small") if cramped else (22, "positive", "negative", "small")
         )
         names = [
-            f"{label}\n{self.counts[group][1]:,.10g} {yes}\n{self.counts[group][0]:,.10g} {no}"
-            for label, group in zip(group_names(groups, longest=longest), groups, strict=True)
+            f"{label}\n{count(self.counts[group][1])} {yes}\n{count(self.counts[group][0])} {no}"
+            for label, group in zip(group_names(groups, longest), groups, strict=True)
         ]
         self.stairs_ = {}
         for one, stage in zip(axes, stages, strict=True):
@@ -210,16 +239,14 @@ class ScoreShiftDisplay:
             drawn.append(ax.stairs(base + scale * share, self.edges, baseline=base, **(look | kwargs)))
             if np.isfinite(middle):
                 line = "-" if number else (0, (2, 1.5))
-                place = float(np.clip(middle, self.edges[0], self.edges[-1]))
+                at = float(np.clip(middle, self.edges[0], self.edges[-1]))
                 colour = _POSITIVE if number else "0.35"
-                ax.plot(
-                    [place, place], [base - 0.07, base + 0.1], color=colour, linestyle=line, linewidth=2.2, zorder=4
-                )
+                ax.plot([at, at], [base - 0.07, base + 0.1], color=colour, linestyle=line, linewidth=2.2, zorder=4)
         return drawn[0], drawn[1]
 
     def _finish(self, ax: Any, stage: str, called: str, narrow: bool) -> None:
         far = self.beyond.get(stage, 0.0)
-        beyond = f"\n{far:,.10g} scores beyond the ends are counted at the ends" if far else ""
+        beyond = f"\n{count(far)} scores beyond the ends are counted at the ends" if far else ""
         ax.set(xlabel=f"score   (marks: medians){beyond}", ylim=(-len(self.counts) + 0.85, 1.0))
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from xorder._group_columns import group_labels, groups_in, naming_missing
+from xorder._groups import group_labels, groups_in, naming_missing
 from xorder._repair import BaseRepair
 from xorder._response import response
 from xorder._table import FloatArray

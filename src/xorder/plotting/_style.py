@@ -1,11 +1,14 @@
-"""What all displays share: colours and lines that everyone can tell apart, the axes they draw into, their legend."""
+"""What all displays share: colours, lines and names that everyone can tell apart, the axes and legends they draw."""
 
 from __future__ import annotations
 
+import unicodedata
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 import numpy as np
 
+from xorder import _present
 from xorder._optional import import_optional
 from xorder._table import FloatArray
 from xorder.exceptions import InputError
@@ -97,14 +100,14 @@ def _inner_axes(ax: Any, rows: int, columns: int, *, sharex: bool = False, share
     ax.set_axis_off()
     grid = ax.get_subplotspec().subgridspec(rows, columns, **_BETWEEN)
     made: list[Any] = []
-    for place in range(rows * columns):
+    for position in range(rows * columns):
         first = made[0] if made else None
         made.append(
-            ax.figure.add_subplot(grid[place], sharex=first if sharex else None, sharey=first if sharey else None)
+            ax.figure.add_subplot(grid[position], sharex=first if sharex else None, sharey=first if sharey else None)
         )
-        if sharex and place < (rows - 1) * columns:
+        if sharex and position < (rows - 1) * columns:
             made[-1].tick_params(labelbottom=False)
-        if sharey and place % columns:
+        if sharey and position % columns:
             made[-1].tick_params(labelleft=False)
     return made
 
@@ -152,3 +155,43 @@ def title(ax: Any, text: str, note: str | None = None) -> None:
     ax.annotate(
         note, (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", fontsize="small", color="0.25"
     )
+
+
+def group_names(groups: Iterable[Hashable], longest: int = 28) -> list[str]:
+    """Return a name for each group as a picture can show it; needs matplotlib, to know what can be drawn."""
+    can_draw = _in_fonts()
+    names = _present.group_names([_drawable(str(group), can_draw) for group in groups], longest)
+    # Two dollar characters would make a formula, and a line whose name begins with _ is left out of legends.
+    return [f" {name}" if name.startswith("_") else name for name in (name.replace("$", r"\$") for name in names)]
+
+
+def named(name: str | None) -> str:
+    """What to add to a title to say which score is meant: nothing, or a comma and its name."""
+    return f", {group_names([name], 40)[0]}" if name else ""
+
+
+def _drawable(name: str, can_draw: Callable[[str], bool]) -> str:
+    """Spell out symbols that the font lacks, such as emoji; leave out marks that are not seen by themselves."""
+    # Of a label of thousands of characters only the ends will be shown.
+    ends = name if len(name) <= 1000 else name[:500] + name[-500:]
+    drawn = []
+    for each in " ".join(ends.split()):
+        kind = unicodedata.category(each)
+        if each != " " and kind[0] == "C" and kind != "Co":
+            continue
+        if can_draw(each):
+            drawn.append(each)
+        elif kind[0] != "M":
+            drawn.append(f"[{unicodedata.name(each, 'symbol').lower()}]" if kind == "So" else "□")
+    return "".join(drawn)
+
+
+def _in_fonts() -> Callable[[str], bool]:
+    """Say what the fonts in use can draw."""
+    matplotlib = import_optional("matplotlib", extra="plot", purpose="Drawing")
+    manager = import_optional("matplotlib.font_manager", extra="plot", purpose="Drawing")
+    fonts = [
+        manager.get_font(manager.findfont(manager.FontProperties(family=[family])))
+        for family in matplotlib.rcParams["font.family"]
+    ]
+    return lambda each: any(font.get_char_index(ord(each)) for font in fonts)

@@ -10,19 +10,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from xorder._present import gap_title, level
 from xorder._repair import BaseRepair
-from xorder._table import FloatArray
+from xorder._table import FloatArray, ScoreTable
 from xorder._validation import check_tables
 from xorder.estimators import FairRanker, XOrder
 from xorder.exceptions import InputError
 from xorder.metrics import Audit, audit
-from xorder.ordering import Frontier, Ordering, frontier, order
+from xorder.ordering import Frontier, frontier, order
 from xorder.ordering._ordering import check_two_groups
-from xorder.plotting._names import group_names, named
 from xorder.plotting._scored import scored_rows
-from xorder.plotting._style import COLOURS, GREY, axes_for, legend, thin, tidy, title
-
-_NAMES = {"xauc": "xAUC gap", "prf": "PRF gap", "parity": "parity gap"}
+from xorder.plotting._style import COLOURS, GREY, axes_for, group_names, legend, named, thin, tidy, title
 
 # What a score was and became has the same shape and colour for whomever it is seen on.
 _BEFORE, _AFTER, _PROGRAMME = "score as it was", "score adjusted", "paper's dynamic programme"
@@ -42,12 +40,18 @@ class TradeoffDisplay:
 
     Parameters
     ----------
-    gap, auc : the corners of the curve. Each is reached by an ordering; between them it is an upper bound.
-    metric : which gap the gap is.
-    points : name -> (gaps, AUCs) of what else to mark.
-    pair : the two groups, whose difference the gap is.
-    intervals : name -> (ends of the gaps, ends of the AUCs) for points that have some, two columns each.
-    people : whose curve it is, in words, where some points are not bound by it: those of other people.
+    gap, auc : ndarray
+        The corners of the curve. Each is reached by an ordering; between them it is an upper bound.
+    metric : {"xauc", "prf", "parity"}, default="xauc"
+        Which gap the gap is.
+    points : dict, default={}
+        Name -> (gaps, AUCs) of what else to mark.
+    pair : tuple, default=None
+        The two groups, whose difference the gap is.
+    intervals : dict, default={}
+        Name -> (ends of the gaps, ends of the AUCs) for points that have some, two columns each.
+    people : str, default=None
+        Whose curve it is, in words, where some points are not bound by it: those of other people.
     """
 
     gap: FloatArray
@@ -73,9 +77,30 @@ class TradeoffDisplay:
         """Take curve and points from a repair of two groups, or the curve alone from a :class:`xorder.Frontier`.
 
         A fitted :class:`xorder.XOrder` brings the curve of its training sample, the score as it was and the chosen
-        point. ``X`` and ``y`` are new people (for XOrder ``X`` is their scores): they are marked, before and after,
-        with intervals. What keeps no training sample (a :class:`xorder.FairRanker`, a smooth transfer, a loaded map)
-        needs them, and the curve is theirs. ``dp_tradeoffs`` adds what the paper's dynamic programme reaches.
+        point. What keeps no training sample (a :class:`xorder.FairRanker`, a smooth transfer, a loaded map) needs new
+        people, and the curve is theirs.
+
+        Parameters
+        ----------
+        estimator : XOrder, FairRanker or Frontier
+            The repair, fitted, or the curve.
+        X : array-like, default=None
+            Rows of new people, for XOrder their scores: they are marked, before and after, with intervals.
+        y : array-like of shape (n_samples,), default=None
+            Their labels.
+        sensitive_features : array-like of shape (n_samples,), default=None
+            Their groups; by default from the columns that a FairRanker was made for.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights.
+        dp_tradeoffs : sequence of float, default=()
+            Tradeoffs for which to add what the paper's dynamic programme reaches.
+        confidence : float, default=0.95
+            Confidence of the intervals.
+
+        Returns
+        -------
+        TradeoffDisplay
+            The numbers, ready to be drawn.
         """
         if isinstance(estimator, Frontier):
             curve = cls(estimator.gap, estimator.auc, estimator.metric.name)
@@ -100,7 +125,7 @@ class TradeoffDisplay:
         if X is not None:
             rows = scored_rows(estimator, X, y, sensitive_features=sensitive_features)
         display = (
-            cls._of_training(estimator, trained, dp_tradeoffs)
+            cls._of_training(estimator, trained.a, trained.b, dp_tradeoffs)
             if trained is not None
             else cls._of_rows(rows, repair, sample_weight, dp_tradeoffs)
         )
@@ -118,7 +143,7 @@ class TradeoffDisplay:
                     sample_weight=sample_weight,
                     confidence=confidence,
                 )
-                display.mark(f"{who}, {words} ({100 * confidence:.4g} % interval)", found)
+                display.mark(f"{who}, {words} ({level(confidence)} interval)", found)
         return display
 
     @classmethod
@@ -132,23 +157,72 @@ class TradeoffDisplay:
         dp_tradeoffs: Sequence[float] = (),
         **settings: Any,
     ) -> TradeoffDisplay:
-        """Fit an :class:`xorder.XOrder` with the given settings on the rows, and take everything from it."""
+        """Fit an :class:`xorder.XOrder` with the given settings on the rows, and take everything from it.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            Labels, 1 for the positive class, 0 for the other.
+        y_score : array-like of shape (n_samples,)
+            Scores.
+        sensitive_features : array-like of shape (n_samples,)
+            Group of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+        dp_tradeoffs : sequence of float, default=()
+            Tradeoffs for which to add what the paper's dynamic programme reaches.
+        **settings : dict
+            Settings of :class:`xorder.XOrder`.
+
+        Returns
+        -------
+        TradeoffDisplay
+            The numbers, ready to be drawn.
+        """
         repair = XOrder(**settings).fit(
             y_score, y_true, sensitive_features=sensitive_features, sample_weight=sample_weight
         )
-        return cls.from_estimator(repair, dp_tradeoffs=dp_tradeoffs)
+        tables = check_tables(y_true, y_score, sensitive_features, sample_weight, missing_group=repair.missing_group)
+        _check_two(tables)
+        first, second = (tables[group] for group in repair.pair_)
+        return cls._of_training(repair, first, second, dp_tradeoffs)
 
     def mark(self, name: str, found: Audit) -> TradeoffDisplay:
-        """Add the point of an audit of the same two groups, with its intervals."""
+        """Add the point of an audit of the same two groups, with its intervals.
+
+        Parameters
+        ----------
+        name : str
+            What the point is called.
+        found : Audit
+            The audit.
+
+        Returns
+        -------
+        TradeoffDisplay
+            The display itself.
+        """
         gap = found.gap(self.metric, self.pair)
         self.points[name] = (np.array([gap.value]), np.array([found.auc]))
         self.intervals[name] = (np.array([gap.interval]), np.array([found.auc_interval]))
         return self
 
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> TradeoffDisplay:
-        """Draw into ``ax``, or into a new figure; further arguments go to the line of the curve.
+        """Draw the curve and the points.
 
-        Keeps ``ax_``, ``figure_``, ``line_`` (the curve) and ``points_``, by name.
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; by default a new figure.
+        name : str, default=None
+            What the score is called.
+        **kwargs : dict
+            Passed on to the line of the curve.
+
+        Returns
+        -------
+        TradeoffDisplay
+            The display itself, which keeps ``ax_``, ``figure_``, ``line_`` (the curve) and ``points_``, by name.
         """
         given = ax is not None
         (ax,), self.figure_ = axes_for(ax, name="TradeoffDisplay", size=(7.0, 5.0))
@@ -175,10 +249,10 @@ class TradeoffDisplay:
                 self.points_[called] = ax.errorbar(gaps, aucs, xerr=xerr, yerr=yerr, **look)
             else:
                 (self.points_[called],) = ax.plot(gaps, aucs, label=called, **look)
-        metric, note = _NAMES.get(self.metric, "gap"), None
+        metric, note = gap_title(self.metric), None
         label = f"{metric}   (0: no gap)"
         if self.pair is not None:
-            first, second = group_names(self.pair, longest=22)
+            first, second = group_names(self.pair, 22)
             label = f"{metric}: {first} minus {second}   (0: no gap)"
             note = f"right of 0 the score favours {first}, left of it {second}"
         ax.set(xlabel=label, ylabel="AUC   (higher: ranks better)", **window)
@@ -191,8 +265,10 @@ class TradeoffDisplay:
         return self
 
     @classmethod
-    def _of_training(cls, repair: XOrder, found: Ordering, dp_tradeoffs: Sequence[float]) -> TradeoffDisplay:
-        curve = frontier(found.a, found.b, metric=repair.metric)
+    def _of_training(
+        cls, repair: XOrder, first: ScoreTable, second: ScoreTable, dp_tradeoffs: Sequence[float]
+    ) -> TradeoffDisplay:
+        curve = frontier(first, second, metric=repair.metric)
         points = {
             _BEFORE: (np.array([repair.gap_before_]), np.array([repair.auc_before_])),
             _AFTER: (np.array([repair.gap_]), np.array([repair.auc_])),

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from xorder._optional import import_optional
+from xorder._present import number
 from xorder.metrics import Audit, GroupMatrix, xauc_matrix
 from xorder.plotting._cross_roc import widest_pairs
-from xorder.plotting._names import group_names, named
 from xorder.plotting._scored import scored_rows
-from xorder.plotting._style import axes_for, title
+from xorder.plotting._style import axes_for, group_names, named, title
 
 # More groups than this and a cell has no room for its number.
 _MOST_NUMBERS = 30
 
-# Signs in a name, at most: each stands at the side, below, and twice in the note.
+# Characters of a name, at most: each stands at the side, below, and twice in the note.
 _LONGEST = 20
 
 # Two names longer than this, together, get lines of the note to themselves.
@@ -37,6 +37,18 @@ class XaucMatrixDisplay:
 
     Numbers first: make it with :meth:`from_predictions`, :meth:`from_estimator` or :meth:`from_audit`, or from a
     :class:`xorder.metrics.GroupMatrix`; then :meth:`plot`.
+
+    Parameters
+    ----------
+    matrix : GroupMatrix
+        The chances.
+    name : str, default=None
+        What the score is called.
+
+    References
+    ----------
+    .. [1] Kallus and Zhou (2019), The fairness of risk scores beyond classification: bipartite ranking and the xAUC
+       metric, NeurIPS.
     """
 
     matrix: GroupMatrix
@@ -52,7 +64,26 @@ class XaucMatrixDisplay:
         sample_weight: Any = None,
         name: str | None = None,
     ) -> XaucMatrixDisplay:
-        """Compute the matrix from rows, as :func:`xorder.metrics.xauc_matrix` does."""
+        """Compute the matrix from rows, as :func:`xorder.metrics.xauc_matrix` does.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            Labels, 1 for the positive class, 0 for the other.
+        y_score : array-like of shape (n_samples,)
+            Scores.
+        sensitive_features : array-like of shape (n_samples,)
+            Group of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+        name : str, default=None
+            What the score is called.
+
+        Returns
+        -------
+        XaucMatrixDisplay
+            The matrix, ready to be drawn.
+        """
         found = xauc_matrix(y_true, y_score, sensitive_features=sensitive_features, sample_weight=sample_weight)
         return cls(found, name)
 
@@ -68,7 +99,30 @@ class XaucMatrixDisplay:
         response_method: str = "auto",
         name: str | None = None,
     ) -> XaucMatrixDisplay:
-        """Compute the matrix of a classifier's score, or of a repaired score (``X``: the scores before)."""
+        """Compute the matrix of a classifier's score, or of a repaired score.
+
+        Parameters
+        ----------
+        estimator : object
+            Repair (:class:`xorder.XOrder`), :class:`xorder.FairRanker` or classifier, fitted.
+        X : array-like
+            Rows to score; for a repair, their scores before it.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sensitive_features : array-like of shape (n_samples,), default=None
+            Group of each row; by default from the columns that a FairRanker was made for.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+        response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
+            How a classifier scores rows.
+        name : str, default=None
+            What the score is called.
+
+        Returns
+        -------
+        XaucMatrixDisplay
+            The matrix, ready to be drawn.
+        """
         rows = scored_rows(estimator, X, y, sensitive_features=sensitive_features, response_method=response_method)
         return cls.from_predictions(
             rows.y_true,
@@ -80,7 +134,20 @@ class XaucMatrixDisplay:
 
     @classmethod
     def from_audit(cls, audit: Audit, *, name: str | None = None) -> XaucMatrixDisplay:
-        """Take the matrix of an audit."""
+        """Take the matrix of an audit.
+
+        Parameters
+        ----------
+        audit : Audit
+            The audit.
+        name : str, default=None
+            What the score is called.
+
+        Returns
+        -------
+        XaucMatrixDisplay
+            The matrix, ready to be drawn.
+        """
         return cls(audit.xauc, name)
 
     def plot(
@@ -94,15 +161,35 @@ class XaucMatrixDisplay:
         colorbar: bool = True,
         **kwargs: Any,
     ) -> XaucMatrixDisplay:
-        """Draw into ``ax``, or into a new figure; cells that cannot be computed say n/a.
+        """Draw the matrix; cells that cannot be computed say n/a.
 
-        Further arguments go to ``imshow``. Keeps ``ax_``, ``figure_``, ``im_`` and ``text_``, the array of numbers
-        written into the cells (None if there are too many groups to write them, or ``include_values`` is False).
+        Parameters
+        ----------
+        ax : matplotlib axes, default=None
+            Where to draw; by default a new figure.
+        name : str, default=None
+            What the score is called, instead of the display's own name for it.
+        include_values : bool, default=None
+            Whether to write the numbers into the cells; by default if there is room.
+        values_format : str, default=None
+            How to write them, such as ``".2f"``.
+        cmap : str or matplotlib colour map, default="Blues"
+            Colours of the cells.
+        colorbar : bool, default=True
+            Whether to draw the scale of the colours.
+        **kwargs : dict
+            Passed on to ``imshow``.
+
+        Returns
+        -------
+        XaucMatrixDisplay
+            The display itself, which keeps ``ax_``, ``figure_``, ``im_`` and ``text_``, the array of numbers written
+            into the cells or None.
         """
         values, size = self.matrix.values, len(self.matrix.groups)
         # Cells of a figure made for them are square by its size; a fixed shape would leave the names no room.
         aspect = "auto" if ax is None else "equal"
-        names = group_names(self.matrix.groups, longest=_LONGEST)
+        names = group_names(self.matrix.groups, _LONGEST)
         turned = size > 3 or max(map(len, names)) > 14
         note = self._note(names)
         (ax,), self.figure_ = axes_for(ax, name="XaucMatrixDisplay", size=_size(names, note, turned=turned))
@@ -130,8 +217,8 @@ class XaucMatrixDisplay:
         points = 13.0 if size <= 3 else 10.0 if size <= 5 else 9.0 * min(1.0, 25 / size)
         texts = np.empty((size, size), dtype=object)
         pair = self._widest()
-        places = () if pair is None else tuple(self.matrix.groups.index(group) for group in pair)
-        marked = (places, places[::-1])
+        indices = () if pair is None else tuple(self.matrix.groups.index(group) for group in pair)
+        marked = (indices, indices[::-1])
         for (row, column), value in np.ndenumerate(self.matrix.values):
             known = bool(np.isfinite(value))
             dark = known and _luminance(self.im_.cmap(self.im_.norm(value))) < _MIDDLE
@@ -163,8 +250,8 @@ class XaucMatrixDisplay:
             first, second = (names[self.matrix.groups.index(group)] for group in pair)
             start = "widest gap: " if len(first + second) <= _LONG else "widest gap:\n"
             lines.append(
-                f"{start}{first} over {second} {self.matrix[pair]:.3f},\n"
-                f"{second} over {first} {self.matrix[pair[::-1]]:.3f}"
+                f"{start}{first} over {second} {number(self.matrix[pair], 3)},\n"
+                f"{second} over {first} {number(self.matrix[pair[::-1]], 3)}"
             )
         if np.isnan(self.matrix.values).any():
             lines.append("n/a: no positives (row) or no negatives (column)")
@@ -182,7 +269,7 @@ def _size(names: list[str], note: str | None, *, turned: bool) -> tuple[float, f
 
 
 def _inches(text: str, points: float) -> float:
-    """Width of a line of text: signs differ too much in theirs to count them."""
+    """Width of a line of text: characters differ too much in theirs to count them."""
     path = import_optional("matplotlib.textpath", extra="plot", purpose="Drawing with XaucMatrixDisplay")
     return float(path.TextPath((0, 0), text, size=points).get_extents().width) / 72
 

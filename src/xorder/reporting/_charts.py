@@ -6,6 +6,7 @@ on as Vega, compiled here, so that the page needs the runtime only.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from xorder._optional import import_optional
@@ -132,7 +133,8 @@ def _roc(alt: Any, drawn: Drawn, pair: list[int], last: int) -> _Chart | None:
 
 def _distribution(alt: Any, drawn: Drawn, label: str, last: int) -> _Chart | None:
     """Score distributions of the groups shown, for one outcome: faint as it is, full at the stop chosen."""
-    middle = [(low + high) / 2 for low, high in zip(drawn.edges, drawn.edges[1:], strict=False)]
+    edges = drawn.edges.tolist()
+    middle = [(low + high) / 2 for low, high in pairwise(edges)]
     rows = [
         {"x": x, "y": 100 * share, "s": stop, "g": _key(drawn, group)}
         for stop, groups in enumerate(drawn.distributions)
@@ -144,7 +146,7 @@ def _distribution(alt: Any, drawn: Drawn, label: str, last: int) -> _Chart | Non
     # The same for all stops: a scale that moved would hide what moves.
     highest = 100 * max(max(shares[label], default=0.0) for groups in drawn.distributions for shares in groups)
     base = _named(alt, "rows").encode(
-        alt.X("x:Q", title="score", scale=alt.Scale(domain=[drawn.edges[0], drawn.edges[-1]], nice=False)),
+        alt.X("x:Q", title="score", scale=alt.Scale(domain=[edges[0], edges[-1]], nice=False)),
         alt.Y("y:Q", title="of them in each bar, %", scale=alt.Scale(domain=[0, highest])),
         alt.Color("g:N", scale=_colours(alt, drawn), legend=None),
         alt.StrokeDash("g:N", scale=_dashes(alt, drawn), legend=None),
@@ -176,10 +178,10 @@ def _key(drawn: Drawn, group: int) -> str:
 
 
 def _colours(alt: Any, drawn: Drawn) -> Any:
-    keys = [f"g{place}" for place in range(len(drawn.shown))]
+    keys = [f"g{position}" for position in range(len(drawn.shown))]
     return alt.Scale(domain=keys, range=[f"var(--{key})" for key in keys])
 
 
 def _dashes(alt: Any, drawn: Drawn) -> Any:
-    keys = [f"g{place}" for place in range(len(drawn.shown))]
+    keys = [f"g{position}" for position in range(len(drawn.shown))]
     return alt.Scale(domain=keys, range=_DASHES[: len(keys)])

@@ -3,45 +3,60 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xorder._metric import METRICS, auc_estimate, check_metric, prf_of
-from xorder._table import ScoreTable, Tables
-from xorder.estimators._learn import mapped
-from xorder.exceptions import InputError, XorderWarning
-from xorder.metrics import Audit, audit_tables
-from xorder.metrics._audit import upside_down
-from xorder.metrics._gaps import json_label
+from xorder._metric import METRICS, auc_estimate, check_metric, prf_of, shares
+from xorder._present import known
+from xorder._table import FloatArray, ScoreTable, Tables
+from xorder.exceptions import InputError
+from xorder.metrics import Audit
+from xorder.metrics._audit import measured, upside_down
+from xorder.metrics._gaps import FEW, json_label, judge
 from xorder.metrics._placements import Moments, moments
-from xorder.reporting._chart_data import bin_edges, cross_roc, distribution
-from xorder.reporting._data_quality import data_notes, too_few
-from xorder.reporting._finding import find
+from xorder.plotting._curves import bin_edges, cross_roc, histogram
 from xorder.reporting._ranks import TOP, Standing, group_moves, standing, top_of_list
-from xorder.reporting._repair_path import after_maps, drawn_frontier, outside_share, way_to_no_gap
+from xorder.reporting._repair_path import (
+    after_maps,
+    drawn_frontier,
+    on_others,
+    outside_share,
+    way_to_no_gap,
+)
 
 if TYPE_CHECKING:
     from xorder.estimators import XOrder
 
-# Groups that charts and tables of the page show; of more, the pair spoken of and the largest. The numbers have all.
 MOST_SHOWN = 8
+"""Groups that charts and tables of the page show; of more, the pair spoken of and the largest. The numbers have all."""
+
+# Points of a drawn curve that come from either class, bars of a distribution, and decimals of what is only drawn.
+_POINTS, _BINS, _DIGITS = 100, 40, 5
 
 
 @dataclass(slots=True)
 class Drawn:
-    """What is only drawn: thinned curves, one entry a stop; ``shown`` are the numbers of the groups drawn."""
+    """What is only drawn: thinned curves, one entry per stop; ``shown`` are the numbers of the groups drawn."""
 
     shown: list[int]
+    edges: FloatArray
     curve: list[list[float]] = field(default_factory=list)
     roc: list[list[list[list[float]]]] = field(default_factory=list)
-    edges: list[float] = field(default_factory=list)
     distributions: list[list[dict[str, list[float]]]] = field(default_factory=list)
+
+    def add(self, tables: Sequence[ScoreTable], pair: list[int] | None) -> None:
+        """Draw the curves of one stop."""
+        curves = [cross_roc(tables[a], tables[b], _POINTS) for a, b in (pair, pair[::-1])] if pair else []
+        self.roc.append([_without_repeats(np.column_stack(curve).round(_DIGITS)) for curve in curves])
+        self.distributions.append([self._bars(tables[g]) for g in self.shown])
+
+    def _bars(self, table: ScoreTable) -> dict[str, list[float]]:
+        both = zip(("negative", "positive"), histogram(table, self.edges), strict=True)
+        return {name: share[np.isfinite(share)].round(_DIGITS).tolist() for name, share in both}
 
 
 def report_numbers(
@@ -54,83 +69,108 @@ def report_numbers(
     """Work out all numbers of a report, and the curves to draw, from one table per group."""
     check_metric(metric)
     groups, before = list(tables), list(tables.values())
-    audit = _audit(tables, confidence)
-    few = {name: too_few(before, name) for name in METRICS}
-    finding_of = partial(find, metric=metric, few=[g for g, is_few in zip(groups, few[metric], strict=True) if is_few])
-    finding = finding_of(audit)
-    drawn = Drawn(_shown(audit, finding["pair"]))
-    place, edges = standing(before), bin_edges(before)
-    drawn.edges = edges.tolist()
+    # The page names groups that are small or lack a class, and shows as not known what is not known.
+    audit, _ = measured(tables, confidence)
+    finding = find(audit, metric)
     pair = finding["pair"]
-
+    drawn = Drawn(_shown(audit, pair), bin_edges(before, _BINS))
     stops: list[dict[str, Any]] = []
 
     def add_stop(kind: str, at: Sequence[ScoreTable], **more: Any) -> None:
-        stops.append({"kind": kind, **_measured(moments(at), metric, pair), **more})
-        drawn.roc.append([cross_roc(at[a], at[b]) for a, b in (pair, pair[::-1])] if pair else [])
-        drawn.distributions.append([_distributions(at[g], edges) for g in drawn.shown])
+        stops.append({"kind": kind, **_at_stop(moments(at), metric, pair), **more})
+        drawn.add(at, pair)
 
     add_stop("as it is", before)
+    finding["chances"] = stops[0]["chances"]
     way = way_to_no_gap(tables, metric)
     path: dict[str, Any] = {"stops": stops, "why_not": None, "moved": None, "reference": None, "left": []}
-    after, notes = tables, []
+    after, notes, expected = tables, [], None
     if isinstance(way, str):
         path["why_not"] = way
     else:
-        for limit, learnt in way.repairs():
-            after = mapped(tables, learnt.maps)
-            add_stop("repair", list(after.values()), limit=limit, below_best=_plain(learnt.optimality_gap))
+        for limit, learnt, after in way.repairs(tables):
+            add_stop("repair", list(after.values()), limit=limit, below_best=known(learnt.optimality_gap))
             notes = list(learnt.notes)
-            path |= {
-                "reference": groups.index(learnt.reference),
-                "moved": [groups.index(g) for g in learnt.maps if g != learnt.reference],
-            }
+            others = [groups.index(group) for group in learnt.maps if group != learnt.reference]
+            path |= {"reference": groups.index(learnt.reference), "moved": others}
         path["left"] = [groups.index(group) for group in way.left]
         if len(way.tables) == 2 and pair and {groups[number] for number in pair} == set(way.tables):
             reference, moved = (before[number] for number in pair)
             drawn.curve = drawn_frontier(reference, moved, metric, [stop["gap"] for stop in stops])
+        if repair is None and pair and path["moved"]:
+            expected = on_others(tables, metric, pair, confidence)
     if repair is not None:
         after = after_maps(tables, repair)
         add_stop("map", list(after.values()))
     changed = repair is not None or not isinstance(way, str)
+    position = standing(before)
     numbers = {
         "metric": metric,
         "confidence": confidence,
         "groups": [json_label(group) for group in groups],
         "finding": finding,
         "audit": audit.to_dict(),
+        "readings": {name: _readings(audit, name) for name in METRICS},
         "path": path,
-        "after": _after(audit, after, repair, finding_of) if changed else None,
-        "data": data_notes(tables, audit, place, few)
+        "expected": expected,
+        "after": _after(audit, after, repair, metric) if changed else None,
+        "data": _data(tables, audit, position)
         | {"warnings": [*tables.notes, *upside_down(audit.auc, audit.auc_interval), *notes]},
     }
-    return numbers | _ranks(before, place, list(after.values()) if changed else None), drawn
+    return numbers | _ranks(before, position, list(after.values()) if changed else None), drawn
 
 
-def _audit(tables: Tables, confidence: float) -> Audit:
-    with warnings.catch_warnings():
-        # The page names groups that are small or lack a class, and shows as not known what is not known.
-        warnings.simplefilter("ignore", XorderWarning)
-        return audit_tables(tables, confidence=confidence)
+def find(audit: Audit, metric: str) -> dict[str, Any]:
+    """Return what was found, reduced to what the first paragraph needs: who, how much, how sure.
+
+    ``pair`` has the favoured group first, so ``value`` is not negative; groups are given by their number. ``interval``
+    and ``pvalue`` are those of the one pair, what begins with ``allowed`` allows for all pairs: it is what the verdict
+    rests on.
+    """
+    verdict = judge(audit, metric)
+    losers = [gap.pair[1] for gap in verdict.clear]
+    found: dict[str, Any] = {
+        "metric": metric,
+        "verdict": verdict.kind,
+        "pairs": verdict.pairs,
+        "clear_pairs": len(verdict.clear),
+        "losing": [losers.count(group) for group in audit.groups],
+        "pair": None,
+    }
+    if verdict.gap is None:
+        return found
+    gap, lower = audit.gap(metric, verdict.gap.pair), verdict.gap.pair[1]
+    return found | {
+        "pair": [audit.groups.index(group) for group in gap.pair],
+        "value": gap.value + 0.0,
+        "stderr": known(gap.stderr),
+        "interval": [known(end) for end in gap.interval],
+        "pvalue": known(gap.pvalue),
+        "allowed_confidence": verdict.confidence,
+        "allowed_interval": [known(end) for end in verdict.interval],
+        "allowed_pvalue": known(verdict.gap.pvalue),
+        "few": verdict.few,
+        "people": audit.positives[lower] + (0 if METRICS[metric].by_label else audit.negatives[lower]),
+    }
 
 
-def _after(
-    audit: Audit,
-    after: Tables,
-    repair: XOrder | None,
-    finding_of: Callable[[Audit], dict[str, Any]],
-) -> dict[str, Any]:
+def _readings(audit: Audit, metric: str) -> list[str]:
+    """Say of each gap of a metric, in the order of the audit, what the verdict makes of it."""
+    readings = judge(audit, metric).readings
+    return [readings[gap.pair] for gap in audit.gaps if gap.metric == metric]
+
+
+def _after(audit: Audit, after: Tables, repair: XOrder | None, metric: str) -> dict[str, Any]:
     """Audit the scores after the repair that the report is about; say whether it was learnt from these very people."""
-    found = _audit(after, audit.confidence)
-    learnt_here = repair is None or _learnt_from(audit, repair)
+    found, _ = measured(after, audit.confidence)
     outside = {} if repair is None else outside_share(after, repair)
     return {
         "kind": "repair" if repair is None else "map",
         "method": "smooth" if repair is None else repair.method,
-        "learnt_here": learnt_here,
+        "learnt_here": repair is None or _learnt_from(audit, repair),
         "outside": [outside.get(group) for group in after],
         "audit": found.to_dict(),
-        "finding": finding_of(found),
+        "finding": find(found, metric),
     }
 
 
@@ -141,41 +181,79 @@ def _learnt_from(audit: Audit, repair: XOrder) -> bool:
         gap = audit.gap(repair.metric, (first, second)).value
     except InputError:
         return False
-    same = (math.isclose(audit.auc, repair.auc_before_, abs_tol=1e-12), math.isclose(gap, repair.gap_before_))
-    return all(same)
+    return math.isclose(audit.auc, repair.auc_before_, abs_tol=1e-12) and math.isclose(gap, repair.gap_before_)
 
 
-def _measured(m: Moments, metric: str, pair: list[int] | None) -> dict[str, Any]:
-    """AUC, matrix and gaps at one stop; ``gap`` is that of the pair spoken of, ``worst`` the largest of any."""
-    size = m.positives.size
-    gaps = [METRICS[metric].estimate(m, a, b)[0] for a, b in combinations(range(size), 2)]
-    known = [abs(gap) for gap in gaps if math.isfinite(gap)]
+def _at_stop(m: Moments, metric: str, pair: list[int] | None) -> dict[str, Any]:
+    """AUC, matrix and gaps at one stop.
+
+    ``gap`` is that of the pair spoken of, ``chances`` its two sides, and ``worst`` the largest gap of any pair.
+    """
+    record = METRICS[metric]
+    gaps = [record.estimate(m, a, b)[0] for a, b in combinations(range(m.positives.size), 2)]
     return {
-        "auc": _plain(auc_estimate(m)[0]),
-        "gap": _plain(METRICS[metric].estimate(m, pair[0], pair[1])[0]) if pair else None,
-        "worst": max(known) if known else None,
-        "xauc": [[_plain(value) for value in row] for row in m.xauc],
-        "prf": [_plain(value) for value in prf_of(m)],
+        "auc": known(auc_estimate(m)[0]),
+        "gap": known(record.estimate(m, pair[0], pair[1])[0]) if pair else None,
+        "chances": _sides(m, metric, pair) if pair else None,
+        "worst": max((abs(gap) for gap in gaps if math.isfinite(gap)), default=None),
+        "xauc": [[known(value) for value in row] for row in m.xauc],
+        "prf": [known(value) for value in prf_of(m)],
     }
 
 
-def _ranks(before: list[ScoreTable], place: Standing, after: list[ScoreTable] | None) -> dict[str, Any]:
+def _sides(m: Moments, metric: str, pair: list[int]) -> list[float | None]:
+    """Two numbers whose difference is the gap of a pair: the first group's and the second's."""
+    record, of_negatives = METRICS[metric], shares(m.negatives)
+    # A group without negatives has no part in what is averaged over them.
+    chance = np.where(of_negatives == 0, 0.0, m.xauc) if record.by_label else m.above
+    sides = record.side(chance, of_negatives)
+    return [known(sides[a, b]) for a, b in (pair, pair[::-1])]
+
+
+def _data(tables: Tables, audit: Audit, position: Standing) -> dict[str, Any]:
+    """Count people, distinct scores and ties, and say which groups are too few or lack a class."""
+    groups = []
+    for group, table in tables.items():
+        n1, n0 = audit.positives[group], audit.negatives[group]
+        groups.append(
+            {
+                "people": n1 + n0,
+                "share": (n1 + n0) / position.total,
+                "positives": n1,
+                "negatives": n0,
+                "rate": n1 / (n1 + n0),
+                "scores": len(table),
+                "lowest": float(table.score[-1]),
+                "highest": float(table.score[0]),
+                "too_few": group in audit.too_few,
+                "missing": [name for name, mass in (("positives", n1), ("negatives", n0)) if not mass > 0],
+            }
+        )
+    tied = zip(tables.values(), position.tied, strict=True)
+    across = sum(float(table.mass[mass > table.mass * (1 + 1e-9)].sum()) for table, mass in tied)
+    ties = {
+        "scores": int(np.unique(np.concatenate([table.score for table in tables.values()])).size),
+        "across": across / position.total,
+        "commonest": max(float(mass.max()) for mass in position.tied) / position.total,
+    }
+    return {"people": position.total, "few": FEW, "groups": groups, "ties": ties}
+
+
+def _ranks(before: list[ScoreTable], position: Standing, after: list[ScoreTable] | None) -> dict[str, Any]:
     """Who stands in the top of the list, before and after, and who moves by how much."""
-    top = [{"percent": 100 * share, "before": top_of_list(before, place, share), "after": None} for share in TOP]
-    if after is None:
+    then = None if after is None else standing(after)
+    top = [
+        {
+            "percent": 100 * share,
+            "before": top_of_list(before, position, share),
+            "after": None if after is None or then is None else top_of_list(after, then, share),
+        }
+        for share in TOP
+    ]
+    if then is None:
         return {"top": top, "moves": None}
-    then = standing(after)
-    for entry, share in zip(top, TOP, strict=True):
-        entry["after"] = top_of_list(after, then, share)
-    moves = [group_moves(table, then.percentile(g) - place.percentile(g)) for g, table in enumerate(before)]
+    moves = [group_moves(table, then.percentile(g) - position.percentile(g)) for g, table in enumerate(before)]
     return {"top": top, "moves": moves}
-
-
-def _distributions(table: ScoreTable, edges: Any) -> dict[str, list[float]]:
-    return {
-        name: distribution(table, mass, edges)
-        for name, mass in (("positive", table.positive), ("negative", table.negative))
-    }
 
 
 def _shown(audit: Audit, pair: list[int] | None) -> list[int]:
@@ -186,5 +264,7 @@ def _shown(audit: Audit, pair: list[int] | None) -> list[int]:
     return sorted(sorted(range(len(audit.groups)), key=size, reverse=True)[:MOST_SHOWN])
 
 
-def _plain(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+def _without_repeats(points: FloatArray) -> list[list[float]]:
+    moved = np.append(True, np.any(points[1:] != points[:-1], axis=1))[: len(points)]
+    found: list[list[float]] = points[moved].tolist()
+    return found

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from xorder._groups import unseen_error
 from xorder._table import ScoreTable, Tables
-from xorder.estimators import RepairSettings
+from xorder.estimators import RepairSettings, expected_gap_tables
 from xorder.estimators._fitted import FittedRepair
 from xorder.estimators._learn import learn_repair, mapped, measure
-from xorder.exceptions import InputError
+from xorder.exceptions import InputError, XorderWarning
 from xorder.ordering import frontier
 from xorder.transfer import ScoreMap
 
@@ -31,6 +32,10 @@ _DRAWN = 200
 _MARGIN = 0.15
 
 
+FOLDS = 5
+"""Folds by which the report finds out what to expect on new people."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Way:
     """Repairs of some groups, by the largest gap allowed, falling; ``left`` are groups whose scores always stay."""
@@ -40,16 +45,33 @@ class Way:
     limits: list[float]
     left: tuple[Hashable, ...] = ()
 
-    def repairs(self) -> Iterator[tuple[float, FittedRepair]]:
-        """Learn one repair after the other: each holds as much as the rows, so none is kept here."""
+    def repairs(self, everyone: Tables) -> Iterator[tuple[float, FittedRepair, Tables]]:
+        """Fit one repair after the other, and apply it; each holds as much as the rows, so none is kept here."""
         for limit in self.limits:
-            yield limit, learn(self.tables, self.metric, limit)
+            learnt = learn(self.tables, self.metric, limit)
+            yield limit, learnt, mapped(everyone, learnt.maps)
 
 
 def learn(tables: Tables, metric: str, limit: float) -> FittedRepair:
     """Fit a full repair with gaps up to a limit: what the evidence carries of it is for the user to judge."""
     settings = RepairSettings(metric=metric, max_gap=limit, do_no_harm=False, small_groups="repair")
     return learn_repair(tables, settings)
+
+
+def on_others(tables: Tables, metric: str, pair: list[int], confidence: float) -> dict[str, Any] | None:
+    """AUC and gap on people that the repair was not learnt from, by folds; None where there are too few for that."""
+    settings = RepairSettings(metric=metric, small_groups="leave")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", XorderWarning)
+            found = expected_gap_tables(settings, tables, cv=FOLDS, confidence=confidence)
+    except InputError:
+        return None
+    first, second = (found.after.groups[number] for number in pair)
+    gap = found.after.gap(metric, (first, second))
+    if not np.isfinite([*gap.interval, gap.value, found.after.auc]).all():
+        return None
+    return {"gap": gap.value, "interval": list(gap.interval), "auc": found.after.auc, "folds": found.folds}
 
 
 def way_to_no_gap(tables: Tables, metric: str) -> Way | str:

@@ -7,65 +7,87 @@ import html
 import importlib.metadata
 import os
 import platform
-import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from xorder._atomic import atomic_path
+from xorder._present import gap_title, number
 from xorder._table import ScoreTable, Tables, as_tables
 from xorder._validation import WeightKind, check_tables
-from xorder.estimators import RepairSettings, expected_gap_tables
-from xorder.exceptions import InputError, XorderWarning
+from xorder.exceptions import InputError
 from xorder.metrics._audit import check_confidence
-from xorder.reporting._formats import display_names
 from xorder.reporting._numbers import Drawn, report_numbers
-from xorder.reporting._page import render
-from xorder.reporting._summary_text import summary
+from xorder.reporting._page import display_names, render
+from xorder.reporting._repair_path import FOLDS
+from xorder.reporting._text import summary
 
 if TYPE_CHECKING:
     from xorder.estimators import XOrder
 
 _COLUMNS = ("score", "label", "group")
 
-FOLDS = 5
-"""Folds by which is told what to expect on new people."""
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Report:
-    """A report, made by :func:`report` or :func:`report_tables`: its numbers, and the page that tells them."""
+    """A report, made by :func:`report` or :func:`report_tables`: its numbers, and the page that prints them.
+
+    Parameters
+    ----------
+    numbers : dict
+        Every number of the report.
+    drawn : object
+        What is only drawn on the page: thinned curves.
+    """
 
     numbers: dict[str, Any]
     drawn: Drawn
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every number of the report as plain lists and numbers, ready for JSON; None is what is not known."""
+        """Return every number of the report as plain lists and numbers, ready for JSON.
+
+        Returns
+        -------
+        dict
+            The numbers; ``None`` is what is not known.
+        """
         return self.numbers
 
     def html(self) -> str:
-        """Return the page: one HTML document that needs nothing else."""
+        """Return the page.
+
+        Returns
+        -------
+        str
+            One HTML document that needs nothing else.
+        """
         return render(self.numbers, self.drawn)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the page to a file; it appears when it is complete."""
+        """Write the page to a file; it appears when it is complete.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+        overwrite : bool, default=False
+            Whether to replace it if it exists.
+        """
         text = self.html()
         with atomic_path(path, overwrite=overwrite) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="\n")
 
     def __repr__(self) -> str:
         """Return what was found in one line."""
-        said = summary(self.numbers, display_names(self.numbers["groups"]), "with the outcome")
+        said = summary(self.numbers, display_names(self.numbers), "with the outcome")
         metric, value = self.numbers["metric"], self.numbers["finding"].get("value")
-        gap = "" if value is None else f", {metric} gap {value:.4f}"
+        gap = "" if value is None else f", {gap_title(metric)} {number(value)}"
         return f"<Report: {said['headline']}; {len(self.numbers['groups'])} groups{gap}>"
 
     def __str__(self) -> str:
         """Return the page's first paragraph."""
-        said = summary(self.numbers, display_names(self.numbers["groups"]), "with the outcome")
+        said = summary(self.numbers, display_names(self.numbers), "with the outcome")
         return "\n".join([f"{said['headline']}.", *said["sentences"], *said["cost"]])
 
     def _repr_html_(self) -> str:
@@ -95,13 +117,40 @@ def report(
 
     Parameters
     ----------
-    y_true, y_score, sensitive_features, sample_weight, confidence, weights_are, missing_group : as in
-        :func:`xorder.audit`
-    repair : a fitted :class:`xorder.XOrder` whose effect on these rows is told; without one, what a repair could do
-    metric : the gap to speak of, ``"xauc"``, ``"prf"`` or ``"parity"``; by default that of ``repair``, or xAUC
-    names : what the columns are called, by the keys ``"score"``, ``"label"`` and ``"group"``
-    title : of the page
-    source : the file that the rows come from; its name and SHA-256 are noted on the page
+    y_true : array-like of shape (n_samples,)
+        Labels, 1 for the positive class, 0 for the other.
+    y_score : array-like of shape (n_samples,)
+        Scores; the higher, the higher the rank.
+    sensitive_features : array-like of shape (n_samples,)
+        Group of each row; any labels, two groups or more.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weight of each row.
+    repair : XOrder, default=None
+        Fitted repair whose effect on these rows is reported; without one, what a repair could do.
+    metric : {"xauc", "prf", "parity"}, default=None
+        The gap to speak of; by default that of ``repair``, or xAUC.
+    names : mapping, default=None
+        What the columns are called, by the keys ``"score"``, ``"label"`` and ``"group"``.
+    title : str, default=None
+        Title of the page.
+    confidence : float, default=0.95
+        Confidence of the intervals.
+    weights_are : {"counts", "sampling"}, default="counts"
+        What weights mean for the uncertainty, as in :func:`xorder.audit`.
+    missing_group : {"error", "leave", "group"}, default="error"
+        What to do with rows whose group is missing, as in :func:`xorder.audit`.
+    source : str or path-like, default=None
+        The file that the rows come from; its name and SHA-256 are noted on the page.
+
+    Returns
+    -------
+    Report
+        The numbers, and the page.
+
+    Raises
+    ------
+    InputError
+        If there is only one group, or an argument is not what it must be.
 
     Examples
     --------
@@ -135,9 +184,29 @@ def report_tables(
     confidence: float = 0.95,
     source: str | os.PathLike[str] | None = None,
 ) -> Report:
-    """Report on tables that are already built, group -> ScoreTable, such as those of rows that stay in a database.
+    """Report on tables that are already built, such as those of rows that stay in a database.
 
-    The rest is as in :func:`report`.
+    Parameters
+    ----------
+    tables : mapping
+        Group -> :class:`xorder.ScoreTable`.
+    repair : XOrder, default=None
+        Fitted repair whose effect on these rows is reported; without one, what a repair could do.
+    metric : {"xauc", "prf", "parity"}, default=None
+        The gap to speak of; by default that of ``repair``, or xAUC.
+    names : mapping, default=None
+        What the columns are called, by the keys ``"score"``, ``"label"`` and ``"group"``.
+    title : str, default=None
+        Title of the page.
+    confidence : float, default=0.95
+        Confidence of the intervals.
+    source : str or path-like, default=None
+        The file that the rows come from; its name and SHA-256 are noted on the page.
+
+    Returns
+    -------
+    Report
+        As from :func:`report`.
     """
     check_confidence(confidence)
     tables = as_tables(tables)
@@ -156,29 +225,9 @@ def report_tables(
         "source": None if source is None else _source(Path(source)),
         "weighted": tables.weighted,
         "versions": _versions(),
-        "expected": None,
     }
     numbers, drawn = report_numbers(tables, metric=metric, confidence=float(confidence), repair=repair)
-    if repair is None and numbers["path"]["moved"]:
-        facts["expected"] = _expected(numbers, tables, confidence)
     return Report(facts | numbers, drawn)
-
-
-def _expected(numbers: dict[str, Any], tables: Tables, confidence: float) -> dict[str, Any] | None:
-    """AUC and gap on people that the repair was not learnt from, by folds; None where there are too few for that."""
-    settings = RepairSettings(metric=numbers["metric"], small_groups="leave")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", XorderWarning)
-            found = expected_gap_tables(settings, tables, cv=FOLDS, confidence=confidence)
-    except InputError:
-        return None
-    first, second = (found.after.groups[number] for number in numbers["finding"]["pair"])
-    gap = found.after.gap(numbers["metric"], (first, second))
-    ends = [*gap.interval, gap.value, found.after.auc]
-    if not np.isfinite(ends).all():
-        return None
-    return {"gap": gap.value, "interval": list(gap.interval), "auc": found.after.auc, "folds": found.folds}
 
 
 def _source(path: Path) -> dict[str, Any]:

@@ -1,8 +1,6 @@
 """From an ordering of training scores to a map that adjusts any score."""
 
-from xorder.transfer._build_map import map_through, realises, spaced_map, usual_bounds
-from xorder.transfer._map_file import read_maps, write_maps
-from xorder.transfer._score_map import ScoreMap
+from xorder.transfer._score_map import ScoreMap, map_through, read_maps, realises, spaced_map, usual_bounds, write_maps
 from xorder.transfer._sql import repair_sql
 
 __all__ = [

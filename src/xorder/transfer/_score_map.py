@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
+import json
+import os
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from xorder._table import BoolArray, FloatArray, in_threads
-from xorder.exceptions import InputError
+from xorder._atomic import atomic_path
+from xorder._table import BoolArray, FloatArray, IntArray, in_threads
+from xorder.exceptions import InputError, MapFileError
 
 TOLERANCE = 1e-9
 """How far the map may move a score, as a share of the range of the adjusted knots."""
@@ -99,7 +105,7 @@ def fewer_knots(raw: FloatArray, adjusted: FloatArray, tolerance: float = TOLERA
     """Say which knots to keep so that no score moves by more than ``tolerance`` of the range of ``adjusted``.
 
     Kept knots keep their values. All knots that were given keep rising values under the map that is left, so that
-    no two scores learnt from tie or swap. Time grows linearly with the knots.
+    no two scores that the map was fitted to tie or swap. Time grows linearly with the knots.
     """
     kept = np.ones(raw.size, dtype=bool)
     if raw.size < 3:
@@ -158,10 +164,19 @@ def _cone_ends(raw: FloatArray, adjusted: FloatArray, allowed: float) -> list[in
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreMap:
-    """Knots ``raw -> adjusted``, both strictly rising; straight lines between, slope 1 outside.
+    """Strictly increasing map of scores: straight lines between knots, slope 1 outside.
 
     Without knots it leaves scores as they are. Being increasing, it never changes the order within a group.
 
+    Parameters
+    ----------
+    raw : array-like of shape (n_knots,)
+        Scores at the knots, strictly rising.
+    adjusted : array-like of shape (n_knots,)
+        What the map makes of them, strictly rising.
+
+    Examples
+    --------
     >>> learnt = ScoreMap(raw=[0.5, 0.8], adjusted=[0.4, 0.7])
     >>> learnt.apply([0.5, 0.65, 0.8, 0.9])
     array([0.4 , 0.55, 0.7 , 0.8 ])
@@ -190,24 +205,59 @@ class ScoreMap:
 
     @classmethod
     def identity(cls) -> ScoreMap:
-        """Return the map that changes nothing."""
+        """Return the map that changes nothing.
+
+        Returns
+        -------
+        ScoreMap
+            Map without knots.
+        """
         return cls(np.empty(0), np.empty(0))
 
-    def apply(self, scores: Any) -> FloatArray:
-        """Map scores; exact at the knots, never decreasing anywhere."""
+    def apply(self, scores: ArrayLike) -> FloatArray:
+        """Map scores; exact at the knots, never decreasing anywhere.
+
+        Parameters
+        ----------
+        scores : array-like of float
+            Scores of any shape.
+
+        Returns
+        -------
+        ndarray
+            Adjusted scores of the same shape.
+        """
         return in_parts(self.as_function(), np.asarray(scores, dtype=np.float64))
 
     def as_function(self) -> Callable[[FloatArray], FloatArray]:
-        """Return the map as a function of an array, worked out once for many calls; it needs nothing but NumPy."""
+        """Return the map as a function of an array, worked out once for many calls.
+
+        Returns
+        -------
+        callable
+            Function from scores to adjusted scores; it needs nothing but NumPy.
+        """
         return straight_lines(self.raw, self.adjusted)
 
     def compressed(self, tolerance: float = TOLERANCE) -> ScoreMap:
         """Return a map of fewer knots that moves no score by more than ``tolerance`` of the range of adjusted knots.
 
         Its knots are some of this map's. No two of this map's raw knots tie or swap under it, so that the order of
-        the scores learnt from stays. How far it moves any score is told by :meth:`largest_deviation`. A map of
+        the scores it was fitted to stays. :meth:`largest_deviation` says how far it moves any score. A map of
         a million knots loses nearly all of them; one of some thousand hardly any, unless the tolerance is coarser.
 
+        Parameters
+        ----------
+        tolerance : float, default=1e-9
+            Share of the range of adjusted knots, from 0 up to below 1.
+
+        Returns
+        -------
+        ScoreMap
+            Map of fewer knots.
+
+        Examples
+        --------
         >>> raw = np.linspace(0, 1, 100_001)
         >>> learnt = ScoreMap(raw, raw**2)
         >>> small = learnt.compressed(1e-6)
@@ -220,16 +270,45 @@ class ScoreMap:
         return ScoreMap(self.raw[kept], self.adjusted[kept])
 
     def largest_deviation(self, other: ScoreMap) -> float:
-        """Return how far the two maps are apart at most, over all scores."""
+        """Return how far two maps are apart at most, over all scores.
+
+        Parameters
+        ----------
+        other : ScoreMap
+            Map to compare with.
+
+        Returns
+        -------
+        float
+            Largest difference of adjusted scores.
+        """
         return largest_deviation((self.raw, self.adjusted), (other.raw, other.adjusted))
 
     def to_sql(self, column: str, *, dialect: str = "duckdb") -> str:
-        """Return the map as an SQL expression of a column; ``dialect`` is ``"duckdb"``, ``"spark"`` or ``"ansi"``.
+        """Return the map as an SQL expression of a column.
 
-        The name is quoted, numbers read back exactly, and NULL stays NULL. Maps of more than 2,000 knots are
-        refused, as no engine takes so long a text well: compress them first. All groups at once:
+        The name is quoted, numbers read back exactly, and NULL stays NULL. All groups at once:
         :func:`xorder.transfer.repair_sql`.
 
+        Parameters
+        ----------
+        column : str
+            Name of the column of scores.
+        dialect : {"duckdb", "spark", "ansi"}, default="duckdb"
+            Engine that is to read it.
+
+        Returns
+        -------
+        str
+            The expression.
+
+        Raises
+        ------
+        InputError
+            If the map has more than 2,000 knots, as no engine takes so long a text well: compress it first.
+
+        Examples
+        --------
         >>> print(ScoreMap([0.5], [0.25]).to_sql("risk"))
         (0.25e0 + ("risk" - 0.5e0))
         """
@@ -238,18 +317,46 @@ class ScoreMap:
         return map_sql(self.raw, self.adjusted, column, dialect)
 
     def outside(self, score: FloatArray) -> int:
-        """Count scores beyond the outermost knots, which lie outside those that the map was learnt from."""
+        """Count scores beyond the outermost knots, which lie outside those that the map was fitted to.
+
+        Parameters
+        ----------
+        score : ndarray
+            Scores to be mapped.
+
+        Returns
+        -------
+        int
+            Number of them outside.
+        """
         if not self.raw.size:
             return 0
         return int(np.count_nonzero((score < self.raw[0]) | (score > self.raw[-1])))
 
     def to_dict(self) -> dict[str, list[float]]:
-        """Return the knots as plain lists, ready for JSON; floats survive the round trip exactly."""
+        """Return the knots as plain lists, ready for JSON; floats survive the round trip exactly.
+
+        Returns
+        -------
+        dict
+            Lists ``"raw"`` and ``"adjusted"``.
+        """
         return {"raw": self.raw.tolist(), "adjusted": self.adjusted.tolist()}
 
     @classmethod
     def from_dict(cls, record: Any) -> ScoreMap:
-        """Build a map from what :meth:`to_dict` gave, checking it."""
+        """Build a map from what :meth:`to_dict` gave, checking it.
+
+        Parameters
+        ----------
+        record : dict
+            Lists ``"raw"`` and ``"adjusted"``.
+
+        Returns
+        -------
+        ScoreMap
+            The map.
+        """
         if not isinstance(record, dict) or not {"raw", "adjusted"} <= record.keys():
             raise InputError("a score map is a dict with the lists 'raw' and 'adjusted'.")
         for name in ("raw", "adjusted"):
@@ -264,3 +371,297 @@ class ScoreMap:
         if not self.raw.size:
             return "ScoreMap(identity)"
         return f"ScoreMap({self.raw.size:,} knots, raw {self.raw[0]:g} to {self.raw[-1]:g})"
+
+
+_LARGEST = float(np.finfo(np.float64).max)
+
+
+def spaced_map(
+    reference: FloatArray, moved: FloatArray, moved_above: IntArray, bounds: tuple[float, float] | None = None
+) -> ScoreMap:
+    """Build the map that carries an ordering over to scores.
+
+    The reference's scores stay. Scores put between two of them are spread evenly there. Scores put above the highest,
+    or below the lowest, are spread evenly up to, or down to, the bounds, and all stay inside them; without bounds
+    they keep their distances.
+
+    Parameters
+    ----------
+    reference, moved : ndarray of shape (n_scores,)
+        Distinct scores of the two groups, highest first.
+    moved_above : ndarray of shape (n_scores_of_reference,)
+        Number of moved scores that the ordering puts above each of the reference's.
+    bounds : tuple of float, default=None
+        Lowest and highest score allowed; [0, 1] for scores that all lie there, unless others are given.
+
+    Returns
+    -------
+    ScoreMap
+        Map of the moved group.
+    """
+    bounds = usual_bounds(reference, moved) if bounds is None else bounds
+    low, high = (-_LARGEST, _LARGEST) if bounds is None else bounds
+    above = _reference_above(moved.size, moved_above)
+    edges = np.concatenate([[high], reference, [low]])
+    # Scores in the same gap stand next to each other.
+    starts = np.flatnonzero(np.append(True, above[1:] != above[:-1]))
+    sizes = np.diff(np.append(starts, moved.size))
+    first, size = np.repeat(starts, sizes), np.repeat(sizes, sizes)
+    upper, lower = edges[above], edges[above + 1]
+    share = (np.arange(moved.size) - first + 1) / (size + 1)
+    adjusted = upper * (1 - share) + lower * share
+    if bounds is None:
+        top, bottom = above == 0, above == reference.size
+        with np.errstate(over="ignore"):
+            adjusted[top] = reference[0] + _distances(moved[::-1], int(top.sum()))[::-1]
+            adjusted[bottom] = reference[-1] - _distances(-moved, int(bottom.sum()))
+        adjusted = np.clip(adjusted, low, high)
+    return map_through(moved[::-1], adjusted[::-1], bounds)
+
+
+def map_through(raw: FloatArray, adjusted: FloatArray, bounds: tuple[float, float] | None) -> ScoreMap:
+    """Build the map through knots that rise, or nearly so: made to rise strictly, and tied to the bounds.
+
+    Parameters
+    ----------
+    raw : ndarray of shape (n_knots,)
+        Scores at the knots, strictly rising.
+    adjusted : ndarray of shape (n_knots,)
+        What is to be made of them.
+    bounds : tuple of float or None
+        Lowest and highest score allowed, if any.
+
+    Returns
+    -------
+    ScoreMap
+        The map.
+    """
+    low, high = (-_LARGEST, _LARGEST) if bounds is None else bounds
+    adjusted = np.clip(adjusted, low, high)
+    if bounds is not None:
+        raw, adjusted = _with_ends(raw, adjusted, low, high)
+    return ScoreMap(raw, _strictly_rising(adjusted, cap=high))
+
+
+def usual_bounds(*falling: FloatArray) -> tuple[float, float] | None:
+    """Return [0, 1] for scores that all lie there; others have no bounds of their own.
+
+    Parameters
+    ----------
+    *falling : ndarray of shape (n_scores,)
+        Scores of each group, highest first.
+
+    Returns
+    -------
+    tuple of float or None
+        Lowest and highest score.
+    """
+    inside = all(scores[-1] >= 0 and scores[0] <= 1 for scores in falling)
+    return (0.0, 1.0) if inside else None
+
+
+def realises(reference: FloatArray, adjusted: FloatArray, moved_above: IntArray) -> bool:
+    """Whether adjusted scores stand among the reference's as an ordering says, without ties.
+
+    Parameters
+    ----------
+    reference : ndarray of shape (n_scores_of_reference,)
+        Distinct scores of the reference, highest first.
+    adjusted : ndarray of shape (n_scores,)
+        Adjusted scores of the moved group, highest first.
+    moved_above : ndarray of shape (n_scores_of_reference,)
+        Number of moved scores that the ordering puts above each of the reference's.
+
+    Returns
+    -------
+    bool
+        Whether all of them do.
+    """
+    above = _reference_above(adjusted.size, moved_above)
+    edges = np.concatenate([[np.inf], reference, [-np.inf]])
+    return bool(np.all((adjusted < edges[above]) & (adjusted > edges[above + 1])))
+
+
+def _reference_above(moved: int, moved_above: IntArray) -> IntArray:
+    """Of the reference's scores, how many stand above each moved score."""
+    return np.searchsorted(moved_above, np.arange(moved), side="right")
+
+
+def _distances(rising: FloatArray, count: int) -> FloatArray:
+    """Distances of the last ``count`` of some rising scores from the one before them.
+
+    Where they are all of the scores there is none before; they then start one mean step away.
+    """
+    if count == 0:
+        return np.empty(0)
+    if count < rising.size:
+        return np.asarray(rising[-count:] - rising[-count - 1])
+    step = (rising[-1] - rising[0]) / (count - 1) if count > 1 else 1.0
+    return np.asarray(rising - rising[0] + step)
+
+
+def _with_ends(raw: FloatArray, adjusted: FloatArray, low: float, high: float) -> tuple[FloatArray, FloatArray]:
+    """Tie the bounds to themselves, so that scores beyond those seen stay inside them."""
+    below, above = np.full(int(raw[0] > low), low), np.full(int(raw[-1] < high), high)
+    return np.concatenate([below, raw, above]), np.concatenate([below, adjusted, above])
+
+
+def _strictly_rising(values: FloatArray, cap: float) -> FloatArray:
+    """Raise values by as few representable numbers as it takes to make them rise strictly, up to ``cap``.
+
+    A gap can hold fewer floating-point numbers than the scores to be spread in it. The order within the
+    group then comes first: neighbours end up next to each other, over the edge of the gap if need be.
+    """
+    if bool((values[1:] > values[:-1]).all()) and values[-1] <= cap:
+        return values
+    steps = np.arange(values.size)
+    # As integers that order like the floats they stand for, neighbouring floats differ by 1.
+    code = _ordered_code(values)
+    code = np.maximum.accumulate(code - steps) + steps
+    highest = _ordered_code(np.array([cap]))[0]
+    code = np.minimum(code, highest - steps[::-1])
+    return _from_ordered_code(code)
+
+
+def _ordered_code(values: FloatArray) -> IntArray:
+    code = (np.asarray(values, dtype=np.float64) + 0.0).view(np.int64)
+    return np.where(code >= 0, code, np.int64(-(2**63)) - code)
+
+
+def _from_ordered_code(code: IntArray) -> FloatArray:
+    return np.where(code >= 0, code, np.int64(-(2**63)) - code).view(np.float64)
+
+
+FORMAT = "xorder-map"
+VERSION = 2
+
+
+def write_maps(
+    path: str | os.PathLike[str],
+    maps: dict[Hashable, ScoreMap],
+    *,
+    params: dict[str, Any],
+    summary: dict[str, Any],
+    overwrite: bool = True,
+) -> None:
+    """Write maps with the settings and results that explain them, atomically.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File to write.
+    maps : dict of hashable to ScoreMap
+        Map of each group; labels are text, numbers or booleans.
+    params : dict
+        Settings of the repair.
+    summary : dict
+        What it came to.
+    overwrite : bool, default=True
+        Whether a file that is there is replaced.
+    """
+    for group in maps:
+        if not isinstance(group, str | int | float | bool) or group != group or group in (float("inf"), -float("inf")):
+            raise InputError(
+                f"group {group!r} cannot be saved: labels must be text, numbers or booleans; "
+                f"got {type(group).__name__}. Use text labels."
+            )
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "params": params,
+        "summary": summary,
+        "groups": [{"group": group, **score_map.to_dict()} for group, score_map in maps.items()],
+    }
+    text = json.dumps(content | {"checksum": _checksum(content)}, allow_nan=False, indent=1)
+    with atomic_path(path, overwrite=overwrite) as temporary:
+        temporary.write_text(text + "\n", encoding="utf-8", newline="\n")
+
+
+def read_maps(
+    path: str | os.PathLike[str],
+) -> tuple[dict[Hashable, ScoreMap], dict[str, Any], dict[str, Any]]:
+    """Read maps, settings and summary.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File that :func:`write_maps` wrote.
+
+    Returns
+    -------
+    maps : dict of hashable to ScoreMap
+        Map of each group.
+    params : dict
+        Settings of the repair.
+    summary : dict
+        What it came to.
+
+    Raises
+    ------
+    MapFileError
+        If the file is anything else, or was changed since; in one sentence.
+    """
+    content = _parse(Path(path))
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        _refuse(path, "it is not a map saved by xorder")
+    version = content.get("version")
+    if type(version) is not int or version != VERSION:
+        which = "an earlier" if type(version) is int and version < VERSION else "another"
+        known = f"this one reads version {VERSION}. Fit again"
+        _refuse(path, f"its format version is {str(version)[:20]}, of {which} xorder; {known}")
+    checksum = content.pop("checksum", None)
+    if not all(isinstance(content.get(key), kind) for key, kind in _PARTS.items()):
+        _refuse(path, f"it lacks one of {', '.join(_PARTS)}")
+    maps: dict[Hashable, ScoreMap] = {}
+    for record in content["groups"]:
+        group = record.get("group") if isinstance(record, dict) else None
+        if not isinstance(group, str | int | float | bool) or group in maps:
+            _refuse(path, "a group in it has no label, or the same as another")
+        try:
+            maps[group] = ScoreMap.from_dict(record)
+        except InputError as error:
+            _refuse(path, f"group {group!r}: {str(error).rstrip('.')}")
+    if not maps:
+        _refuse(path, "it holds no groups")
+    if checksum != _checksum(content):
+        _refuse(path, "its checksum does not match, so it was changed after it was saved")
+    return maps, content["params"], content["summary"]
+
+
+_PARTS = {"params": dict, "summary": dict, "groups": list}
+
+
+def _parse(path: Path) -> Any:
+    try:
+        if path.is_dir():
+            _refuse(path, "it is a folder")
+        with path.open("rb") as file:
+            if not file.read(64).lstrip().startswith(b"{"):
+                _refuse(path, "it is not a map saved by xorder")
+            file.seek(0)
+            return json.loads(file.read().decode("utf-8"), parse_constant=_no_constant)
+    except MapFileError:
+        raise
+    except FileNotFoundError:
+        raise MapFileError(f"there is no map file {path}.") from None
+    except OSError as error:
+        _refuse(path, error.strerror or str(error))
+    except RecursionError:
+        _refuse(path, "it is nested too deeply to be a map")
+    except UnicodeDecodeError:
+        _refuse(path, "it is not text in UTF-8")
+    except ValueError as error:
+        _refuse(path, f"it is cut off or damaged ({error})")
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number a map can hold")
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return "sha256:" + hashlib.sha256(canonical.encode("utf-8")).hexdigest()
+
+
+def _refuse(path: str | os.PathLike[str], why: str) -> NoReturn:
+    raise MapFileError(f"cannot use the map file {path}: {why}.") from None

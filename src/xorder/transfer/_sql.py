@@ -64,12 +64,28 @@ def map_sql(raw: FloatArray, adjusted: FloatArray, column: str, dialect: str = "
 def repair_sql(
     maps: Mapping[Hashable, Any], *, score: str, group: str, dialect: str = "duckdb", unknown: str = "null"
 ) -> str:
-    """Return the expression that adjusts the scores of all groups, such as ``XOrder.maps_``.
+    """Return the SQL expression that adjusts the scores of all groups.
 
-    ``score`` and ``group`` name the columns. A score of NULL stays NULL. Rows whose group has no map, or is NULL, get
-    NULL, never their unadjusted score; with ``unknown="error"`` the query fails on them instead (not in ``"ansi"``,
-    which has no word for it).
+    A score of NULL stays NULL. Rows whose group has no map, or is NULL, never get their unadjusted score.
 
+    Parameters
+    ----------
+    maps : mapping of hashable to ScoreMap
+        Map of each group, such as ``XOrder.maps_``.
+    score, group : str
+        Names of the columns.
+    dialect : {"duckdb", "spark", "ansi"}, default="duckdb"
+        Engine that is to read it.
+    unknown : {"null", "error"}, default="null"
+        What rows without a map get: NULL, or a query that fails (not in ``"ansi"``, which has no word for it).
+
+    Returns
+    -------
+    str
+        The expression.
+
+    Examples
+    --------
     >>> from xorder import ScoreMap
     >>> maps = {"A": ScoreMap.identity(), "B": ScoreMap([0.0, 1.0], [0.5, 1.0])}
     >>> print(repair_sql({"A": maps["A"]}, score="risk", group="sex"))

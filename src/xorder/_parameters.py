@@ -1,0 +1,43 @@
+"""Checks of parameters, made when they are used: a number within bounds, a whole number, one of some words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any
+
+from xorder.exceptions import InputError
+
+
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    above: float = -math.inf,
+    at_least: float = -math.inf,
+    at_most: float = math.inf,
+    otherwise: str = "",
+) -> float:
+    """Return a finite number within bounds; ``otherwise`` says what else the parameter may be."""
+    is_number = not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
+    if not (is_number and above < value and at_least <= value <= at_most):
+        bounds = f" above {above:g}" if above > -math.inf else f" from {at_least:g} up" if at_least > -math.inf else ""
+        must = f"a number from {at_least:g} to {at_most:g}" if at_most < math.inf else f"a finite number{bounds}"
+        raise InputError(f"{name} must be {must}{otherwise and f' or {otherwise}'}; got {value!r}.")
+    return float(value)
+
+
+def check_whole(name: str, value: Any, *, at_least: int = 1) -> int:
+    """Return a whole number that is large enough."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
+        raise InputError(f"{name} must be a whole number from {at_least} up; got {value!r}.")
+    return int(value)
+
+
+def check_word(name: str, value: Any, words: Iterable[str]) -> str:
+    """Return one of some words."""
+    allowed = list(words)
+    if not isinstance(value, str) or value not in allowed:
+        raise InputError(f"{name} must be one of {', '.join(allowed)}; got {value!r}.")
+    return value

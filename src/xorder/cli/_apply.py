@@ -1,0 +1,50 @@
+"""``xorder apply``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from xorder.cli._program import add_input, add_map, add_output, add_unseen, progress_line, show
+from xorder.engines import apply_to_file
+from xorder.estimators import load_fitted
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add_input(command, labelled=False, missing="as in fit")
+    add_map(command, "Map that 'xorder fit' wrote", required=True)
+    add_output(command, "OUT", "File to write, with the adjusted scores")
+    command.add_argument(
+        "--into", default="adjusted", metavar="COLUMN", help="Name of the new column (default adjusted)"
+    )
+    add_unseen(command, None)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Adjust the scores of a file."""
+    repair = load_fitted(options.map)
+    repair = repair.choosing(missing_group=options.missing_group, unseen_group=options.unseen_group)
+    with progress_line(sys.stderr) as progress:
+        rows, left_alone = apply_to_file(
+            repair.group_maps(),
+            options.file,
+            options.output,
+            score=options.score,
+            group=options.group,
+            into=options.into,
+            overwrite=options.force,
+            encoding=options.encoding,
+            memory=options.memory,
+            progress=progress,
+        )
+    if options.json:
+        show({"rows": rows, "left_alone": left_alone, "column": options.into, "output": options.output})
+        return
+    were = (
+        "1 row of a missing or unseen group keeps its score"
+        if left_alone == 1
+        else (f"{left_alone:,} rows of missing or unseen groups keep their scores")
+    )
+    left = f" {were}." if left_alone else ""
+    show(f"Wrote {rows:,} rows to {options.output}; the new column is {options.into!r}.{left}")

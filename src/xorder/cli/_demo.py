@@ -1,0 +1,158 @@
+"""``xorder demo``: a biased score, audited, repaired, and checked on people the repair has not seen."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xorder import estimators
+from xorder._atomic import atomic_path
+from xorder._optional import import_optional
+from xorder.cli._program import add_output, show
+from xorder.datasets import Population, simulate_population
+from xorder.engines import apply_to_file
+from xorder.exceptions import InputError, MissingExtraError
+from xorder.metrics import Audit, audit
+from xorder.reporting import report
+
+if TYPE_CHECKING:
+    from xorder.estimators import XOrder
+    from xorder.plotting import TradeoffDisplay
+
+_MOST_PEOPLE = 100_000_000
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    command.description = "Simulate a biased score, audit it, repair it, and check the repair on new people"
+    add_output(command, "FOLDER", "Folder of the files (default xorder-demo)", required=False, default="xorder-demo")
+    command.add_argument("--rows", type=int, default=4000, help="Number of people in each sample (default 4000)")
+    command.add_argument("--seed", type=int, default=0, help="Seed of the simulation (default 0)")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Simulate two samples of people, repair the score on the first, apply the map to the second; write all of it."""
+    if not 1 <= options.rows <= _MOST_PEOPLE or options.seed < 0:
+        raise InputError(
+            f"the demo takes from 1 to {_MOST_PEOPLE:,} people (--rows) and a seed from 0 up (--seed); "
+            f"got {options.rows} and {options.seed}."
+        )
+    out = Path(options.output)
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out} is a file; name a folder for the demo's files.")
+    if out.is_dir() and any(out.iterdir()) and not options.force:
+        raise InputError(f"{out} exists and is not empty; choose another folder, or allow replacing (--force).")
+    known = simulate_population(options.rows, random_state=options.seed)
+    new = simulate_population(options.rows, random_state=options.seed + 1)
+    # Before anything is written: a few people may be too few for a repair.
+    repair = estimators.XOrder().fit(known.y_score, known.y_true, sensitive_features=known.group)
+    audits = _audits("first sample", known, repair) | _audits("new people", new, repair)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot create the folder {out}: {error.strerror or error}.") from error
+    files, notes = _write_files(out, known, new, repair)
+    listed = "\n".join(f"  {out / name}\n      {what}" for name, what in files.items())
+    first = next(iter(audits.values()))
+    show(
+        "A simulated population of two groups. Group B's risks are lower, and the score reads them lower still.\n\n"
+        f"THE SCORE AS IT WAS\n{first}\n\nTHE REPAIR\n{repair.describe()}\n\n"
+        f"BEFORE AND AFTER\n{_table(audits)}\n\nFiles to look at:\n{listed}{''.join(notes)}"
+    )
+
+
+def _audits(name: str, people: Population, repair: XOrder) -> dict[str, Audit]:
+    adjusted = repair.transform(people.y_score, sensitive_features=people.group)
+    scores = {"score as it was": people.y_score, "score adjusted": adjusted}
+    return {
+        f"{name}, {which}": audit(people.y_true, score, sensitive_features=people.group)
+        for which, score in scores.items()
+    }
+
+
+def _table(audits: dict[str, Audit]) -> str:
+    """Lay out AUC and gaps, before and after, for both samples."""
+    lines = [f"{'':<32}  {'AUC':>6}  {'xAUC gap':>8}  {'95 % interval':^18}  {'PRF gap':>8}"]
+    for name, result in audits.items():
+        xauc, prf = result.gap("xauc"), result.gap("prf")
+        ends = f"[{xauc.interval[0]:+.3f}, {xauc.interval[1]:+.3f}]"
+        # A negative nothing is nothing.
+        gaps = [round(gap.value, 3) + 0.0 for gap in (xauc, prf)]
+        lines.append(f"{name:<32}  {result.auc:>6.3f}  {gaps[0]:>+8.3f}  {ends:^18}  {gaps[1]:>+8.3f}")
+    return "\n".join(lines)
+
+
+def _write_files(out: Path, known: Population, new: Population, repair: XOrder) -> tuple[dict[str, str], list[str]]:
+    """Write the samples, the map, the samples adjusted, the trade-off, and a page; return what is what, and notes."""
+    from xorder.plotting import TradeoffDisplay
+
+    _write_people(out / "people.csv", known)
+    _write_people(out / "new_people.csv", new)
+    repair.save(out / "map.json", overwrite=True)
+    for source, target in (("people.csv", "adjusted.csv"), ("new_people.csv", "new_adjusted.csv")):
+        maps = repair.fitted_.group_maps()
+        apply_to_file(maps, out / source, out / target, score="score", group="group", overwrite=True)
+    display = TradeoffDisplay.from_estimator(repair, known.y_score, known.y_true, sensitive_features=known.group)
+    _write_columns(out / "tradeoff.csv", {"gap": display.gap.tolist(), "auc": display.auc.tolist()})
+    files = {
+        "people.csv": "the people the repair was fitted to: id, group, outcome, score",
+        "new_people.csv": "other people, for a fair test",
+        "map.json": "the repair: which score of which group becomes which",
+        "adjusted.csv": "people.csv with one more column, the adjusted score",
+        "new_adjusted.csv": "new_people.csv with one more column, the adjusted score",
+        "tradeoff.csv": "the whole trade-off: the best AUC for each xAUC gap",
+    }
+    drawn: dict[str, tuple[str, Callable[[Path], None]]] = {
+        "tradeoff.png": ("the same as a picture", lambda path: _write_picture(path, display)),
+        "report.html": ("a page on the score as it was, for people to read", lambda path: _write_report(path, known)),
+    }
+    notes = []
+    for name, (what, write) in drawn.items():
+        try:
+            write(out / name)
+        except MissingExtraError as error:
+            notes.append(f"\n{name} was left out. {error}")
+        else:
+            files[name] = what
+    return files, notes
+
+
+def _write_picture(path: Path, display: TradeoffDisplay) -> None:
+    # Not through pyplot, which needs whatever screen MPLBACKEND names and keeps the figure open.
+    module = import_optional("matplotlib.figure", extra="plot", purpose="Drawing the trade-off")
+    figure = module.Figure(figsize=(6.4, 4.4), layout="constrained")
+    display.plot(figure.subplots())
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, format="png", dpi=150)
+
+
+def _write_report(path: Path, people: Population) -> None:
+    result = report(
+        people.y_true,
+        people.y_score,
+        sensitive_features=people.group,
+        names={"score": "score", "label": "outcome", "group": "group"},
+        title="A simulated score, group by group",
+        source=path.with_name("people.csv"),
+    )
+    result.save(path, overwrite=True)
+
+
+def _write_people(path: Path, people: Population) -> None:
+    columns = {
+        "id": range(1, people.y_true.size + 1),
+        "group": people.group.tolist(),
+        "outcome": people.y_true.tolist(),
+        "score": people.y_score.tolist(),
+    }
+    _write_columns(path, columns)
+
+
+def _write_columns(path: Path, columns: dict[str, Any]) -> None:
+    with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))

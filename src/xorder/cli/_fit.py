@@ -1,0 +1,106 @@
+"""``xorder fit``."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import warnings
+from dataclasses import fields
+
+from xorder._table import Tables
+from xorder.cli._program import FOLDS, add_input, add_metric, add_output, add_unseen, check_output, read_tables, show
+from xorder.estimators import (
+    METHODS,
+    SMALL_GROUPS,
+    ExpectedGap,
+    RepairSettings,
+    expected_gap_tables,
+    learn_repair,
+)
+from xorder.exceptions import InputError, XorderWarning, warn_caller
+from xorder.metrics import audit_tables
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    usual = RepairSettings()
+    add_input(command, labelled=True)
+    add_output(command, "MAP", "File to write the map to (JSON)")
+    add_metric(command, "Metric of the gap to close (default xauc)", usual.metric)
+    aim = command.add_mutually_exclusive_group()
+    aim.add_argument("--max-gap", type=float, default=0.0, metavar="GAP", help="Largest gap wanted (default 0)")
+    aim.add_argument("--tradeoff", type=float, help="Points of AUC worth giving for a point of the gap")
+    command.add_argument(
+        "--method",
+        choices=METHODS,
+        default=usual.method,
+        help="Method: smooth, for any number of groups and for use on new people; frontier, the best that any "
+        "reordering of two groups can do on these rows; dp, the algorithm of the paper "
+        f"(default {usual.method})",
+    )
+    command.add_argument(
+        "--reference",
+        metavar="GROUP",
+        help="Group whose scores stay (default: of two the one that the gap favours, of more the largest)",
+    )
+    command.add_argument(
+        "--do-no-harm",
+        action=argparse.BooleanOptionalAction,
+        help="Repair each gap only as far as the evidence for it carries (default: yes for smooth, no for frontier "
+        "and dp)",
+    )
+    command.add_argument(
+        "--min-group-size",
+        type=float,
+        default=usual.min_group_size,
+        metavar="ROWS",
+        help="Size below which a group is small (default 0; with fewer than ten positives or negatives it always is)",
+    )
+    command.add_argument(
+        "--small-groups",
+        choices=SMALL_GROUPS,
+        default=usual.small_groups,
+        help="Choice for small groups: leave their scores alone, merge them with the reference, refuse them, or repair "
+        f"them like the others (default {usual.small_groups})",
+    )
+    add_unseen(command, usual.unseen_group)
+    command.add_argument(
+        "--bounds", type=float, nargs=2, metavar=("LOW", "HIGH"), help="Range of adjusted scores, such as 0 100"
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """Fit a repair to a file, and save its map."""
+    check_output(options.output, overwrite=options.force, inputs=[options.file])
+    settings = RepairSettings(**{each.name: getattr(options, each.name) for each in fields(RepairSettings)}).checked()
+    tables = read_tables(options, folds=FOLDS)
+    repair = learn_repair(tables, settings)
+    for note in repair.notes:
+        warn_caller(note)
+    low, high = audit_tables(tables).gap(settings.metric, repair.pair).interval
+    repaired = len(tables) - len({*repair.left, *repair.merged} & {*tables})
+    expected, why_not = _expected(settings, tables) if repaired > 1 else (None, "fewer than two groups are repaired.")
+    repair.save(options.output, overwrite=options.force)
+    if options.json:
+        interval = [end if math.isfinite(end) else None for end in (low, high)]
+        result = repair.to_dict() | {"gap_before_interval": interval, "map": options.output}
+        show(result | {"expected": None if expected is None else expected.to_dict()})
+        return
+    sure = "its uncertainty cannot be estimated" if math.isnan(low) else f"95 % interval {low:+.4f} to {high:+.4f}"
+    chance = low <= 0 <= high and repair.moved
+    doubt = " It cannot be told from chance; repairing it may do more harm than good." if chance else ""
+    show(
+        f"{repair.text()}\nThe gap before: {sure}.{doubt}\n\n"
+        f"{expected or f'What to expect on new people cannot be said: {why_not}'}\n\nWrote {options.output}"
+    )
+
+
+def _expected(settings: RepairSettings, tables: Tables) -> tuple[ExpectedGap | None, str]:
+    """Return what to expect of the repair on new people, or why that cannot be said."""
+    try:
+        with warnings.catch_warnings():
+            # The repair of all rows has said which groups are too small.
+            warnings.simplefilter("ignore", XorderWarning)
+            return expected_gap_tables(settings, tables, cv=FOLDS), ""
+    except InputError as error:
+        return None, str(error)

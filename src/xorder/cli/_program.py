@@ -1,0 +1,402 @@
+"""The program: its parser, the options that commands share, and how a command runs and ends."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import io
+import json
+import os
+import shutil
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn, TextIO
+
+from xorder import __version__
+from xorder._groups import MISSING_GROUPS, UNSEEN_GROUPS
+from xorder._metric import METRICS
+from xorder._progress import Progress
+from xorder._table import Tables
+from xorder.cli._errors import translated
+from xorder.engines import tables_of
+from xorder.engines._sources import files_of
+from xorder.exceptions import InputError, XorderError, XorderWarning, warn_caller
+
+# Each command has a module of its name, which adds its options and runs it.
+_COMMANDS = {
+    "audit": "Measure how a score ranks each group",
+    "fit": "Fit a repair of the scores, and save its map",
+    "apply": "Adjust the scores of a file with a saved map",
+    "report": "Write a page on how a score ranks each group, for people to read",
+    "demo": "Show all of it on a simulated population",
+    "data": "Get open data sets, and build cohorts from your own copy of MIMIC-III or eICU",
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; return 0, or 2 with one line on standard error for what the user got wrong."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    return run_command(_parser(next(iter(arguments), None)).parse_args(arguments))
+
+
+def program() -> NoReturn:
+    """Run as a program of its own: end at once, without taking the interpreter apart.
+
+    Nothing is left to be done by then, and DuckDB's bindings, if a cache of another package still holds them, would
+    print what they take for leaks.
+    """
+    code = main()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, OSError, ValueError):
+            stream.flush()
+    os._exit(code)
+
+
+def _parser(chosen: str | None) -> Parser:
+    """Return the parser; only the module of the command chosen is loaded, and only its options are added."""
+    parser = Parser(
+        prog="xorder",
+        description="Audit how fairly a risk score ranks people of different groups, and repair it after the fact.",
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"xorder {__version__}", help="Show the version and exit"
+    )
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=Parser)
+    for name, summary in _COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=summary)
+        if name == chosen:
+            module = import_module(f"xorder.cli._{name}")
+            module.add(command)
+            command.set_defaults(run=module.run)
+    return parser
+
+
+def run_command(options: argparse.Namespace) -> int:
+    """Run what was parsed; return 0, or the exit code of what went wrong, which is printed."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A name that the terminal's encoding lacks is shown escaped, as it is on standard error.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    with warnings.catch_warnings(), _ends_as_interrupt() as received:
+        # Files are read in parts; what is true of many parts is said once.
+        warnings.simplefilter("once", XorderWarning)
+        warnings.showwarning = partial(_show_warning, options)
+        try:
+            note_idle(options)
+            options.run(options)
+            sys.stdout.flush()
+        except XorderError as error:
+            return _complain(translated(str(error), options))
+        except ExceptionGroup as failures:
+            for failure in failures.exceptions:
+                _complain(translated(str(failure), options))
+            return 2
+        except OSError as error:
+            if not _is_broken_pipe(error):
+                return _complain(f"{error.filename or 'output'}: {error.strerror or error}.")
+            # Whoever reads our output has had enough; keep the interpreter from complaining at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except MemoryError:
+            return _complain("out of memory: there are too many rows to be held here at once.")
+        except KeyboardInterrupt:
+            return 128 + (received[0] if received else signal.SIGINT)
+    return 0
+
+
+# Windows has no SIGHUP, and alone has SIGBREAK, by which one process asks another to end.
+_ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
+
+
+@contextmanager
+def _ends_as_interrupt() -> Iterator[list[int]]:
+    """Let SIGTERM, and a terminal that is closed, end the block as Ctrl-C does, so that what it keeps on disk is
+    removed; yield the signals received.
+
+    A handler that someone has set already is left (nohup sets one), and other threads than the main one cannot set any.
+    """
+    received: list[int] = []
+
+    def stop(number: int, frame: object) -> None:
+        # The second one must not end the clearing up that the first one began.
+        if not received:
+            received.append(number)
+            raise KeyboardInterrupt
+
+    ours = []
+    if threading.current_thread() is threading.main_thread():
+        ours = [number for number in _ENDS if signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, stop)
+    try:
+        yield received
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _is_broken_pipe(error: OSError) -> bool:
+    """Whether nobody reads our output any more, which Windows reports as an invalid argument."""
+    invalid = os.name == "nt" and error.errno == errno.EINVAL and error.filename is None
+    return invalid or isinstance(error, BrokenPipeError)
+
+
+def _complain(message: str) -> int:
+    print("xorder: error: " + " ".join(message.split()), file=sys.stderr)
+    return 2
+
+
+def _show_warning(
+    options: argparse.Namespace, message: Warning | str, category: type[Warning], *_: Any, **__: Any
+) -> None:
+    if issubclass(category, XorderWarning):
+        words = translated(str(message), options)
+        print("xorder: warning: " + " ".join(words.split()), file=sys.stderr)
+
+
+FOLDS = 5
+"""Folds that show what to expect on new people."""
+
+# Options that do nothing where another one, if the command has it, is not given.
+_NEEDED = {"weights_are": "weight", "unseen_group": "map", "force": "output"}
+
+
+class _Once(argparse.Action):
+    """Stores a value, and refuses a second one: neither is what the user meant without a doubt."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
+    ) -> None:
+        given = given_options(namespace)
+        if option_string is not None and self.dest in given:
+            parser.error(f"{'/'.join(self.option_strings)} is given twice; give it once")
+        given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
+class _OnceTrue(_Once):
+    """Notes that an option is there, once."""
+
+    def __init__(self, option_strings: Any, dest: str, **settings: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, const=True, **settings | {"default": False})
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
+    ) -> None:
+        super().__call__(parser, namespace, True, option_string)
+
+
+class _OnceYesOrNo(argparse.BooleanOptionalAction, _Once):
+    """Stores whether an option or its opposite is there, once."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
+    ) -> None:
+        _Once.__call__(self, parser, namespace, not str(option_string).startswith("--no-"), option_string)
+
+
+class _Columns(argparse.Action):
+    """Stores the name of a column, or a list of the names of several, in the order given."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
+    ) -> None:
+        before = getattr(namespace, self.dest)
+        if before is None:
+            setattr(namespace, self.dest, values)
+        else:
+            setattr(namespace, self.dest, [*(before if isinstance(before, list) else [before]), values])
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, as all other errors do; no option may be given twice."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(add_help=False, **settings)
+        self.register("action", None, _Once)
+        self.register("action", "store", _Once)
+        self.register("action", "store_true", _OnceTrue)
+        self.register("action", argparse.BooleanOptionalAction, _OnceYesOrNo)
+        self.add_argument("-h", "--help", action="help", help="Show this help and exit")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse; refuse what is unknown here, so that the line names the command whose help to see."""
+        parsed, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return parsed, unknown
+
+    def error(self, message: str) -> NoReturn:
+        """Print the line, and end with exit code 2."""
+        self.exit(2, f"{self.prog}: error: {' '.join(message.split())} (see '{self.prog} --help')\n")
+
+
+def given_options(namespace: argparse.Namespace) -> set[str]:
+    """Return the names of what the user gave, which are not those that have a default."""
+    given: set[str] = vars(namespace).setdefault("_given", set())
+    return given
+
+
+def add_json(command: argparse.ArgumentParser) -> None:
+    """Add the option to print for machines."""
+    command.add_argument("--json", action="store_true", help="Print JSON instead of text")
+
+
+def add_input(command: argparse.ArgumentParser, *, labelled: bool, missing: str = "error") -> None:
+    """Add the file and its columns; ``missing`` is the usual choice for rows without a group, or where it is from."""
+    add_json(command)
+    command.add_argument(
+        "file", metavar="FILE", help="Rows as csv, csv.gz or parquet; a pattern in quotes names many files"
+    )
+    command.add_argument("--score", required=True, metavar="COLUMN", help="Column of the score; higher ranks higher")
+    command.add_argument(
+        "--group",
+        required=True,
+        action=_Columns,
+        metavar="COLUMN",
+        help="Column of the group; give several, each with --group, for combinations such as 'Black & female'",
+    )
+    if labelled:
+        command.add_argument("--label", required=True, metavar="COLUMN", help="Column of the outcome, 0 or 1")
+        command.add_argument("--positive", metavar="VALUE", help="Value of the outcome that counts as 1")
+        command.add_argument("--weight", metavar="COLUMN", help="Column of the weights of rows")
+        command.add_argument(
+            "--weights-are",
+            choices=("counts", "sampling"),
+            default="counts",
+            help="Meaning of the weights: by counts, a row of weight 2 is two rows; by sampling, weights correct for "
+            "how rows were drawn (default counts)",
+        )
+    command.add_argument(
+        "--missing-group",
+        choices=MISSING_GROUPS,
+        default=missing if missing in MISSING_GROUPS else None,
+        help="Choice for rows without a group: refuse them, leave them out and their scores alone, or take them as a "
+        f"group (default {missing})",
+    )
+    command.add_argument("--encoding", default="utf-8", help="Encoding of csv files (default utf-8)")
+    command.add_argument("--memory", default="2GB", metavar="AMOUNT", help="Memory used for large files (default 2GB)")
+
+
+def add_unseen(command: argparse.ArgumentParser, usual: str | None) -> None:
+    """Add what becomes of groups that fit did not see."""
+    command.add_argument(
+        "--unseen-group",
+        choices=UNSEEN_GROUPS,
+        default=usual,
+        help="Choice for rows to adjust whose group was not in fit: refuse them, or leave their scores alone (default "
+        f"{usual or 'as in fit'})",
+    )
+
+
+def add_map(command: argparse.ArgumentParser, what: str, *, required: bool) -> None:
+    """Add the map to use."""
+    command.add_argument("--map", required=required, metavar="MAP", help=what)
+
+
+def add_metric(command: argparse.ArgumentParser, what: str, usual: str | None) -> None:
+    """Add the metric, one of those there are by now."""
+    command.add_argument("--metric", choices=tuple(METRICS), default=usual, help=what)
+
+
+def add_confidence(command: argparse.ArgumentParser) -> None:
+    """Add the confidence of the intervals."""
+    command.add_argument("--confidence", type=float, default=0.95, help="Confidence of the intervals (default 0.95)")
+
+
+def add_output(command: argparse.ArgumentParser, metavar: str, what: str, **settings: Any) -> None:
+    """Add the name of the file to write."""
+    command.add_argument("-o", "--output", metavar=metavar, help=what, **{"required": True} | settings)
+    command.add_argument("--force", action="store_true", help="Replace the output if it exists")
+
+
+def note_idle(options: argparse.Namespace) -> None:
+    """Say which of the options given have no effect."""
+    given = given_options(options)
+    for name, needed in _NEEDED.items():
+        if name in given and needed in options and getattr(options, needed) is None:
+            warn_caller(f"--{name.replace('_', '-')} has no effect without --{needed}.")
+    if "encoding" in given and options.file.lower().endswith(".parquet"):
+        options.encoding = "utf-8"
+        warn_caller("--encoding has no effect on parquet files.")
+
+
+def show(what: str | dict[str, Any]) -> None:
+    """Print a result."""
+    print(what if isinstance(what, str) else json.dumps(what, indent=2, allow_nan=False))
+
+
+def read_tables(options: argparse.Namespace, folds: int = 0) -> Tables:
+    """Read the tables of the file that a command names."""
+    with progress_line(sys.stderr) as progress:
+        return tables_of(
+            options.file,
+            score=options.score,
+            group=options.group,
+            label=options.label,
+            weight=options.weight,
+            weights_are=options.weights_are,
+            positive=options.positive,
+            missing_group=options.missing_group,
+            as_text=True,
+            folds=folds,
+            encoding=options.encoding,
+            memory=options.memory,
+            progress=progress,
+        )
+
+
+def check_output(output: str, *, overwrite: bool, inputs: Sequence[str]) -> None:
+    """Refuse what could not be written in the end before anything is read or computed."""
+    if not overwrite and Path(output).exists():
+        raise InputError(f"{output} exists already; choose another name, or replace it with overwrite=True.")
+    if any(_is_same_file(output, file) for name in inputs for file in files_of(name)):
+        raise InputError(f"{output} is an input itself; choose another name.")
+
+
+def _is_same_file(one: str, other: str) -> bool:
+    """Whether two names are those of one file; not by name, as on some systems case does not count."""
+    return Path(one).exists() and Path(other).exists() and Path(one).samefile(other)
+
+
+# Time between two lines of a log.
+_LINE_SECONDS = 30.0
+
+
+@contextmanager
+def progress_line(out: TextIO | None, now: Callable[[], float] = time.monotonic) -> Iterator[Progress]:
+    """Yield a function that shows on ``out`` what is being done: one line that changes if that is a terminal.
+
+    In a log it adds a line every half minute, so that a short run adds none. Whoever stops reading stops nothing.
+    """
+    began = said = now()
+    live = out is not None and out.isatty()
+
+    def write(text: str) -> None:
+        if out is not None:
+            with suppress(OSError):
+                out.write(text)
+                out.flush()
+
+    def show(step: str, share: float | None) -> None:
+        nonlocal said
+        if not live and now() - said < _LINE_SECONDS:
+            return
+        said = now()
+        seconds = int(said - began)
+        passed = f"{seconds // 60} min" if seconds >= 60 else f"{seconds} s"
+        text = f"{step}, {passed}" if share is None else f"{step}, {100 * share:.0f} %, {passed}"
+        # A line that is longer than the terminal is wide could not be overwritten.
+        write(f"\r{text[: shutil.get_terminal_size().columns - 1]}\x1b[K" if live else f"xorder: {text}\n")
+
+    try:
+        yield show
+    finally:
+        if live:
+            write("\r\x1b[K")

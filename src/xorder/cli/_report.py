@@ -1,0 +1,73 @@
+"""``xorder report``."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from xorder import estimators
+from xorder.cli._errors import translated
+from xorder.cli._program import (
+    FOLDS,
+    add_confidence,
+    add_input,
+    add_map,
+    add_metric,
+    add_output,
+    add_unseen,
+    check_output,
+    read_tables,
+    show,
+)
+from xorder.engines import GroupMaps
+from xorder.engines._apply import check_matched
+from xorder.exceptions import InputError, warn_caller
+from xorder.reporting import report_tables
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add_input(command, labelled=True, missing="as in the map, or error")
+    add_output(command, "PAGE", "Page to write (HTML)", required=False)
+    add_map(command, "Map that 'xorder fit' wrote, to say what it does to these rows", required=False)
+    add_unseen(command, None)
+    add_metric(command, "Metric of the gap to report (default the map's, or xauc)", None)
+    command.add_argument("--title", help="Title of the page")
+    add_confidence(command)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Write the page on a file."""
+    if options.output is not None:
+        inputs = [options.file] if options.map is None else [options.file, options.map]
+        check_output(options.output, overwrite=options.force, inputs=inputs)
+    elif not options.json:
+        raise InputError("name the page to write with -o report.html, or ask for its numbers alone with --json.")
+    repair = None if options.map is None else estimators.load(options.map)
+    if repair is not None and options.unseen_group is not None:
+        repair.set_params(unseen_group=options.unseen_group)
+    if options.missing_group is None:
+        options.missing_group = "error" if repair is None else repair.missing_group
+    tables = read_tables(options, folds=FOLDS)
+    # The page has the notes in the words of the command line, too.
+    tables = replace(tables, notes=tuple(translated(note, options) for note in tables.notes))
+    for note in tables.notes:
+        warn_caller(note)
+    if repair is not None:
+        maps = GroupMaps(repair.maps_, repair.missing_group, repair.unseen_group)
+        check_matched(maps, tables, options.file, score=options.score, group=options.group, encoding=options.encoding)
+    groups = [options.group] if isinstance(options.group, str) else options.group
+    result = report_tables(
+        tables,
+        repair=repair,
+        metric=options.metric,
+        names={"score": options.score, "label": options.label, "group": " & ".join(groups)},
+        title=options.title,
+        confidence=options.confidence,
+        # A pattern has no one file to be named.
+        source=options.file if Path(options.file).is_file() else None,
+    )
+    if options.output is not None:
+        result.save(options.output, overwrite=options.force)
+    show(result.to_dict() if options.json else f"{result}\nWrote {options.output}")

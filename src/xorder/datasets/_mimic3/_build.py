@@ -1,0 +1,336 @@
+"""From a folder of MIMIC-III tables to the cohort file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from xorder._optional import import_optional
+from xorder._progress import Progress
+from xorder.datasets._clinical import SourceTable, check_key, find_tables, open_database, plain_errors, run
+from xorder.datasets._cohort_file import check_output, write_cohort
+from xorder.datasets._mimic3._features import FEATURES, VARIABLES, Variable, window_features
+from xorder.exceptions import InputError
+
+_EVENT_COLUMNS = ("subject_id", "hadm_id", "itemid", "charttime", "value", "valueuom")
+_STAY_COLUMNS = {
+    **{"subject_id": "int32", "hadm_id": "int32", "icustay_id": "int32", "gender": "string", "ethnicity": "string"},
+    **{"age": "float64", "los": "float64", "mortality": "int8", "hospital_expire_flag": "int8"},
+}
+_BATCH_STAYS = 1000
+_PURPOSE = "Building a MIMIC-III cohort"
+
+
+@dataclass(frozen=True, slots=True)
+class Mimic3Summary:
+    """How many stays each step of the selection left, and what the cohort holds. ``print`` it.
+
+    The full release, v1.4, has 61,532 stays, and its cohort 21,139.
+    """
+
+    stays: int
+    without_transfer: int
+    one_per_admission: int
+    adults: int
+    with_diagnosis: int
+    at_least_48_hours: int
+    with_readings: int
+    readings: int
+    deaths: int
+    long_stays: int
+    women: int
+    white: int
+
+    def __str__(self) -> str:
+        lines = (
+            (self.stays, "ICU stays"),
+            (self.without_transfer, "without a transfer between wards or units"),
+            (self.one_per_admission, "the only such stay of their admission"),
+            (self.adults, "of patients aged 18 or more"),
+            (self.with_diagnosis, "with a coded diagnosis"),
+            (self.at_least_48_hours, "of 48 hours or more"),
+            (self.with_readings, f"with readings in the first 48 hours ({self.readings:,} readings): the cohort"),
+            (self.deaths, "of them died in hospital"),
+            (self.long_stays, "stayed longer than 7 days"),
+            (self.women, "are stays of women"),
+            (self.white, "are stays of white patients"),
+        )
+        return "\n".join(f"{count:>9,}  {words}" for count, words in lines)
+
+
+def build_mimic3(
+    folder: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    apply_ranges: bool = False,
+    memory: str = "2GB",
+    spill: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+    overwrite: bool = False,
+) -> Mimic3Summary:
+    """Build the cohort of the in-hospital mortality benchmark from MIMIC-III v1.4 tables and write it as parquet.
+
+    Parameters
+    ----------
+    folder : str or path-like
+        Folder of PATIENTS, ADMISSIONS, ICUSTAYS, DIAGNOSES_ICD, D_ICD_DIAGNOSES, CHARTEVENTS and LABEVENTS as csv or
+        csv.gz.
+    output : str or path-like
+        Cohort file to write for :func:`load_mimic3`, one row per stay.
+    apply_ranges : bool, default=False
+        Whether to take implausible values out. The benchmark has ranges but does not use them.
+    memory : str, default="2GB"
+        Memory that DuckDB may use before it spills to disk.
+    spill : str or path-like, optional
+        Folder with space for intermediate results, which are removed in any case; by default where the system keeps
+        temporary files.
+    progress : callable, optional
+        Called with the step and how far it is, from 0 to 1 or None.
+    overwrite : bool, default=False
+        Whether ``output`` may be replaced.
+
+    Returns
+    -------
+    Mimic3Summary
+        Stays left after each step of the selection, and what the cohort holds; ``print`` it.
+
+    Raises
+    ------
+    InputError
+        If a table is missing, damaged or not as expected, or no stay can be used; nothing is written then.
+
+    References
+    ----------
+    .. [1] H. Harutyunyan, H. Khachatrian, D. C. Kale, G. Ver Steeg and A. Galstyan (2019), Multitask learning and
+       benchmarking with clinical time series data, Scientific Data 6, 96.
+    .. [2] A. E. W. Johnson et al. (2016), MIMIC-III, a freely accessible critical care database, Scientific Data 3,
+       160035.
+    """
+    check_output(output, overwrite=overwrite)
+    import_optional("pyarrow", extra="data", purpose=_PURPOSE)
+    wanted = {name: tuple(types) for name, types in TABLES.items()}
+    wanted |= {"CHARTEVENTS": (*_EVENT_COLUMNS, "icustay_id"), "LABEVENTS": _EVENT_COLUMNS}
+    tables = find_tables(folder, wanted, source="MIMIC-III")
+    with open_database(purpose=_PURPOSE, memory=memory, spill=spill) as database:
+        counts = select_stays(database, tables, progress)
+        read_events(database, tables["CHARTEVENTS"], tables["LABEVENTS"], apply_ranges=apply_ranges, progress=progress)
+        cohort, readings = _cohort(database, counts["candidates"], progress)
+    summary = _summary(counts, cohort, readings)
+    if cohort.num_rows == 0:
+        steps = ", ".join(" ".join(line.split()) for line in str(summary).splitlines()[:6])
+        raise InputError(f"no stay in {folder} belongs to the cohort ({steps}, none with readings). Check the tables.")
+    about = {"source": Path(folder).resolve().name, "apply_ranges": apply_ranges, "counts": asdict(summary)}
+    write_cohort(cohort, output, kind="mimic3", about=about, overwrite=overwrite)
+    return summary
+
+
+def _cohort(database: Any, candidates: int, progress: Progress | None) -> tuple[Any, int]:
+    """Return an Arrow table of the candidates that have readings, with their features, and the number of readings."""
+    pa = import_optional("pyarrow", extra="data", purpose=_PURPOSE)
+    pieces = [np.empty((0, len(FEATURES)), dtype=np.float32)]
+    readings = 0
+    for first in range(0, candidates, _BATCH_STAYS):
+        if progress:
+            progress("computing features", first / candidates)
+        count = min(_BATCH_STAYS, candidates - first)
+        with plain_errors():
+            read = database.execute(merged_readings(first, first + count - 1)).fetchnumpy()
+        stay, variable, second = (read[name].astype(np.int64) for name in ("stay", "variable", "second"))
+        pieces.append(window_features(count, stay - first, variable, second, read["number"].astype(np.float64)))
+        readings += len(stay)
+    features = np.concatenate(pieces)
+    rows = run(database, f"SELECT {', '.join(_STAY_COLUMNS)} FROM candidates ORDER BY stay", step="computing features")
+    columns = {
+        name: pa.array([row[number] for row in rows], kind) for number, (name, kind) in enumerate(_STAY_COLUMNS.items())
+    }
+    columns |= {name: pa.array(values) for name, values in zip(FEATURES, features.T, strict=True)}
+    table = pa.table(columns).filter(pa.array(~np.isnan(features).all(axis=1)))
+    if progress:
+        progress("computing features", 1.0)
+    return table, readings
+
+
+def _summary(counts: dict[str, int], cohort: Any, readings: int) -> Mimic3Summary:
+    column = {name: cohort.column(name).to_pylist() for name in ("mortality", "los", "gender", "ethnicity")}
+    return Mimic3Summary(
+        stays=counts["stays"],
+        without_transfer=counts["unmoved"],
+        one_per_admission=counts["single"],
+        adults=counts["adults"],
+        with_diagnosis=counts["diagnosed"],
+        at_least_48_hours=counts["candidates"],
+        with_readings=cohort.num_rows,
+        readings=readings,
+        deaths=sum(column["mortality"]),
+        long_stays=sum(days > 7 for days in column["los"]),
+        women=sum(text == "F" for text in column["gender"]),
+        white=sum((text or "").startswith("WHITE") for text in column["ethnicity"]),
+    )
+
+
+_NUMBER = "try_cast(value AS DOUBLE)"
+_PLAIN = rf"CASE WHEN regexp_full_match(value, '\d+(\.\d*)?|\.\d+') THEN {_NUMBER} END"
+_UNIT = "lower(coalesce(valueuom, ''))"
+_POUNDS = 0.453592
+
+READINGS = {
+    "number": _NUMBER,
+    # Laboratories write words, or characters such as < and >, where they have no number.
+    "laboratory": _PLAIN,
+    # A pressure is a number, or a pair such as 120/80.
+    "first of pair": r"try_cast(CASE WHEN regexp_full_match(value, '\d+/\d+') THEN split_part(value, '/', 1) "
+    "ELSE value END AS DOUBLE)",
+    "second of pair": r"try_cast(CASE WHEN regexp_full_match(value, '\d+/\d+') THEN split_part(value, '/', 2) "
+    "ELSE value END AS DOUBLE)",
+    "coma scale": f"CASE WHEN {_NUMBER} BETWEEN 3 AND 15 THEN {_NUMBER} END",
+    "fraction": f"CASE WHEN {_NUMBER} > 1 AND NOT contains({_UNIT}, 'torr') THEN {_NUMBER} / 100 ELSE {_NUMBER} END",
+    "saturation": f"CASE WHEN ({_PLAIN}) <= 1 THEN 100 * ({_PLAIN}) ELSE ({_PLAIN}) END",
+    # Nobody is 79 degrees Celsius warm, nor alive at 79 degrees Fahrenheit for long.
+    "temperature": f"CASE WHEN {_NUMBER} >= 79 THEN ({_NUMBER} - 32) * 5 / 9 ELSE {_NUMBER} END",
+    "weight": f"CASE WHEN contains({_UNIT}, 'oz') OR itemid = 3582 THEN {_NUMBER} / 16 * {_POUNDS} "
+    f"WHEN contains({_UNIT}, 'lb') OR itemid IN (3581, 226531) THEN {_NUMBER} * {_POUNDS} ELSE {_NUMBER} END",
+    "height": f"CASE WHEN contains({_UNIT}, 'in') OR itemid = 1394 THEN round_even({_NUMBER} * 2.54, 0) "
+    f"ELSE {_NUMBER} END",
+}
+
+
+def read_events(
+    database: Any, chart: SourceTable, laboratory: SourceTable, *, apply_ranges: bool, progress: Progress | None
+) -> None:
+    """Make the table ``readings`` (stay, variable, second, number, text) from one pass over each event table.
+
+    It needs ``adults`` and ``candidates`` of :func:`select_stays`. As in the benchmark, an event counts
+    if its admission is one of the adults' and its ICU stay, where it names one, is that admission's; it goes to the
+    candidate stays of this patient that were in their first 48 hours at that time.
+    """
+    items = ", ".join(f"({item}, {number})" for number, variable in enumerate(VARIABLES) for item in variable.items)
+    database.execute(f"CREATE TEMP TABLE items AS SELECT * FROM (VALUES {items}) AS listed(itemid, variable)")
+    database.execute(
+        "CREATE TEMP TABLE readings (stay INTEGER, variable TINYINT, second INTEGER, number DOUBLE, text VARCHAR)"
+    )
+    # DuckDB cannot know how many rows a csv file has, and may take the small tables for the larger side of a join: it
+    # would then gather hundreds of millions of events in a hash table. As written, events stream past small tables.
+    database.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
+    for table, same_stay in (
+        (chart, "event.icustay_id IS NULL OR event.icustay_id = adult.icustay_id"),
+        (laboratory, "true"),
+    ):
+        run(
+            database,
+            _scan(table, same_stay, apply_ranges=apply_ranges),
+            step=f"reading {table.path.name}",
+            reads=[table],
+            progress=progress,
+        )
+
+
+def merged_readings(first: int, last: int) -> str:
+    """Return SQL for the readings of stays ``first`` to ``last``, one per stay, variable and time, in this order.
+
+    Of several the benchmark keeps the last after sorting, which for texts that it had not turned into numbers before
+    (heart rate, say) is the last by text: 99 is kept, not 102.
+    """
+    by_text = ", ".join(str(number) for number, variable in enumerate(VARIABLES) if variable.by_text)
+    return f"""
+        SELECT stay, variable, second,
+               CASE WHEN variable IN ({by_text}) THEN arg_max(number, text) ELSE max(number) END AS number
+        FROM readings WHERE stay BETWEEN {first} AND {last} AND isfinite(number)
+        GROUP BY stay, variable, second ORDER BY stay, variable, second"""
+
+
+def _scan(table: SourceTable, same_stay: str, *, apply_ranges: bool) -> str:
+    types = dict.fromkeys(("subject_id", "hadm_id", "icustay_id", "itemid"), "INTEGER") | {"charttime": "TIMESTAMP"}
+    numbers = " ".join(
+        f"WHEN {number} THEN {_reading(variable, apply_ranges=apply_ranges)}"
+        for number, variable in enumerate(VARIABLES)
+    )
+    return f"""
+        INSERT INTO readings
+        SELECT candidate.stay, item.variable, date_diff('second', candidate.intime, event.charttime),
+               CASE item.variable {numbers} END, event.value
+        FROM {table.scan(**types)} AS event
+        JOIN items AS item USING (itemid)
+        JOIN adults AS adult ON adult.hadm_id = event.hadm_id AND adult.subject_id = event.subject_id
+        JOIN candidates AS candidate ON candidate.subject_id = event.subject_id
+        WHERE event.value IS NOT NULL AND ({same_stay})
+          AND event.charttime BETWEEN candidate.intime AND candidate.intime + INTERVAL 48 HOUR"""
+
+
+def _reading(variable: Variable, *, apply_ranges: bool) -> str:
+    if variable.words:
+        words = " ".join(f"WHEN '{word}' THEN {number}" for word, number in variable.words.items())
+        number = f"CASE value {words} END::DOUBLE"
+    else:
+        number = READINGS[variable.reading]
+    if not apply_ranges:
+        return f"({number})"
+    (lowest, highest), (low, high) = variable.outlier, variable.valid
+    clipped = f"least(greatest(({number}), {low}), {high})"
+    return f"(CASE WHEN ({number}) BETWEEN {lowest} AND {highest} THEN {clipped} END)"
+
+
+# The columns that are used, and those of them that are not text.
+TABLES: dict[str, dict[str, str]] = {
+    "PATIENTS": {"subject_id": "INTEGER", "gender": "VARCHAR", "dob": "TIMESTAMP", "dod": "TIMESTAMP"},
+    "ADMISSIONS": {
+        **{"subject_id": "INTEGER", "hadm_id": "INTEGER", "admittime": "TIMESTAMP", "dischtime": "TIMESTAMP"},
+        **{"deathtime": "TIMESTAMP", "ethnicity": "VARCHAR", "hospital_expire_flag": "TINYINT"},
+    },
+    "ICUSTAYS": {
+        **{"subject_id": "INTEGER", "hadm_id": "INTEGER", "icustay_id": "INTEGER", "first_careunit": "VARCHAR"},
+        **{"last_careunit": "VARCHAR", "first_wardid": "INTEGER", "last_wardid": "INTEGER", "intime": "TIMESTAMP"},
+        **{"outtime": "TIMESTAMP", "los": "DOUBLE"},
+    },
+    "DIAGNOSES_ICD": {"subject_id": "INTEGER", "hadm_id": "INTEGER", "icd9_code": "VARCHAR"},
+    "D_ICD_DIAGNOSES": {"icd9_code": "VARCHAR"},
+}
+_KEYS = {"PATIENTS": "subject_id", "ADMISSIONS": "hadm_id", "ICUSTAYS": "icustay_id"}
+
+_STEPS = {
+    "stays": "SELECT * FROM icustays",
+    "unmoved": "SELECT * FROM stays WHERE first_wardid = last_wardid AND first_careunit = last_careunit",
+    # Stays with a transfer are gone by now: an admission whose other stays had one counts as having a single stay.
+    "single": """
+        SELECT * FROM unmoved JOIN admissions USING (subject_id, hadm_id) JOIN patients USING (subject_id)
+        QUALIFY count(*) OVER (PARTITION BY hadm_id) = 1""",
+    # Birth dates of people over 89 are moved back by 300 years; the benchmark, too, gives 90 as their age.
+    "adults": """
+        SELECT * REPLACE (CASE WHEN age < 0 OR age > 150 THEN 90 ELSE age END AS age)
+        FROM (SELECT *, date_diff('second', dob, intime) / (365 * 86400.0) AS age FROM single)
+        WHERE age < 0 OR age >= 18""",
+    # The benchmark has no row for a stay without any diagnosis that the dictionary of codes knows.
+    "diagnosed": """
+        SELECT * FROM adults SEMI JOIN (SELECT * FROM diagnoses_icd SEMI JOIN d_icd_diagnoses USING (icd9_code))
+        USING (subject_id, hadm_id)""",
+    # Lengths of stay are given in days, to four decimals.
+    "candidates": """
+        SELECT row_number() OVER (ORDER BY icustay_id) - 1 AS stay, *,
+               (coalesce(dod BETWEEN admittime AND dischtime, false)
+                OR coalesce(deathtime BETWEEN admittime AND dischtime, false))::TINYINT AS mortality
+        FROM diagnosed WHERE 24 * los >= 48 - 1e-6""",
+}
+
+
+def select_stays(database: Any, tables: Mapping[str, SourceTable], progress: Progress | None) -> dict[str, int]:
+    """Make a table of each step, ``adults`` and ``candidates`` among them, and return how many stays each has."""
+    for name, types in TABLES.items():
+        columns = ", ".join(types)
+        run(
+            database,
+            f"CREATE TEMP TABLE {name.lower()} AS SELECT {columns} FROM {tables[name].scan(**types)}",
+            step=f"reading {tables[name].path.name}",
+            reads=[tables[name]],
+            progress=progress,
+        )
+    for name, key in _KEYS.items():
+        check_key(database, tables[name], key)
+    counts = {}
+    for name, sql in _STEPS.items():
+        run(database, f"CREATE TEMP TABLE {name} AS {sql}", step="selecting stays")
+        counts[name] = int(run(database, f"SELECT count(*) FROM {name}", step="selecting stays")[0][0])
+    return counts

@@ -1,0 +1,83 @@
+"""Curves and bars of tables of any size, few enough to draw: for pictures and for the page of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from xorder._table import FloatArray, ScoreTable
+
+# What lies outside the middle 99.6 % sets the scale unless it would squeeze the rest into a tenth of it.
+_TAIL, _SQUEEZED = 0.002, 10.0
+
+
+def cross_roc(above: ScoreTable, below: ScoreTable, most: int = 999) -> tuple[FloatArray, FloatArray]:
+    """Shares of ``below``'s negatives, and of ``above``'s positives, at or above falling cuts.
+
+    Cuts are all scores of either class, or ``most`` of them that part its mass evenly. The area under the curve is the
+    chance that a positive of ``above`` outranks a negative of ``below``; ties are one step for both. Empty where one of
+    the two classes is.
+
+    >>> a = ScoreTable.from_arrays([1, 1, 0], [0.9, 0.4, 0.1])
+    >>> b = ScoreTable.from_arrays([0, 0, 1], [0.4, 0.2, 0.1])
+    >>> cross_roc(a, b)
+    (array([0. , 0. , 0.5, 1. ]), array([0. , 0.5, 1. , 1. ]))
+    """
+    if not above.n1 > 0 or not below.n0 > 0:
+        return np.empty(0), np.empty(0)
+    cuts = np.concatenate([_cuts(above, above.positive, most), _cuts(below, below.negative, most)])
+    cuts = np.unique(cuts)[::-1]
+    passed, found = _share_above(below, below.negative, cuts), _share_above(above, above.positive, cuts)
+    return np.append(0.0, passed), np.append(0.0, found)
+
+
+def bin_edges(tables: Sequence[ScoreTable], bins: int) -> FloatArray:
+    """Edges of equal bins over the scores of all tables together, less far outliers."""
+    tables = [table for table in tables if len(table)]
+    low, high = min(float(table.score[-1]) for table in tables), max(float(table.score[0]) for table in tables)
+    score = np.concatenate([table.score for table in tables])
+    falling = np.argsort(-score, kind="stable")
+    way = np.cumsum(np.concatenate([table.mass for table in tables])[falling])
+    ends = np.searchsorted(way, np.array([_TAIL, 1 - _TAIL]) * way[-1]).clip(max=way.size - 1)
+    top, bottom = score[falling[ends]].tolist()
+    if high - low > _SQUEEZED * (top - bottom) > 0:
+        low, high = bottom, top
+    if not high > low:
+        low, high = low - 0.5, high + 0.5
+    # The difference of two very large numbers of different sign is more than a number can hold.
+    part = np.arange(bins + 1) / bins
+    return np.asarray(low * (1 - part) + high * part)
+
+
+def histogram(table: ScoreTable, edges: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Shares of a group's negatives and of its positives in each bin; scores beyond the ends count in the end bins.
+
+    Each sums to 1, or is ``nan`` where the group has nobody of the class.
+
+    >>> table = ScoreTable.from_arrays([1, 1, 0], [0.9, 0.2, 0.1])
+    >>> histogram(table, np.array([0.0, 0.5, 1.0]))
+    (array([1., 0.]), array([0.5, 0.5]))
+    """
+    negative, positive = (
+        np.diff(np.concatenate([[0.0], _share_above(table, mass, edges[-2:0:-1]), [1.0]]))[::-1]
+        if mass.any()
+        else np.full(edges.size - 1, np.nan)
+        for mass in (table.negative, table.positive)
+    )
+    return negative, positive
+
+
+def _cuts(table: ScoreTable, mass: FloatArray, most: int) -> FloatArray:
+    """Scores that carry some mass: all of them where they are few, else those that part the mass evenly."""
+    if np.count_nonzero(mass) <= most:
+        return table.score[mass > 0]
+    total = np.cumsum(mass)
+    last = np.searchsorted(total, np.linspace(0.0, 1.0, most)[1:] * total[-1]).clip(max=mass.size - 1)
+    return np.asarray(table.score[np.append(np.argmax(mass > 0), last)])
+
+
+def _share_above(table: ScoreTable, mass: FloatArray, cuts: FloatArray) -> FloatArray:
+    """Share of the mass at or above each cut."""
+    total = np.append(0.0, np.cumsum(mass))
+    return np.asarray(total[np.searchsorted(-table.score, -cuts, side="right")] / total[-1])

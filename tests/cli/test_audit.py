@@ -1,0 +1,98 @@
+"""``xorder audit`` gives what the Python function gives."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import xorder
+from support.command_line import Ran
+from support.people_files import FORMATS, LABELLED, PEOPLE, table, write
+
+
+@pytest.fixture(params=FORMATS)
+def file(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return write(tmp_path / f"people.{request.param}", table())
+
+
+def test_audit_as_json_holds_the_numbers_of_the_python_function(succeed: Callable[..., str], file: Path) -> None:
+    expected = xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group)
+    assert json.loads(succeed("audit", file, *LABELLED, "--json")) == expected.to_dict()
+
+
+def test_audit_as_text_is_the_printed_audit(succeed: Callable[..., str], file: Path) -> None:
+    expected = xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group)
+    assert succeed("audit", file, *LABELLED) == f"{expected}\n"
+
+
+def test_audit_at_another_confidence(succeed: Callable[..., str], file: Path) -> None:
+    wide, narrow = (
+        json.loads(succeed("audit", file, *LABELLED, "--json", "--confidence", level)) for level in ("0.99", "0.5")
+    )
+    expected = xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group, confidence=0.5)
+    assert narrow == expected.to_dict()
+    assert wide["auc_interval"][0] < narrow["auc_interval"][0]
+
+
+@pytest.mark.parametrize("kind", ["counts", "sampling"])
+def test_audit_with_weights(succeed: Callable[..., str], file: Path, kind: str) -> None:
+    expected = xorder.audit(
+        PEOPLE.y_true,
+        PEOPLE.y_score,
+        sensitive_features=PEOPLE.group,
+        sample_weight=table()["weight"],
+        weights_are=kind,
+    )
+    found = succeed("audit", file, *LABELLED, "--weight", "weight", "--weights-are", kind, "--json")
+    assert json.loads(found) == expected.to_dict()
+    assert expected.auc != xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group).auc
+
+
+def test_more_than_two_values_are_warned_of(run: Callable[..., Ran], tmp_path: Path) -> None:
+    columns = table()
+    outcome = [("no", "yes")[y] for y in columns["outcome"]]
+    outcome[outcome.index("no")] = "unknown"
+    people = write(tmp_path / "people.csv", columns | {"outcome": outcome})
+    ran = run("audit", people, *LABELLED, "--positive", "yes")
+    assert ran.code == 0
+    assert re.fullmatch(r"xorder: warning: [^\n]*'unknown'[^\n]*\n", ran.err)
+
+
+def test_a_score_that_is_upside_down(run: Callable[..., Ran], tmp_path: Path) -> None:
+    people = write(tmp_path / "people.csv", table() | {"score": [-score for score in table()["score"]]})
+    ran = run("audit", people, *LABELLED)
+    assert "positives are mostly ranked below negatives" in ran.err
+    assert ran.code == 0
+
+
+def test_groups_that_look_alike(run: Callable[..., Ran], tmp_path: Path) -> None:
+    groups = [f"{group} " if row % 9 == 0 else group for row, group in enumerate(table()["group"])]
+    ran = run("audit", write(tmp_path / "people.csv", table() | {"group": groups}), *LABELLED)
+    assert "groups 'A', 'A ' differ in blanks or case alone" in ran.err
+
+
+def test_a_row_without_a_group(refuse: Callable[..., str], tmp_path: Path) -> None:
+    columns = table()
+    columns["group"][9] = ""
+    people = write(tmp_path / "people.csv", columns)
+    error = refuse("audit", people, *LABELLED)
+    assert "column 'group' must name a group for each row; 1 row has none, line 11." in error
+
+
+def test_a_group_of_one_class_is_audited_with_a_warning(run: Callable[..., Ran], tmp_path: Path) -> None:
+    columns = table()
+    columns["outcome"] = [
+        0 if group == "B" else y for group, y in zip(columns["group"], columns["outcome"], strict=True)
+    ]
+    people = write(tmp_path / "people.csv", columns)
+    ran = run("audit", people, *LABELLED)
+    assert ran.code == 0
+    assert re.fullmatch(r"xorder: warning: group 'B' [^\n]*no positives[^\n]*\n", ran.err)
+    assert "not known" in ran.out
+    ran = run("audit", people, *LABELLED, "--json")
+    assert (ran.code, ran.err.count("\n")) == (0, 1)
+    assert json.loads(ran.out)["xauc"][1] == [None, None]

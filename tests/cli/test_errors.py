@@ -1,0 +1,126 @@
+"""How a command ends: messages in the words of the command line, readers that stop reading, and signals."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import xorder
+from support.command_line import Ran, one_line, shell
+from support.people_files import LABELLED, PEOPLE, table, write
+from xorder.cli import main
+from xorder.cli._errors import translated
+
+SCRIPT = Path(sys.executable).with_name("xorder")
+FILE = Namespace(
+    file="people.csv", score="risk", label="died", group="sex", weight=None, positive=None, missing_group="error",
+    weights_are="counts", max_gap=None, tradeoff=None, confidence=0.95, into="adjusted", encoding="utf-8", force=False,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ("y_score must be finite", "people.csv: column 'risk' must be finite"),
+        ("sensitive_features has rows", "people.csv: column 'sex' has rows"),
+        # No weight was named, so that there is no column to speak of.
+        ("sample_weight is not whole", "sample_weight is not whole"),
+        ("pass weights_are='sampling' for", "pass --weights-are sampling for"),
+        ("name it with positive=.", "name it with --positive."),
+        ("choose another name with into=, or", "choose another name with --into, or"),
+        (
+            "with missing_group='leave' or missing_group='group'.",
+            "with --missing-group leave or --missing-group group.",
+        ),
+        ("max_gap must lie between 0 and 1", "--max-gap must lie between 0 and 1"),
+        ("confidence must lie between 0 and 1", "--confidence must lie between 0 and 1"),
+        ("give tradeoff or max_gap, not both.", "give --tradeoff or --max-gap, not both."),
+        ("score and label both name the column 'y'", "--score and --label both name the column 'y'"),
+        ("replace it with overwrite=True.", "replace it with --force."),
+        # What belongs to the user is left alone.
+        ("group 'max_gap' was not seen", "group 'max_gap' was not seen"),
+        ("cannot read /tmp/max_gap or so", "cannot read /tmp/max_gap or so"),
+        ("/tmp/a/max_gap/b.csv is empty", "/tmp/a/max_gap/b.csv is empty"),
+        ("the group of a row is missing", "the group of a row is missing"),
+        ("group 'A' has no positives", "group 'A' has no positives"),
+    ],
+)
+def test_arguments_become_options_and_columns(message: str, words: str) -> None:
+    assert translated(message, FILE) == words
+
+
+def test_an_argument_that_is_no_option_stays() -> None:
+    assert translated("allow more with bins=.", FILE) == "allow more with bins=."
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+def test_standard_output_on_a_full_disk(people: Path) -> None:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        command = [sys.executable, "-m", "xorder.cli", "audit", str(people), *LABELLED]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+    assert "No space left" in one_line(Ran(done.returncode, "", done.stderr))
+
+
+@pytest.mark.slow
+def test_a_reader_that_stops_reading_is_no_error(people: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "xorder.cli", "audit", str(people), *LABELLED]
+    try:
+        done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, timeout=120, check=False)
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="head and the quoting of its line are those of POSIX")
+def test_piping_into_head(people: Path) -> None:
+    line = f"{shlex.quote(str(SCRIPT))} audit {shlex.quote(str(people))} {' '.join(LABELLED)} | head -1"
+    done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=120, check=False)
+    auc = xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group).auc
+    assert done.stdout.startswith(f"AUC {auc:.4f} ")
+    assert done.stdout.count("\n") == 1
+    assert done.stderr == ""
+
+
+@pytest.mark.slow
+def test_a_name_that_the_terminal_cannot_show_is_escaped(tmp_path: Path) -> None:
+    columns = table()
+    columns["group"] = ["Ålesund" if group == "A" else group for group in columns["group"]]
+    people = write(tmp_path / "people.csv", columns)
+    ran = shell("audit", people, *LABELLED, env=os.environ | {"PYTHONIOENCODING": "ascii"})
+    assert (ran.code, ran.err) == (0, "")
+    assert r"\xc5lesund" in ran.out
+
+
+def test_sigterm_is_as_before_when_a_command_ends(succeed: Callable[..., str]) -> None:
+    def own(*_: object) -> None:
+        raise NotImplementedError
+
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        for handler in (signal.SIG_DFL, signal.SIG_IGN, own):
+            signal.signal(signal.SIGTERM, handler)
+            succeed("data", "list")
+            assert signal.getsignal(signal.SIGTERM) is handler
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_a_command_in_another_thread(capsys: pytest.CaptureFixture[str]) -> None:
+    codes: list[int] = []
+    thread = threading.Thread(target=lambda: codes.append(main(["data", "list"])))
+    thread.start()
+    thread.join()
+    assert codes == [0]

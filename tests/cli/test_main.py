@@ -1,0 +1,148 @@
+"""The program: its commands and their help, through the installed script and the modules."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import xorder
+from support.command_line import Ran, one_line, shell
+from support.people_files import COLUMNS, LABELLED, PEOPLE, ROWS, table, write
+
+SCRIPT = Path(sys.executable).with_name("xorder")
+READING = {"--missing-group", "--json", "--score", "--group", "--encoding", "--memory"}
+OPTIONS = {
+    "audit": READING | {"--label", "--positive", "--weight", "--weights-are", "--confidence"},
+    "fit": READING
+    | {
+        "--label",
+        "--positive",
+        "--weight",
+        "--weights-are",
+        "--output",
+        "--force",
+        "--metric",
+        "--max-gap",
+        "--tradeoff",
+    }
+    | {"--method", "--bounds", "--reference", "--do-no-harm", "--no-do-no-harm"}
+    | {"--min-group-size", "--small-groups", "--unseen-group"},
+    "apply": READING | {"--map", "--output", "--force", "--into", "--unseen-group"},
+    "report": READING
+    | {"--label", "--positive", "--weight", "--output", "--force", "--map", "--metric", "--title"}
+    | {"--confidence", "--weights-are", "--unseen-group"},
+    "demo": {"--output", "--rows", "--seed", "--force"},
+}
+
+
+class TestUsage:
+    def test_no_command(self, refuse: Callable[..., str]) -> None:
+        assert "COMMAND" in refuse()
+
+    def test_an_unknown_command_shows_the_known(self, refuse: Callable[..., str]) -> None:
+        error = refuse("repair")
+        assert "'repair'" in error
+        for name in OPTIONS:
+            assert name in error
+
+    @pytest.mark.parametrize(
+        ("command", "missing"),
+        [
+            ("audit", ["FILE", "--score", "--group", "--label"]),
+            ("fit", ["FILE", "--score", "--group", "--label", "--output"]),
+            ("apply", ["FILE", "--score", "--group", "--map", "--output"]),
+        ],
+    )
+    def test_what_is_missing_is_listed(self, refuse: Callable[..., str], command: str, missing: list[str]) -> None:
+        error = refuse(command)
+        assert error.startswith(f"xorder {command}: error: ")
+        assert set(re.findall(r"FILE|--[a-z]+", error.partition(" (see")[0])) == set(missing)
+
+    @pytest.mark.parametrize("command", [*([name] for name in OPTIONS), ["data", "list"], ["data", "build-eicu"]])
+    def test_an_unknown_option_points_to_the_help_of_the_command(
+        self, refuse: Callable[..., str], command: list[str]
+    ) -> None:
+        needed = {"apply": ["--map", "m", "-o", "n"], "fit": ["-o", "n"], "build-eicu": ["tables", "-o", "n"]}
+        columns = [] if command[0] in ("demo", "data") else ["FILE", "--score", "s", "--group", "g"]
+        labels = ["--label", "y"] if columns and command != ["apply"] else []
+        name = " ".join(["xorder", *command])
+        error = refuse(*command, *columns, *labels, *needed.get(command[-1], []), "--no-such", "two\nlines")
+        assert error.startswith(f"{name}: error: unrecognized arguments: --no-such")
+        assert error.endswith(f" (see '{name} --help')\n")
+
+
+class TestHelp:
+    @pytest.mark.parametrize("command", OPTIONS)
+    def test_every_option_is_in_the_help_of_its_command(self, succeed: Callable[..., str], command: str) -> None:
+        text = succeed(command, "--help").partition("\noptions:\n")[2]
+        listed = {name for line in re.findall(r"^  (-.*)$", text, re.M) for name in re.findall(r"--[a-z-]+", line[:40])}
+        assert listed == OPTIONS[command] | {"--help"}
+
+    @pytest.mark.parametrize("command", OPTIONS)
+    def test_every_option_is_explained(self, succeed: Callable[..., str], command: str) -> None:
+        text = succeed(command, "--help").partition("\noptions:\n")[2]
+        for entry in re.split(r"\n  (?=-)", text):
+            names, _, explanation = re.sub(r"\n\s{4,}", "   ", entry).strip().partition("   ")
+            explanation = explanation or names.partition("  ")[2]
+            assert re.match(r"[A-Z].*[^.]$", explanation.strip(), re.S), entry
+
+    def test_every_command_is_in_the_help(self, succeed: Callable[..., str]) -> None:
+        text = succeed("--help")
+        for command in OPTIONS:
+            assert re.search(rf"^    {command} +\w", text, re.M)
+
+    def test_the_version(self, succeed: Callable[..., str]) -> None:
+        assert succeed("--version") == f"xorder {xorder.__version__}\n"
+
+
+class TestProcess:
+    """The same through the installed script and the module."""
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("launch", [[str(SCRIPT)], [sys.executable, "-m", "xorder.cli"]], ids=["script", "module"])
+    def test_all_three_commands(self, people: Path, tmp_path: Path, launch: list[str]) -> None:
+        ran = shell("audit", "people.csv", *LABELLED, launch=launch, cwd=tmp_path)
+        expected = xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group)
+        assert ran == Ran(0, f"{expected}\n", "")
+        ran = shell("fit", "people.csv", *LABELLED, "-o", "map.json", launch=launch, cwd=tmp_path)
+        assert (ran.code, ran.err) == (0, "")
+        ran = shell("apply", "people.csv", *COLUMNS, "--map", "map.json", "-o", "out.csv", launch=launch, cwd=tmp_path)
+        assert ran == Ran(0, f"Wrote {ROWS} rows to out.csv; the new column is 'adjusted'.\n", "")
+        assert [path.name for path in sorted(tmp_path.iterdir())] == ["map.json", "out.csv", "people.csv"]
+
+    @pytest.mark.slow
+    def test_an_error_has_its_exit_code_and_no_traceback(self, tmp_path: Path) -> None:
+        ran = shell("audit", "none.csv", *LABELLED, launch=[str(SCRIPT)], cwd=tmp_path)
+        assert one_line(ran) == "xorder: error: none.csv does not exist; check the name and the folder.\n"
+
+    @pytest.mark.slow
+    def test_a_usage_error_has_its_exit_code_and_no_traceback(self) -> None:
+        assert "COMMAND" in one_line(shell(launch=[str(SCRIPT)]))
+
+    @pytest.mark.slow
+    def test_parquet_without_its_package_names_the_extra(self, tmp_path: Path) -> None:
+        people = write(tmp_path / "people.parquet", table())
+        launcher = (
+            "import sys; sys.modules['pyarrow'] = None; from xorder.cli import main; sys.exit(main(sys.argv[1:]))"
+        )
+        ran = shell("audit", people, *LABELLED, launch=[sys.executable, "-c", launcher])
+        assert "pip install 'xorder[parquet]'" in one_line(ran)
+
+    @pytest.mark.slow
+    def test_no_command_loads_another_and_no_help_loads_scikit_learn(self) -> None:
+        launcher = f"""
+import contextlib, io, sys
+from xorder.cli import main
+for command in {[*OPTIONS, "data"]!r}:
+    before = set(sys.modules)
+    with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+        main([command, "--help"])
+    print(command, *(name for name in set(sys.modules) - before if name.startswith("xorder.cli.")))
+print("sklearn" in sys.modules)
+"""
+        loaded = shell(launch=[sys.executable, "-c", launcher]).out
+        assert loaded == "".join(f"{name} xorder.cli._{name}\n" for name in [*OPTIONS, "data"]) + "False\n"

@@ -1,0 +1,61 @@
+"""``xorder report``: the page and its numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import xorder
+from support.command_line import Ran
+from support.people_files import LABELLED, PEOPLE, ROWS, table, write
+
+
+@pytest.mark.slow
+def test_the_page_and_its_numbers(succeed: Callable[..., str], people: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    printed = succeed("report", people, *LABELLED, "-o", page)
+    numbers = json.loads(succeed("report", people, *LABELLED, "--json"))
+    found = xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group)
+    assert numbers["source"]["name"] == "people.csv"
+    assert numbers["finding"]["value"] == pytest.approx(found.gap("xauc").value)
+    assert printed.endswith(f"Wrote {page}\n")
+    assert numbers["source"]["sha256"] in page.read_text(encoding="utf-8")
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["page.html", "people.csv"]
+
+
+@pytest.mark.slow
+def test_what_a_saved_map_does(succeed: Callable[..., str], people: Path, saved: Path) -> None:
+    numbers = json.loads(succeed("report", people, *LABELLED, "--map", saved, "--json"))
+    assert numbers["path"]["stops"][-1]["auc"] == pytest.approx(xorder.load(saved).auc_)
+
+
+def test_what_cannot_be_written_is_refused_first(refuse: Callable[..., str], people: Path, tmp_path: Path) -> None:
+    assert "-o report.html" in refuse("report", people, *LABELLED)
+    assert "is an input itself" in refuse("report", people, *LABELLED, "-o", people, "--force")
+    (tmp_path / "page.html").write_text("mine", encoding="utf-8")
+    assert "--force" in refuse("report", people, *LABELLED, "-o", tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == "mine"
+
+
+def test_a_map_that_knows_other_groups_is_not_reported_on(
+    refuse: Callable[..., str], saved: Path, tmp_path: Path
+) -> None:
+    columns = table()
+    columns["group"][20] = columns["group"][30] = "C"
+    people = write(tmp_path / "people.csv", columns)
+    error = refuse("report", people, *LABELLED, "--map", saved, "--json")
+    assert "people.csv: group 'C' was not seen in fit (2 rows, the first in line 22)" in error
+
+
+@pytest.mark.slow
+def test_a_report_deals_rows_to_folds_as_fit_does(run: Callable[..., Ran], tmp_path: Path) -> None:
+    weights = [200 + 37 * row % 3800 for row in range(ROWS)]
+    people = write(tmp_path / "people.csv", table() | {"weight": weights})
+    weighted = [people, *LABELLED, "--weight", "weight", "--weights-are", "sampling", "--json"]
+    fitted = json.loads(run("fit", *weighted, "-o", tmp_path / "map.json").out)["expected"]["after"]
+    reported = json.loads(run("report", *weighted).out)["expected"]
+    assert reported["auc"] == pytest.approx(fitted["auc"], abs=1e-12)
+    assert reported["gap"] == pytest.approx(fitted["gaps"][0]["value"], abs=1e-12)

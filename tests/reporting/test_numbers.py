@@ -1,0 +1,289 @@
+"""The numbers of a report are those of the library: audits, orderings and repairs, for any number of groups."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import xorder
+from support.drawn_rows import Rows, rows
+from support.scored_people import people
+from xorder._validation import check_tables
+from xorder.estimators import expected_gap_tables
+from xorder.exceptions import InputError, XorderWarning
+from xorder.reporting import _repair_path as way
+from xorder.reporting import report, report_tables
+from xorder.reporting._numbers import find, report_numbers
+
+
+@pytest.fixture
+def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take fewer steps along the way, where it is not about them."""
+    monkeypatch.setattr(way, "_REPAIRS_OF_TWO", 3)
+    monkeypatch.setattr(way, "_REPAIRS_OF_MANY", 3)
+
+
+TWO = people(400, {"A": 0.0, "B": 0.8})
+
+
+@pytest.fixture(scope="module")
+def of_two() -> dict[str, Any]:
+    return report(**TWO).to_dict()
+
+
+@pytest.mark.slow
+def test_the_audit_is_the_librarys(of_two: dict[str, Any]) -> None:
+    audit = xorder.audit(**TWO)
+    assert of_two["audit"] == audit.to_dict()
+    gap = audit.gap("xauc")
+    assert of_two["finding"]["value"] == gap.value
+    assert of_two["finding"]["interval"] == list(gap.interval)
+    assert of_two["finding"]["pair"] == [0, 1]
+    assert of_two["finding"]["chances"] == [audit.xauc["A", "B"], audit.xauc["B", "A"]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
+def test_stops_lie_on_the_frontier(metric: str) -> None:
+    numbers = report_tables(check_tables(*TWO.values()), metric=metric).to_dict()
+    a, b = check_tables(*TWO.values()).values()
+    curve = xorder.frontier(a, b, metric=metric)
+    first, *stops = numbers["path"]["stops"]
+    assert first["auc"] == pytest.approx(xorder.audit(**TWO).auc)
+    assert len(stops) == 20
+    assert stops[-1]["limit"] == 0
+    for stop in stops:
+        found = curve.at(max_gap=stop["limit"])
+        assert stop["auc"] == pytest.approx(found.auc, abs=1e-12)
+        assert stop["gap"] == pytest.approx(found.gap, abs=1e-12)
+        assert stop["below_best"] == pytest.approx(found.optimality_gap, abs=1e-9)
+    gaps = [abs(stop["gap"]) for stop in stops]
+    assert all(after <= before + 1e-12 for before, after in pairwise(gaps))
+
+
+@pytest.mark.slow
+def test_what_no_gap_does_is_what_a_fitted_repair_does(of_two: dict[str, Any]) -> None:
+    repair = xorder.XOrder().fit(TWO["y_score"], TWO["y_true"], sensitive_features=TWO["sensitive_features"])
+    adjusted = repair.transform(TWO["y_score"], sensitive_features=TWO["sensitive_features"])
+    audit = xorder.audit(**TWO | {"y_score": adjusted})
+    last = of_two["path"]["stops"][-1]
+    assert last["auc"] == pytest.approx(audit.auc, abs=1e-12)
+    assert np.allclose(last["xauc"], audit.xauc.values)
+    assert of_two["after"]["audit"]["auc"] == pytest.approx(audit.auc, abs=1e-12)
+    _moves_and_top_are_those_of(of_two, TWO, adjusted)
+
+
+def _moves_and_top_are_those_of(numbers: dict[str, Any], drawn: dict[str, Any], adjusted: np.ndarray) -> None:
+    """Rank the rows themselves, and compare."""
+    from scipy.stats import rankdata
+
+    size = len(adjusted)
+    change = (rankdata(adjusted) - rankdata(drawn["y_score"])) / size
+    for g, group in enumerate(numbers["groups"]):
+        mine = drawn["sensitive_features"] == group
+        for who, chosen in (("positive", mine & (drawn["y_true"] == 1)), ("negative", mine & (drawn["y_true"] == 0))):
+            found = numbers["moves"][g][who]
+            assert found["mean"] == pytest.approx(change[chosen].mean(), abs=1e-9)
+            assert found["up"] == pytest.approx((change[chosen] > 0.01 - 1e-6).mean(), abs=1e-9)
+        for entry in numbers["top"]:
+            cut = entry["percent"] / 100 * size
+            first = np.argsort(-adjusted, kind="stable")[: round(cut)]
+            assert cut == round(cut)
+            share = mine[first].mean()
+            assert entry["after"][g]["share"] == pytest.approx(share, abs=1e-9)
+            if share:
+                precision = drawn["y_true"][first][mine[first]].mean()
+                assert entry["after"][g]["precision"] == pytest.approx(precision, abs=1e-9)
+
+
+@pytest.mark.slow
+def test_what_to_expect_on_others_is_the_librarys(of_two: dict[str, Any]) -> None:
+    tables = check_tables(TWO["y_true"], TWO["y_score"], TWO["sensitive_features"], None)
+    found = expected_gap_tables(xorder.XOrder(), tables)
+    assert of_two["expected"]["auc"] == found.after.auc
+    assert of_two["expected"]["gap"] == found.after.gap("xauc", ("A", "B")).value
+
+
+@pytest.mark.usefixtures("few_steps")
+def test_a_fitted_map_on_other_people() -> None:
+    other = people(300, {"A": 0.0, "B": 0.8}, seed=5)
+    repair = xorder.XOrder(metric="prf", do_no_harm=False)
+    repair.fit(TWO["y_score"], TWO["y_true"], sensitive_features=TWO["sensitive_features"])
+    numbers = report(**other, repair=repair).to_dict()
+    adjusted = repair.transform(other["y_score"], sensitive_features=other["sensitive_features"])
+    assert numbers["metric"] == "prf"
+    assert numbers["after"]["kind"] == "map"
+    assert not numbers["after"]["learnt_here"]
+    assert numbers["path"]["stops"][-1]["kind"] == "map"
+    after = xorder.audit(**other | {"y_score": adjusted}).to_dict()
+    assert numbers["after"]["audit"]["auc"] == pytest.approx(after["auc"], abs=1e-12)
+    for found, expected in zip(numbers["after"]["audit"]["gaps"], after["gaps"], strict=True):
+        assert found["value"] == pytest.approx(expected["value"], abs=1e-12)
+    _moves_and_top_are_those_of(numbers, other, adjusted)
+    assert report(**TWO, repair=repair).to_dict()["after"]["learnt_here"]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_steps")
+def test_a_map_is_matched_by_how_its_groups_are_written_or_refused() -> None:
+    numbered = TWO | {"sensitive_features": np.where(TWO["sensitive_features"] == "A", 1, 2)}
+    written = TWO | {"sensitive_features": numbered["sensitive_features"].astype(str)}
+    repair = xorder.XOrder().fit(
+        numbered["y_score"], numbered["y_true"], sensitive_features=numbered["sensitive_features"]
+    )
+    found, expected = (report(**columns, repair=repair).to_dict() for columns in (written, numbered))
+    assert found["path"]["stops"][-1] == expected["path"]["stops"][-1]
+    with pytest.raises(InputError, match=r"group 'A' was not seen in fit \(\d+ rows\); the known groups are 1, 2"):
+        report(**TWO, repair=repair)
+    with pytest.raises(InputError, match="fitted XOrder"):
+        report(**TWO, repair=xorder.XOrder())
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_steps")
+def test_three_groups_and_one_of_one_class() -> None:
+    drawn = people(600, {"A": 0.0, "B": 1.5, "C": 0.3, "none": 0.0}, seed=3)
+    drawn["y_true"][drawn["sensitive_features"] == "none"] = 0
+    numbers = report_tables(check_tables(*drawn.values())).to_dict()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", XorderWarning)
+        audit = xorder.audit(**drawn)
+    assert numbers["audit"] == audit.to_dict()
+    assert numbers["finding"]["pair"] == [0, 1]
+    assert numbers["path"]["left"] == [3]
+    for limit in (1, -1):
+        stop = numbers["path"]["stops"][limit]
+        repair = xorder.XOrder(max_gap=stop["limit"], small_groups="leave")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", XorderWarning)
+            adjusted = repair.fit_transform(
+                drawn["y_score"], drawn["y_true"], sensitive_features=drawn["sensitive_features"]
+            )
+            then = xorder.audit(**drawn | {"y_score": adjusted})
+        assert stop["auc"] == pytest.approx(then.auc, abs=1e-12)
+        assert stop["worst"] == pytest.approx(abs(then.gap("xauc").value), abs=1e-12)
+        assert stop["xauc"][3] == [None] * 4
+        assert stop["prf"][3] is None
+
+
+def test_nothing_to_compare_is_said_and_not_computed() -> None:
+    drawn = people(60, {"A": 0.0, "B": 0.0})
+    drawn["y_true"][drawn["sensitive_features"] == "B"] = 0
+    numbers = report(**drawn).to_dict()
+    assert numbers["finding"]["verdict"] == "unknown"
+    assert numbers["finding"]["pair"] is None
+    assert "two groups" in numbers["path"]["why_not"]
+    assert (numbers["after"], numbers["moves"], numbers["expected"]) == (None, None, None)
+
+
+def test_the_widest_gap_beyond_doubt_is_spoken_of_not_the_widest_of_noise() -> None:
+    drawn = people(4000, {"A": 0.0, "B": 0.5}, seed=1)
+    few = people(12, {"few": 0.8}, seed=2)
+    both = {name: np.concatenate([drawn[name], few[name]]) for name in drawn}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", XorderWarning)
+        audit = xorder.audit(**both)
+    assert "few" in audit.gap("xauc").pair
+    finding = find(audit, "xauc")
+    assert audit.too_few == ("few",)
+    assert [audit.groups[number] for number in finding["pair"]] == ["A", "B"]
+    assert (finding["verdict"], finding["clear_pairs"], finding["pairs"]) == ("clear", 1, 3)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_steps")
+def test_a_handful_of_people_is_no_finding_however_small_p() -> None:
+    drawn = people(4000, {"A": 0.0, "B": 0.0}, seed=1)
+    few = people(12, {"few": 0.8}, seed=7)
+    both = {name: np.concatenate([drawn[name], few[name]]) for name in drawn}
+    audit = xorder.audit(**both)
+    assert audit.gap("xauc").pvalue < 1e-6
+    numbers = report_tables(check_tables(*both.values())).to_dict()
+    assert numbers["finding"]["verdict"] == "chance"
+    assert numbers["finding"]["pair"] in ([0, 1], [1, 0])
+    assert [group["too_few"] for group in numbers["data"]["groups"]] == [False, False, True]
+    only = report_tables(
+        check_tables(*({name: both[name][both["sensitive_features"] != "B"] for name in both}.values()))
+    )
+    assert only.to_dict()["finding"]["verdict"] == "unsure"
+
+
+def test_noise_is_no_finding() -> None:
+    verdicts = [find(xorder.audit(**people(400, {"A": 0, "B": 0}, seed=s)), "xauc")["verdict"] for s in range(40)]
+    assert verdicts.count("chance") >= 36
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_steps")
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(drawn=rows(max_rows=14))
+def test_any_rows_give_numbers_that_json_can_hold(drawn: Rows) -> None:
+    tables = check_tables(drawn.y, drawn.s, drawn.g, drawn.w)
+    if len(tables) < 2:
+        return
+    numbers, drawn_curves = report_numbers(tables, metric="prf", confidence=0.9)
+    json.dumps(numbers, allow_nan=False)
+    assert len(drawn_curves.roc) == len(numbers["path"]["stops"])
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_steps")
+def test_weights_of_a_design_widen_the_intervals_as_in_the_audit() -> None:
+    weight = np.random.default_rng(0).lognormal(size=400)
+    numbers = report(**TWO, sample_weight=weight, weights_are="sampling").to_dict()
+    audit = xorder.audit(**TWO, sample_weight=weight, weights_are="sampling")
+    assert numbers["finding"]["stderr"] == pytest.approx(audit.gap("xauc").stderr)
+    assert numbers["finding"]["value"] == pytest.approx(audit.gap("xauc").value)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_steps")
+def test_weights_that_are_not_whole_are_told_as_in_the_audit() -> None:
+    weight = np.full(400, 1.5)
+    with pytest.warns(XorderWarning, match="not whole"):
+        xorder.audit(**TWO, sample_weight=weight)
+    assert "not whole" in report(**TWO, sample_weight=weight).to_dict()["data"]["warnings"][0]
+    assert report(**TWO, sample_weight=np.full(400, 2.0)).to_dict()["data"]["warnings"] == []
+
+
+def test_tables_must_be_two_with_people() -> None:
+    a, b = check_tables(*TWO.values()).values()
+    with pytest.raises(InputError, match="there is one group"):
+        report_tables({"A": a})
+    with pytest.raises(InputError, match="there are no groups"):
+        report_tables({})
+    with pytest.raises(InputError, match="group 'C' has none"):
+        report_tables({"A": a, "B": b, "C": xorder.ScoreTable.from_arrays([], [])})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"metric": "auc"}, "metric must be one of"),
+        ({"confidence": 95}, "confidence must lie between"),
+        ({"names": {"scores": "s"}}, "names must have keys among"),
+        ({"source": "no-such-file.csv"}, "source must be a file"),
+    ],
+)
+def test_what_the_user_got_wrong_is_said(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        report(**TWO, **wrong)
+
+
+def test_drawn_curves_are_few_points_of_the_tables() -> None:
+    tables = check_tables(*TWO.values())
+    _, drawn = report_numbers(tables, metric="xauc", confidence=0.95)
+    for points, group in zip(drawn.roc[0], ("AB", "BA"), strict=True):
+        x, y = np.array(points).T
+        assert len(points) <= 201
+        area = float(np.sum(np.diff(x) * (y[1:] + y[:-1]) / 2))
+        assert area == pytest.approx(xorder.audit(**TWO).xauc[tuple(group)], abs=2e-3)
+    for group, shares in zip(tables.values(), drawn.distributions[0], strict=True):
+        expected = np.histogram(group.score, drawn.edges, weights=group.positive)[0] / group.n1
+        assert shares["positive"] == pytest.approx(expected, abs=1e-5)

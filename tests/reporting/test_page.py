@@ -1,0 +1,277 @@
+"""The page: its numbers are the library's to the digits shown, its text is only text, and it needs nothing else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import xorder
+from support.printed_page import Page, digits, value
+from support.scored_people import people
+from xorder._present import shortened
+from xorder._validation import check_tables
+from xorder.exceptions import InputError, MissingExtraError
+from xorder.reporting import Report, report, report_tables
+from xorder.reporting import _repair_path as way
+from xorder.reporting._page import script_json
+
+HOSTILE = {
+    "<script>alert(1)</script>": 0.0,
+    "\"'><img src=x onerror=alert(1)>": 0.8,
+    "</script><!--": 0.2,
+    "😀" * 2500: 0.0,
+    "a.b['c'][0]\\": 0.3,
+}
+
+TWO = people(500, {"A": 0.0, "B": 0.9})
+
+
+@pytest.fixture(scope="module")
+def made() -> Report:
+    return report(**TWO, names={"score": "risk", "label": "ill", "group": "sex"}, title="A trial")
+
+
+@pytest.fixture(scope="module")
+def page(made: Report) -> Page:
+    return Page(made.html())
+
+
+@pytest.fixture
+def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(way, "_REPAIRS_OF_TWO", 3)
+    monkeypatch.setattr(way, "_REPAIRS_OF_MANY", 3)
+
+
+@pytest.mark.slow
+def test_printed_gaps_are_those_of_the_audit(page: Page) -> None:
+    audit = xorder.audit(**TWO)
+    for name, metric in (("xAUC gap", "xauc"), ("PRF gap", "prf"), ("parity gap", "parity")):
+        head, row = page.table(f"{name} of each pair")
+        assert head[0] == "pair"
+        gap = audit.gap(metric, ("A", "B"))
+        assert row[0] == "A − B"
+        assert value(row[1]) == digits(gap.value, 4)
+        assert [value(end) for end in row[2].split(" to ")] == [digits(end, 4) for end in gap.interval]
+        assert row[-1] == ("< 0.0001" if gap.pvalue < 1e-4 else f"{gap.pvalue:.4f}")
+    _, *rows = page.table("xAUC: the chance")
+    for row, group in zip(rows, "AB", strict=True):
+        assert row[0] == group
+        printed = [value(cell) for cell in row[1:]]
+        assert printed == [digits(audit.xauc[group, other], 4) for other in "AB"] + [digits(audit.prf[group], 4)]
+    assert f"{audit.auc:.4f} ({95} % interval {audit.auc_interval[0]:.4f} to" in page.text["audit"]
+
+
+@pytest.mark.slow
+def test_printed_steps_are_those_of_the_frontier(page: Page, made: Report) -> None:
+    a, b = check_tables(*TWO.values()).values()
+    curve = xorder.frontier(a, b)
+    audit = xorder.audit(**TWO)
+    _, first, *rows = page.table("Each step of the control")
+    assert [value(cell) for cell in first[1:5]] == [
+        digits(audit.auc, 4),
+        0,
+        *[digits(100 * audit.gap("xauc").value, 1)] * 2,
+    ]
+    stops = made.to_dict()["path"]["stops"][1:]
+    for row, stop in zip(rows, stops, strict=True):
+        found = curve.at(max_gap=stop["limit"])
+        assert value(row[1]) == digits(found.auc, 4)
+        assert value(row[2]) == digits(found.auc - audit.auc, 4)
+        assert value(row[3]) == digits(100 * found.gap, 1)
+        assert value(row[5]) - value(row[6]) == pytest.approx(found.gap, abs=1.1e-4)
+        assert found.optimality_gap <= value(row[7]) <= found.optimality_gap + 1.1e-4
+    # What the control shows first is the last row, and what it can show are the rows.
+    assert [page.fields[name] for name in ("auc", "change", "gap", "first", "second")] == [
+        rows[-1][column] for column in (1, 2, 3, 5, 6)
+    ]
+    for row, stop in zip([first, *rows], page.island["stops"], strict=True):
+        assert [stop["text"][name] for name in ("label", "auc", "change", "gap", "worst", "first", "second")] == row[:7]
+
+
+@pytest.mark.slow
+def test_printed_top_and_moves_are_the_numbers(page: Page, made: Report) -> None:
+    numbers = made.to_dict()
+    for entry in numbers["top"]:
+        *_, a, b = page.table(f"The first {entry['percent']:g} % of the list")
+        for g, row in enumerate((a, b)):
+            records = (entry["before"][g], entry["after"][g])
+            expected = [record[what] for what in ("share", "precision", "found") for record in records]
+            for cell, share in zip(row[2:], expected, strict=True):
+                assert cell == "not known" if share is None else value(cell) == digits(100 * share, 1)
+    _, *rows = page.table("Change of place")
+    order = [(g, who) for g in range(2) for who in ("positive", "negative", "all")]
+    for row, (g, who) in zip(rows, order, strict=True):
+        move = numbers["moves"][g][who]
+        cells = row[-5:]
+        assert value(cells[0]) == digits(100 * move["mean"], 1)
+        assert [value(end) for end in cells[2].split(" to ")] == [digits(100 * move[end], 1) for end in ("low", "high")]
+        assert [value(cell) for cell in cells[3:]] == [digits(100 * move[way], 1) for way in ("up", "down")]
+    _, a, b = page.table("Who was looked at")
+    audit = xorder.audit(**TWO)
+    for row, group in ((a, "A"), (b, "B")):
+        assert [value(cell) for cell in row[2:4]] == [audit.positives[group], audit.negatives[group]]
+
+
+def test_names_are_used_and_structure_is_sound(page: Page) -> None:
+    assert "score “risk”" in page.text["header"]
+    assert "outcome (“ill”)" in page.text["summary"]
+    assert ("html", {"lang": "en"}) in page.tags
+    headings = [tag for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
+    assert headings[0] == "h1"
+    assert headings.count("h1") == 1
+    tables = [tag for tag, _ in page.tags if tag == "table"]
+    assert len(tables) == [tag for tag, _ in page.tags].count("caption")
+    assert all(
+        attributes.get("scope") for tag, attributes in page.tags if tag == "th" and "aria-hidden" not in attributes
+    )
+    identifiers = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(identifiers) == len(set(identifiers))
+    (control,) = (attributes for tag, attributes in page.tags if tag == "input")
+    assert control["type"] == "range"
+    assert ("label", {"for": control["id"]}) in page.tags
+    assert control["aria-valuetext"]
+
+
+def test_the_page_needs_nothing_else(page: Page, made: Report) -> None:
+    addresses = [attributes[name] for _, attributes in page.tags for name in ("src", "href") if name in attributes]
+    assert addresses == ["#main"]
+    (policy,) = (attributes for _, attributes in page.tags if attributes.get("http-equiv"))
+    assert policy["content"].startswith("default-src 'none'")
+    assert "url(" not in made.html().partition("</style>")[0]
+    assert 100_000 < len(made.html().encode()) < 6_000_000
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_steps")
+def test_hostile_names_stay_text() -> None:
+    drawn = people(1300, HOSTILE)
+    names = {"score": "<b>score</b>", "label": "</script><script>alert(2)</script>", "group": "\x00]]>{{ 7 * 7 }}"}
+    text = report_tables(check_tables(*drawn.values()), names=names, title="<title>x</title>{% raw %}").html()
+    plain = report_tables(
+        check_tables(*people(1300, dict(zip("abcde", HOSTILE.values(), strict=True))).values())
+    ).html()
+    page, reference = Page(text), Page(plain)
+    assert [tag for tag, _ in page.tags] == [tag for tag, _ in reference.tags]
+    assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
+    rows = page.table("Who was looked at")
+    assert [row[0] for row in rows[1:]] == [shortened(name, 32, 2 / 3) for name in sorted(HOSTILE)]
+    titles = [attributes["title"] for _, attributes in page.tags if "title" in attributes]
+    assert set(titles) == set(HOSTILE)
+    # No name is in what the charts are made of.
+    assert "alert" not in json.dumps(page.island)
+    assert "{{ 7 * 7 }}" in page.text["header"]
+
+
+def test_json_in_a_script_cannot_end_it() -> None:
+    hostile = {"a": "</script><!--", "b": "\u2028&"}
+    text = script_json(hostile)
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == hostile
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_steps")
+def test_what_is_not_known_is_never_a_number() -> None:
+    drawn = people(300, {"A": 0.0, "B": 0.9, "C": 0.0})
+    drawn["y_true"][drawn["sensitive_features"] == "C"] = 0
+    text = report_tables(check_tables(*drawn.values())).html()
+    page = Page(text)
+    _, _, _, c = page.table("xAUC: the chance")
+    assert c == ["C", "not known", "not known", "not known", "not known"]
+    _, *gaps = page.table("xAUC gap of each pair")
+    assert [row[-2] for row in gaps] == ["not chance", "not known", "not known"]
+    assert "C has nobody with the outcome" in page.text["data"]
+    for section in ("audit", "tradeoff", "moves", "top", "data"):
+        assert not re.search(r"\bnan\b|None|Undefined", page.text[section])
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_steps")
+def test_many_groups_are_cut_to_what_can_be_read() -> None:
+    drawn = people(2600, {f"g{number:02}": number / 20 for number in range(26)})
+    made = report_tables(check_tables(*drawn.values()))
+    page = Page(made.html())
+    assert len(page.table("xAUC: the chance")) == 9
+    assert len(page.table("xAUC gap of each pair")) == 29
+    assert "the widest of 325 pairs" in page.text["audit"]
+    assert "8 of 26 groups" in page.text["data"]
+    assert "26 groups" in page.text["tradeoff"]
+    assert len(made.to_dict()["audit"]["gaps"]) == 3 * 325
+
+
+@pytest.mark.usefixtures("few_steps")
+def test_a_saved_map_is_audited_before_and_after() -> None:
+    other = people(500, {"A": 0.0, "B": 0.9}, seed=9)
+    repair = xorder.XOrder(do_no_harm=False)
+    repair.fit(TWO["y_score"], TWO["y_true"], sensitive_features=TWO["sensitive_features"])
+    page = Page(report(**other, repair=repair).html())
+    _, *rows = page.table("The saved map on these people")
+    adjusted = repair.transform(other["y_score"], sensitive_features=other["sensitive_features"])
+    for row, score in zip(rows, (other["y_score"], adjusted), strict=True):
+        audit = xorder.audit(**other | {"y_score": score})
+        gap = audit.gap("xauc", ("A", "B"))
+        assert value(row[1]) == digits(audit.auc, 4)
+        assert value(row[3]) == digits(gap.value, 4)
+        assert [value(end) for end in row[4].split(" to ")] == [digits(end, 4) for end in gap.interval]
+    assert page.fields["label"] == "The saved map"
+
+
+@pytest.mark.slow
+def test_saving_is_all_or_nothing(made: Report, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    made.save(path)
+    assert path.read_text(encoding="utf-8") == made.html()
+    with pytest.raises(InputError, match="exists already"):
+        made.save(path)
+    made.save(path, overwrite=True)
+    with pytest.raises(InputError, match="does not exist"):
+        made.save(tmp_path / "nowhere" / "report.html")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_steps")
+def test_the_same_rows_make_the_same_page_and_the_file_is_named(tmp_path: Path) -> None:
+    source = tmp_path / "people <1>.csv"
+    source.write_bytes(b"some,rows\n")
+    one, two = (report_tables(check_tables(*TWO.values()), source=source).html() for _ in range(2))
+    assert one == two
+    page = Page(one)
+    assert hashlib.sha256(b"some,rows\n").hexdigest() in page.text["footer"]
+    assert "people <1>.csv, 10 bytes" in page.text["footer"]
+    assert f"xorder {xorder.__version__}" in page.text["footer"]
+
+
+@pytest.mark.slow
+def test_a_notebook_shows_the_page_in_a_frame_of_its_own(made: Report) -> None:
+    frame = made._repr_html_()
+    (tag, attributes), *_ = Page(frame).tags
+    assert tag == "iframe"
+    assert attributes["sandbox"] == "allow-scripts"
+    assert attributes["srcdoc"] == made.html()
+
+
+@pytest.mark.parametrize("package", ["jinja2", "altair", "vl_convert"])
+def test_what_is_not_installed_is_named_with_its_extra(
+    package: str, made: Report, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from xorder.reporting._page import _library
+
+    _library.cache_clear()
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtraError, match=rf"report needs {package}.*xorder\[report\]"):
+        made.html()
+
+
+@pytest.mark.slow
+def test_numbers_need_no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("jinja2", "altair", "vl_convert"):
+        monkeypatch.setitem(sys.modules, package, None)
+    numbers: dict[str, Any] = report_tables(check_tables(*people(60, {"A": 0.0, "B": 0.0}).values())).to_dict()
+    assert json.loads(json.dumps(numbers, allow_nan=False)) == numbers
