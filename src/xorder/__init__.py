@@ -8,7 +8,7 @@ from xorder._metric import PairGains
 from xorder._table import ScoreTable
 from xorder.engines import audit_frame
 from xorder.estimators import ExpectedGap
-from xorder.metrics import Audit, Gap, audit
+from xorder.metrics import Audit, CutGap, Gap, Threshold, audit
 from xorder.ordering import Frontier, Ordering, frontier, order
 from xorder.reporting import Report, report, report_tables
 from xorder.transfer import ScoreMap
@@ -20,6 +20,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Audit",
+    "CutGap",
     "ExpectedGap",
     "FairRanker",
     "Frontier",
@@ -29,6 +30,7 @@ __all__ = [
     "Report",
     "ScoreMap",
     "ScoreTable",
+    "Threshold",
     "XOrder",
     "audit",
     "audit_frame",

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import xorder
 from support.drawn_rows import WHOLE, Rows, rows
 from xorder._table import Tables
 from xorder.exceptions import InputError
@@ -138,3 +139,54 @@ def test_intervals_and_band_cover_about_as_often_as_they_say() -> None:
         inside["share"] += low <= at_share <= high
     assert 134 <= inside["band"] <= 149
     assert 134 <= inside["share"] <= 149
+
+
+class TestAudit:
+    """An audit knows any cut, and reports some."""
+
+    @pytest.fixture(scope="class")
+    def audit(self) -> xorder.Audit:
+        rng = np.random.default_rng(1)
+        group = rng.choice(["a", "b", "c"], 1200)
+        label = rng.integers(0, 2, 1200)
+        return xorder.audit(label, rng.normal(size=1200) + label - 0.5 * (group == "b"), sensitive_features=group)
+
+    def test_the_worst_cut_is_that_of_the_pair_that_differs_most(self, audit: xorder.Audit) -> None:
+        worst = audit.cut_gap()
+        pairs = [("a", "b"), ("a", "c"), ("b", "c")]
+        assert abs(worst.value) == max(abs(audit.cut_gap(pair=pair).value) for pair in pairs)
+        assert "b" in worst.pair
+        assert audit.cut_gap(pair=("b", "a")).value == pytest.approx(-audit.cut_gap(pair=("a", "b")).value)
+
+    def test_cuts_of_all_kinds(self, audit: xorder.Audit) -> None:
+        assert audit.cut_gap(120).value == pytest.approx(audit.cut_gap(0.1).value)
+        threshold = audit.cut_gap(0.1).threshold
+        assert audit.cut_gap(xorder.Threshold(threshold), of="selected").cut == pytest.approx(0.1, abs=0.002)
+        for of in OF:
+            low, high = audit.cut_gap(0.2, of=of).interval
+            assert low < audit.cut_gap(0.2, of=of).value < high
+
+    def test_what_is_reported(self, audit: xorder.Audit) -> None:
+        found = audit.to_dict()["cuts"]
+        assert len(found) == 3 * 5
+        assert found[1]["value"] == audit.cut_gap(0.01, ("a", "b")).value
+        text = str(audit)
+        assert "worst, " in text
+        assert " 5 % " in text
+
+    @pytest.mark.parametrize(
+        ("wrong", "words"),
+        [
+            ({"at": 1.5}, "a cut must be a share"),
+            ({"at": 5000}, "from 1 up to the number of rows, 1,200; got 5000"),
+            ({"pair": ("a", "z")}, "pair must be two of the groups 'a', 'b', 'c'"),
+            ({"of": "precision"}, "of must be one of sensitivity, specificity, selected"),
+        ],
+    )
+    def test_what_cannot_be_asked(self, audit: xorder.Audit, wrong: dict[str, Any], words: str) -> None:
+        with pytest.raises(InputError, match=words):
+            audit.cut_gap(**wrong)
+
+    def test_cuts_are_checked_before_anything_is_measured(self) -> None:
+        with pytest.raises(InputError, match="a cut must be a share"):
+            xorder.audit([1, 0] * 20, range(40), sensitive_features=["a", "a", "b", "b"] * 10, cuts=[2.0])

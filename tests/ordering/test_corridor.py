@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from xorder import ScoreTable
+from xorder import ScoreTable, order
 from xorder._metric import METRICS, auc_gains
 from xorder.exceptions import InputError
 from xorder.ordering._corridor import order_within_cuts, smallest_cut_gap
@@ -110,3 +110,17 @@ def test_thinned_tables_keep_the_limit_at_every_score(monkeypatch: pytest.Monkey
     found = order_within_cuts(a, b, gains, tradeoff=1.0, max_gap=None, max_cut_gap=0.1)
     assert max(map(abs, cuts_of(found.b_above, a, b))) <= 0.1 + 1e-9
     assert found.objective <= found.bound <= exact_bound + 1e-9
+
+
+def test_order_takes_the_limit() -> None:
+    a, b = many_scores(300, 0.0, 4), many_scores(200, 0.6, 5)
+    found = order(a, b, max_cut_gap=0.1)
+    assert max(map(abs, cuts_of(found.b_above, a, b))) <= 0.1 + 1e-9
+    free = order(a, b)
+    assert max(map(abs, cuts_of(free.b_above, a, b))) > 0.1
+    assert found.objective <= free.bound
+    with pytest.raises(InputError, match="max_cut_gap is for solver 'frontier'; got 'dp'"):
+        order(a, b, max_cut_gap=0.1, solver="dp")
+    few = ScoreTable.from_arrays([1, 1, 0, 0], [2.0, 1.0, 2.0, 1.0])
+    with pytest.raises(InputError, match=r"max_cut_gap 0.1 can be kept by no ordering.*the smallest that can is 0.25"):
+        order(few, few, max_cut_gap=0.1)

@@ -30,6 +30,7 @@ from xorder.engines._sources import (
 from xorder.engines._tally_numpy import Bins, Leaves, LocalRows, Tally, check_same, scores_of, split_leaves
 from xorder.exceptions import InputError
 from xorder.metrics._audit import Audit, audit_tables, check_confidence
+from xorder.metrics._cuts import CUTS, Cut
 
 BINS = 3 << 19
 """Bins by default: enough for a tolerance of 1e-6 wherever scores have a density."""
@@ -52,8 +53,9 @@ def audit_frame(
     label: str,
     group: GroupNames,
     weight: str | None = None,
-    confidence: float = 0.95,
     weights_are: WeightKind = "counts",
+    cuts: Sequence[Cut] = CUTS,
+    confidence: float = 0.95,
     positive: Any = None,
     missing_group: str = "error",
     tolerance: float = 1e-6,
@@ -77,10 +79,12 @@ def audit_frame(
         without a value in one of them has no group.
     weight : str, optional
         The column of the weights.
-    confidence : float, default=0.95
-        Level of the intervals.
     weights_are : {"counts", "sampling"}, default="counts"
         What weights mean, as in :func:`xorder.audit`.
+    cuts : sequence of float, int or Threshold, default=(0.01, 0.05, 0.1, 0.2)
+        Cuts of the list to report, as in :func:`xorder.audit`.
+    confidence : float, default=0.95
+        Level of the intervals.
     positive : object, optional
         The value of the label that counts as 1, all others being 0.
     missing_group : {"error", "leave", "group"}, default="error"
@@ -131,7 +135,7 @@ def audit_frame(
         progress=progress,
         memory=memory,
     )
-    return audit_tables(tables, confidence=confidence)
+    return audit_tables(tables, cuts=cuts, confidence=confidence)
 
 
 def tables_of(

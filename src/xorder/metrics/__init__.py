@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from xorder._lazy import lazy_names
 from xorder.metrics._audit import Audit, GroupMatrix, audit, audit_tables
+from xorder.metrics._cuts import CutGap, Threshold
 from xorder.metrics._functions import (
     parity_difference,
     prf_by_group,
@@ -26,9 +27,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Audit",
+    "CutGap",
     "Gap",
     "GapScorer",
     "GroupMatrix",
+    "Threshold",
     "auc_minus_prf_difference",
     "auc_minus_xauc_difference",
     "audit",

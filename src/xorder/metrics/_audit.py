@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from numbers import Real
 from typing import Any
@@ -17,6 +17,7 @@ from xorder._present import count, group_names, interval_text, known, level, num
 from xorder._table import BinningError, FloatArray, ScoreTable, Tables, as_tables
 from xorder._validation import WeightKind, check_tables
 from xorder.exceptions import InputError, warn_caller
+from xorder.metrics._cuts import CUTS, Cut, CutGap, Cuts, Of, check_cut, check_of, cut_text
 from xorder.metrics._gaps import FEW, Gap, Pair, are_few, interval, json_label, judge
 from xorder.metrics._placements import Moments, moments
 
@@ -70,6 +71,9 @@ class GroupMatrix:
         return {"groups": list(self.groups), "values": [[known(value) for value in row] for row in self.values]}
 
 
+# Pairs of groups whose cuts are printed.
+_MOST_PAIRS = 6
+
 # Below this AUC, and surely below one half, a score or a label is likely to be the wrong way round.
 _UPSIDE_DOWN = 0.4
 
@@ -97,6 +101,8 @@ class Audit:
         A gap for each metric and pair of groups.
     confidence : float
         Confidence of all intervals.
+    cuts : tuple of float, int or Threshold, default=(0.01, 0.05, 0.1, 0.2)
+        Cuts of the list that are reported; :meth:`cut_gap` knows any other.
     too_few : tuple, default=()
         Groups with fewer than ten positives or ten negatives: too few to say whether their gaps are more than chance.
     binning_error : BinningError, default=None
@@ -120,8 +126,10 @@ class Audit:
     prf: dict[Hashable, float]
     gaps: list[Gap]
     confidence: float
+    cuts: tuple[Cut, ...] = CUTS
     too_few: tuple[Hashable, ...] = ()
     binning_error: BinningError | None = None
+    _cuts: Cuts | None = field(init=False, default=None, repr=False)
 
     def gap(self, metric: str, pair: Pair | None = None) -> Gap:
         """Return the gap of a metric for a pair of groups.
@@ -153,6 +161,42 @@ class Audit:
             )
         return max(found, key=lambda gap: abs(gap.value) if np.isfinite(gap.value) else -1.0)
 
+    def cut_gap(self, at: Cut | None = None, pair: Pair | None = None, of: Of = "sensitivity") -> CutGap:
+        """Return how two groups differ at a cut of the list, first minus second.
+
+        Parameters
+        ----------
+        at : float, int or Threshold, default=None
+            The cut: a share of the list in (0, 1), a number of places from 1 up, or a score. By default the worst of
+            all cuts, with a band that holds at all of them at once.
+        pair : tuple of two group labels, default=None
+            The groups; by default those that differ most.
+        of : {"sensitivity", "specificity", "selected"}, default="sensitivity"
+            What is compared: the share of positives above the cut, of negatives below it, or of all rows above it.
+
+        Returns
+        -------
+        CutGap
+            The difference, where it is, and its interval.
+
+        Raises
+        ------
+        InputError
+            If there is no such cut or no such pair.
+        """
+        if self._cuts is None:
+            raise InputError("this audit was not made from tables, so it knows no cuts.")
+        of = check_of(of)
+        if pair is not None and not (len({*pair}) == 2 and {*pair} <= {*self.groups}):
+            raise InputError(f"pair must be two of the groups {', '.join(map(repr, self.groups))}; got {pair!r}.")
+        pairs = [pair] if pair is not None else list(combinations(self.groups, 2))
+        if at is None:
+            found = [self._cuts.worst(each, of) for each in pairs]
+        else:
+            cut = check_cut(at, self._cuts.total)
+            found = [self._cuts.at(cut, each, of) for each in pairs]
+        return max(found, key=lambda gap: abs(gap.value) if np.isfinite(gap.value) else -1.0)
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain lists and numbers, ready for JSON.
 
@@ -171,9 +215,15 @@ class Audit:
             "xauc": self.xauc.to_dict()["values"],
             "prf": [known(value) for value in self.prf.values()],
             "gaps": [gap.to_dict() for gap in self.gaps],
+            "cuts": [gap.to_dict() for gap in self._cut_gaps()],
             "confidence": self.confidence,
             "too_few": [json_label(group) for group in self.too_few],
         } | ({} if self.binning_error is None else {"binning_error": self.binning_error.to_dict()})
+
+    def _cut_gaps(self) -> list[CutGap]:
+        """The worst cut of each pair of groups, then each of the cuts to report."""
+        pairs = [] if self._cuts is None else list(combinations(self.groups, 2))
+        return [self.cut_gap(at, pair) for pair in pairs for at in (None, *self.cuts)]
 
     def __str__(self) -> str:
         return audit_text(self)
@@ -191,8 +241,9 @@ def audit(
     *,
     sensitive_features: Any,
     sample_weight: Any = None,
-    confidence: float = 0.95,
     weights_are: WeightKind = "counts",
+    cuts: Sequence[Cut] = CUTS,
+    confidence: float = 0.95,
     missing_group: str = "error",
 ) -> Audit:
     """Audit how a score ranks the members of different groups.
@@ -207,12 +258,15 @@ def audit(
         Group of each row; any labels, two groups or more.
     sample_weight : array-like of shape (n_samples,), default=None
         Weight of each row.
-    confidence : float, default=0.95
-        Confidence of the intervals.
     weights_are : {"counts", "sampling"}, default="counts"
         What weights mean for the uncertainty. ``"counts"``: a row of weight 2 is two rows. ``"sampling"``: weights
         correct for how rows were drawn, their scale means nothing, and a row of large weight is still one row, so
         intervals get wider. Values of the metrics are the same for both.
+    cuts : sequence of float, int or Threshold, default=(0.01, 0.05, 0.1, 0.2)
+        Cuts of the list to report: a float in (0, 1) is a share of it, an int from 1 up a number of places, a
+        :class:`xorder.Threshold` a score.
+    confidence : float, default=0.95
+        Confidence of the intervals.
     missing_group : {"error", "leave", "group"}, default="error"
         What to do with rows whose group is missing (None, NaN): ``"error"`` refuses them, ``"leave"`` leaves them
         out, ``"group"`` takes them as a group of their own, ``"missing"``.
@@ -241,16 +295,20 @@ def audit(
     tables = check_tables(
         y_true, y_score, sensitive_features, sample_weight, weights_are=weights_are, missing_group=missing_group
     )
-    return audit_tables(tables, confidence=confidence)
+    return audit_tables(tables, cuts=cuts, confidence=confidence)
 
 
-def audit_tables(tables: Tables | Mapping[Hashable, ScoreTable], *, confidence: float = 0.95) -> Audit:
+def audit_tables(
+    tables: Tables | Mapping[Hashable, ScoreTable], *, cuts: Sequence[Cut] = CUTS, confidence: float = 0.95
+) -> Audit:
     """Audit tables that are already built.
 
     Parameters
     ----------
     tables : mapping
         Group -> :class:`xorder.ScoreTable`.
+    cuts : sequence of float, int or Threshold, default=(0.01, 0.05, 0.1, 0.2)
+        Cuts of the list to report, as in :func:`audit`.
     confidence : float, default=0.95
         Confidence of the intervals.
 
@@ -265,13 +323,13 @@ def audit_tables(tables: Tables | Mapping[Hashable, ScoreTable], *, confidence: 
         found = f"there is only one: {next(iter(tables))!r}" if tables else "there is none"
         said = "".join(f" {note}" for note in tables.notes)
         raise InputError(f"an audit compares at least two groups; {found}.{said}")
-    result, cautions = measured(tables, confidence)
+    result, cautions = measured(tables, confidence, cuts)
     for message in (*tables.notes, *cautions):
         warn_caller(message)
     return result
 
 
-def measured(tables: Tables, confidence: float) -> tuple[Audit, list[str]]:
+def measured(tables: Tables, confidence: float, cuts: Sequence[Cut] = CUTS) -> tuple[Audit, list[str]]:
     """Return the audit of checked tables of any number of groups, and what its readers should know."""
     groups = tuple(tables)
     m = moments(list(tables.values()))
@@ -282,6 +340,7 @@ def measured(tables: Tables, confidence: float) -> tuple[Audit, list[str]]:
         for metric in METRICS.values()
         for a, b in combinations(range(len(groups)), 2)
     ]
+    by_cut = Cuts(tables, confidence)
     samples = dict(zip(groups, zip(m.positive, m.negative, strict=True), strict=True))
     result = Audit(
         groups=groups,
@@ -294,9 +353,11 @@ def measured(tables: Tables, confidence: float) -> tuple[Audit, list[str]]:
         prf=dict(zip(groups, prf_of(m).tolist(), strict=True)),
         gaps=gaps,
         confidence=confidence,
+        cuts=tuple(check_cut(cut, by_cut.total) for cut in cuts),
         too_few=tuple(group for group, both in samples.items() if any(are_few(one.mass, one.spread) for one in both)),
         binning_error=tables.binning_error,
     )
+    object.__setattr__(result, "_cuts", by_cut)
     return result, [*_cautions(result, m), *upside_down(overall[0], reach)]
 
 
@@ -377,6 +438,7 @@ def audit_text(audit: Audit) -> str:
             [["gap", "pair", "value", f"{percent} interval", "p (no gap)"], *gaps], "<6", "<5", ">8", "^20", ">10"
         ),
         *(f"  {metric.title}: {metric.meaning}" for metric in METRICS.values()),
+        *_cut_lines(audit, names, percent),
     ]
     if audit.too_few:
         few = ", ".join(names[group] for group in audit.too_few)
@@ -385,6 +447,39 @@ def audit_text(audit: Audit) -> str:
         lines += ["", f"Scores were binned, which moved AUC and gaps by at most {audit.binning_error.largest:.1e}."]
     said = reading(audit)
     return "\n".join([*lines, "", said] if said else lines)
+
+
+def _cut_lines(audit: Audit, names: dict[Hashable, str], percent: str) -> list[str]:
+    """Lay out the worst cut of each pair and the cuts to report, the pairs of the widest worst cuts first."""
+    found = audit._cut_gaps()
+    each = 1 + len(audit.cuts)
+    pairs = sorted(
+        (found[start : start + each] for start in range(0, len(found), each)),
+        key=lambda gaps: -abs(gaps[0].value) if np.isfinite(gaps[0].value) else 1.0,
+    )
+    rows = [
+        [
+            f"worst, {100 * gap.cut:.3g} %" if at is None else cut_text(at),
+            f"{names[gap.pair[0]]} - {names[gap.pair[1]]}",
+            number(gap.rates[0]),
+            number(gap.rates[1]),
+            signed(gap.value),
+            "[{}, {}]".format(*map(signed, gap.interval)) if np.isfinite(gap.interval[0]) else "not known",
+        ]
+        for gaps in pairs[:_MOST_PAIRS]
+        for at, gap in zip((None, *audit.cuts), gaps, strict=True)
+    ]
+    if not rows:
+        return []
+    more = [f"... and {len(pairs) - _MOST_PAIRS} more pairs of groups"] if len(pairs) > _MOST_PAIRS else []
+    headings = ["first part of the list", "pair", "first", "second", "gap", f"{percent} interval"]
+    return [
+        "",
+        "Sensitivity at a cut: the share of a group's positives in the first part of the list",
+        *_aligned([headings, *rows], "<22", "<5", ">8", ">8", ">8", "^20"),
+        *more,
+        "  worst: the widest of all cuts, with a band that holds at all of them at once",
+    ]
 
 
 def reading(audit: Audit) -> str:

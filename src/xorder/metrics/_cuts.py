@@ -13,7 +13,7 @@ scores there are. It is drawn with a fixed seed.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, NamedTuple
@@ -21,9 +21,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xorder._present import known
 from xorder._table import FloatArray, ScoreTable, Tables
 from xorder.exceptions import InputError
-from xorder.metrics._gaps import interval, json_label
+from xorder.metrics._gaps import Pair, interval, json_label
 
 Of = Literal["sensitivity", "specificity", "selected"]
 OF: tuple[Of, ...] = ("sensitivity", "specificity", "selected")
@@ -31,10 +32,18 @@ OF: tuple[Of, ...] = ("sensitivity", "specificity", "selected")
 CUTS = (0.01, 0.05, 0.1, 0.2)
 """Shares of the list that an audit looks at by default."""
 
-# Draws of the process behind the band, its steps, and scores at which it is looked at.
+# Draws of the process behind the band.
 _DRAWS = 2000
+
+# Steps of a drawn motion.
 _STEPS = 1024
-_POINTS = 1024
+
+# Scores at which the process is looked at; of more, evenly many are.
+_POINTS = 256
+
+# How much higher the largest value of a motion is than the largest at steps of one standard deviation (Chernoff 1965,
+# Siegmund 1979).
+_BETWEEN = 0.5826
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +97,7 @@ class CutGap:
     """
 
     of: str
-    pair: tuple[Hashable, Hashable]
+    pair: Pair
     value: float
     cut: float
     threshold: float
@@ -119,9 +128,9 @@ class CutGap:
         return {
             "of": self.of,
             "pair": [json_label(group) for group in self.pair],
-            **{name: _plain(number) for name, number in numbers.items()},
-            "rates": [_plain(rate) for rate in self.rates],
-            "interval": [_plain(end) for end in self.interval],
+            **{name: known(number) for name, number in numbers.items()},
+            "rates": [known(rate) for rate in self.rates],
+            "interval": [known(end) for end in self.interval],
         }
 
 
@@ -177,7 +186,7 @@ class Cuts:
         self._columns: dict[tuple[str, Hashable], _Column] = {}
         self.total = float(sum(table.n1 + table.n0 for table in tables.values()))
 
-    def at(self, cut: Cut, pair: tuple[Hashable, Hashable], of: Of) -> CutGap:
+    def at(self, cut: Cut, pair: Pair, of: Of) -> CutGap:
         """Return the gap of a pair at a cut."""
         threshold, part, share = self._place(cut)
         first, second = (self._column(of, group).at(threshold) for group in pair)
@@ -188,7 +197,7 @@ class Cuts:
         found = CutGap(of, pair, value, share, threshold, rates, stderr, interval((value, stderr), self.confidence))
         return _as_specificity(found) if of == "specificity" else found
 
-    def worst(self, pair: tuple[Hashable, Hashable], of: Of) -> CutGap:
+    def worst(self, pair: Pair, of: Of) -> CutGap:
         """Return the gap at the cut where it is widest, with the band around all cuts."""
         columns = [self._column(of, group) for group in pair]
         if min(column.mass[-1] for column in columns) <= 0:
@@ -225,7 +234,7 @@ class Cuts:
         )
         return _as_specificity(found) if of == "specificity" else found
 
-    def curve(self, pair: tuple[Hashable, Hashable], of: Of, points: int = 200) -> tuple[FloatArray, FloatArray, float]:
+    def curve(self, pair: Pair, of: Of, points: int = 200) -> tuple[FloatArray, FloatArray, float]:
         """Return shares of the list, the gap at each, and half the width of the band around them."""
         columns = [self._column(of, group) for group in pair]
         shares = np.arange(1, points) / points
@@ -266,7 +275,7 @@ class Cuts:
         part = min(max((wanted - masses[0]) / masses[1], 0.0), 1.0) if masses[1] > 0 else 1.0
         return score, float(part), wanted / self.total
 
-    def _slope(self, share: float, pair: tuple[Hashable, Hashable], of: Of) -> float:
+    def _slope(self, share: float, pair: Pair, of: Of) -> float:
         """Change of the gap by the share of the list, around a share: how much the cut's own sampling counts."""
         rows = min(self._column(of, group).mass[-1] for group in pair)
         reach = min(share, 1 - share) * min(1.0, 2 * max(rows, 1.0) ** -0.2)
@@ -305,6 +314,9 @@ class Cuts:
         """Half the width of the band: the quantile of the largest difference of the two processes."""
         size = places[0][0].size
         looked_at = np.unique(np.linspace(0, size - 1, min(size, _POINTS // 2)).astype(int))
+        # Where scores are left out, the process may be wider between two that are looked at.
+        rows = sum(column.square[-1] / column.mass[-1] ** 2 for column in columns)
+        between = _BETWEEN * np.sqrt(rows / looked_at.size) if looked_at.size < size else 0.0
         pairs = np.stack([np.concatenate([place[looked_at] for place in side]) for side in zip(*places, strict=True)])
         differences = np.zeros((_DRAWS, pairs.shape[1]), dtype=np.float32)
         for column, place, motion, sign in zip(columns, pairs, _motions(), (1, -1), strict=True):
@@ -313,7 +325,7 @@ class Cuts:
             rate = (column.mass[place] / column.mass[-1]).astype(np.float32)
             process = motion[:, steps] - rate * motion[:, -1:]
             differences += np.float32(sign * np.sqrt(spread) / column.mass[-1]) * process
-        return float(np.quantile(np.abs(differences).max(axis=1), self.confidence))
+        return float(np.quantile(np.abs(differences).max(axis=1), self.confidence) + between)
 
 
 @cache
@@ -341,11 +353,18 @@ def check_cut(cut: Any, rows: float) -> Cut:
     )
 
 
+def cut_text(cut: Cut) -> str:
+    """A cut in a few words."""
+    if isinstance(cut, Threshold):
+        return f"score from {cut.score:g}"
+    return f"{cut:,} places" if isinstance(cut, int) else f"{100 * cut:.3g} %"
+
+
 def check_of(of: Any) -> Of:
     """Return what is compared at a cut; refuse what is not known."""
-    for known in OF:
-        if of == known:
-            return known
+    for one in OF:
+        if of == one:
+            return one
     raise InputError(f"of must be one of {', '.join(OF)}; got {of!r}.")
 
 
@@ -354,15 +373,3 @@ def _as_specificity(found: CutGap) -> CutGap:
     low, high = found.interval
     rates = 1 - found.rates[0], 1 - found.rates[1]
     return replace(found, value=-found.value, rates=rates, interval=(-high, -low))
-
-
-def _plain(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
-
-
-def default_gaps(cuts: Cuts, at: tuple[Cut, ...], pairs: list[tuple[Hashable, Hashable]]) -> Iterator[CutGap]:
-    """Yield the worst cut of each pair, then each of some cuts."""
-    for pair in pairs:
-        yield cuts.worst(pair, "sensitivity")
-        for cut in at:
-            yield cuts.at(cut, pair, "sensitivity")

@@ -21,7 +21,8 @@ import numpy as np
 from xorder._metric import PairGains, auc_gains
 from xorder._table import FloatArray, IntArray, ScoreTable
 from xorder.exceptions import InputError
-from xorder.ordering._ordering import Ordering, remaining
+from xorder.ordering._hull import pair_bound
+from xorder.ordering._ordering import Ordering, path_ordering, remaining
 
 # Cells of the region that are looked at; tables with more are thinned.
 _CELLS = 12_000_000
@@ -85,7 +86,7 @@ def order_within_cuts(
         turned = PairGains(gains.matrix.T, -whole, name=gains.name)
         other = order_within_cuts(b, a, turned, tradeoff=tradeoff, max_gap=max_gap, max_cut_gap=max_cut_gap)
         path = np.searchsorted(other.b_above, np.arange(len(a)), side="right")
-        found = Ordering.from_path(a, b, path, gains, other.tradeoff, "frontier")
+        found = path_ordering(a, b, path, gains, other.tradeoff, "frontier")
         return replace(found, bound=max(other.bound, found.objective))
     smallest = smallest_cut_gap(a, b)
     if max_cut_gap < smallest - 1e-12:
@@ -167,12 +168,11 @@ class _Solution:
             level = np.searchsorted(-thin_a.score, -a.score, side="right") - 1
             path = starts_b[path][level]
         tradeoff = abs(self.price) if self.tradeoff is None else self.tradeoff
-        found = Ordering.from_path(a, b, path, gains, tradeoff, "frontier")
+        found = path_ordering(a, b, path, gains, tradeoff, "frontier")
         height = self.height
         if thin_a is not a:
-            from xorder.ordering._frontier import upper_bound
-
-            height = upper_bound(a, b, gains, tradeoff) + (0.0 if self.limit is None else tradeoff * self.limit)
+            height = pair_bound(a, b, metric=gains, tradeoff=tradeoff)
+            height += 0.0 if self.limit is None else tradeoff * self.limit
         elif self.limit is not None:
             height += abs(self.price) * self.limit
         spent = 0.0 if self.limit is None else tradeoff * abs(found.gap)

@@ -11,6 +11,7 @@ from xorder._metric import PairGains, check_pair_gains
 from xorder._table import FloatArray, IntArray, ScoreTable
 from xorder._validation import check_both_classes
 from xorder.exceptions import InputError
+from xorder.ordering._corridor import order_within_cuts
 from xorder.ordering._dynamic import Products, partial_objective, solve_dp
 from xorder.ordering._frontier import order_within_frontier, solve_frontier
 from xorder.ordering._hull import has_frontier, pair_bound
@@ -103,6 +104,7 @@ def order(
     *,
     metric: str | PairGains = "xauc",
     tradeoff: float = 1.0,
+    max_cut_gap: float | None = None,
     solver: str = "frontier",
 ) -> Ordering:
     """Interleave two groups so that ``AUC - tradeoff * |gap|`` is high.
@@ -115,6 +117,9 @@ def order(
         Gap to be made small.
     tradeoff : float, default=1.0
         Points of AUC worth giving for one point of gap (the paper's lambda).
+    max_cut_gap : float, default=None
+        Largest difference of the groups' sensitivities at any cut of the list; the bound is then that of all orderings
+        that keep it. For the frontier only.
     solver : {"frontier", "dp", "greedy", "insertion"}, default="frontier"
         The frontier is near-linear and certified; ``"dp"`` is the paper's Algorithm 1; the other two only look at the
         gap.
@@ -123,6 +128,11 @@ def order(
     -------
     Ordering
         Ordering with its AUC, gap and bound.
+
+    Raises
+    ------
+    InputError
+        If no ordering keeps ``max_cut_gap``; it names the smallest limit that can be kept.
 
     References
     ----------
@@ -143,6 +153,11 @@ def order(
     if solver not in SOLVERS:
         raise InputError(f"solver must be one of {', '.join(SOLVERS)}; got {solver!r}.")
     gains, tradeoff = check_pair_gains(metric, a, b), check_number(tradeoff, "tradeoff")
+    if max_cut_gap is not None:
+        if solver != "frontier":
+            raise InputError(f"max_cut_gap is for solver 'frontier'; got {solver!r}.")
+        limit = check_number(max_cut_gap, "max_cut_gap")
+        return order_within_cuts(a, b, gains, tradeoff=tradeoff, max_gap=None, max_cut_gap=limit)
     found = SOLVERS[solver](a, b, gains, tradeoff)
     if solver == "frontier" or not has_frontier(gains):
         return found
