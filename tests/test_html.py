@@ -148,7 +148,7 @@ def test_a_repair_shows_before_and_after_once_it_is_fitted() -> None:
     assert page.rows[1] == ["AUC", f"{repair.auc_before_:.4f}", f"{repair.auc_:.4f}"]
     assert page.rows[2] == ["xAUC gap A − B", f"{repair.gap_before_:+.4f}", f"{repair.gap_:+.4f}"]
     assert "Scores of group B are adjusted; those of group A stay as they are." in page.texts
-    many = fitted(np.array(["x", "y", "z"])[np.arange(600) % 3])
+    many = fitted(np.array(["x", "y", "z"])[np.arange(600) % 3], do_no_harm=False)
     assert Page(repair_html(many)).rows[3] == ["widest gap of any two groups", "", f"{many.worst_gap_:.4f}"]
 
 

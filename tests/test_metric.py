@@ -127,7 +127,7 @@ def credit(products, place, other):
 
 
 @pytest.mark.slow
-@given(drawn=pairs_with_path(), metric=st.sampled_from(METRICS) | custom)
+@given(drawn=pairs_with_path(), metric=st.sampled_from(list(METRICS)) | custom)
 def test_credits_along_a_path_add_up_to_the_metric(drawn, metric):
     """What the solvers see half-way ends, at the last cell, in the disparity and (but for a constant) the AUC."""
     a, b, b_above = drawn

@@ -423,7 +423,7 @@ def test_blank_groups_of_files_are_missing(backend: Backend) -> None:
         rows_of(apply_to_frame(GroupMaps(maps | {"": ScoreMap.identity()}), frame, **names))
     columns["group"] = ["A" if group == "C" else group for group in columns["group"]]
     frame = backend(columns)
-    repair = XOrder(missing_group="group").fit_frame(frame, **names, label="y")
+    repair = XOrder(missing_group="group", small_groups="repair", do_no_harm=False).fit_frame(frame, **names, label="y")
     assert len(rows_of(repair.transform_frame(frame, **names))["adjusted"]) == 50
 
 

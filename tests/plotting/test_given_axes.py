@@ -26,7 +26,9 @@ SPLIT = {ScoreShiftDisplay: ["before", "after"], CalibrationByGroupDisplay: ["A"
 
 
 def made(display: Any, group: Any = PEOPLE.group) -> Any:
-    options = {"y_adjusted": PEOPLE.y_score**2} if display in SPLIT else {}
+    options: dict[str, Any] = {"y_adjusted": PEOPLE.y_score**2} if display in SPLIT else {}
+    if display is ScoreMapDisplay:
+        options = {"do_no_harm": False}
     return display.from_predictions(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=group, **options)
 
 

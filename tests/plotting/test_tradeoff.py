@@ -140,7 +140,7 @@ def test_without_an_axis_it_makes_a_figure_of_its_own() -> None:
 @pytest.mark.parametrize("metric", METRICS)
 def test_all_that_is_marked_lies_inside_the_axes(metric: str, seed: int) -> None:
     people = simulate_population(60, random_state=seed)
-    repair = XOrder(method="frontier", metric=metric).fit(
+    repair = XOrder(method="frontier", metric=metric, small_groups="repair").fit(
         people.y_score, people.y_true, sensitive_features=people.group
     )
     display = TradeoffDisplay.from_estimator(repair, dp_tradeoffs=[0.0, 0.2, 5.0]).plot()
@@ -296,9 +296,11 @@ def test_only_repairs_and_frontiers_have_a_tradeoff() -> None:
 @pytest.mark.slow
 def test_more_than_two_groups_are_refused_by_name() -> None:
     group = np.array(list("abc"))[np.arange(PEOPLE.y_true.size) % 3]
-    repair = XOrder(method="frontier").fit(PEOPLE.y_score, PEOPLE.y_true, sensitive_features=group)
+    repair = XOrder(do_no_harm=False).fit(PEOPLE.y_score, PEOPLE.y_true, sensitive_features=group)
     ways = (
-        lambda: TradeoffDisplay.from_predictions(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=group),
+        lambda: TradeoffDisplay.from_predictions(
+            PEOPLE.y_true, PEOPLE.y_score, sensitive_features=group, do_no_harm=False
+        ),
         lambda: TradeoffDisplay.from_estimator(repair),
         lambda: TradeoffDisplay.from_estimator(repair, PEOPLE.y_score, PEOPLE.y_true, sensitive_features=group),
     )

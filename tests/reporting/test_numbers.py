@@ -50,26 +50,27 @@ def test_the_audit_is_the_librarys(of_two: dict[str, Any]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
-def test_stops_lie_on_the_frontier(metric: str) -> None:
-    numbers = report_tables(check_tables(*TWO.values()), metric=metric).to_dict()
-    a, b = check_tables(*TWO.values()).values()
-    curve = xorder.frontier(a, b, metric=metric)
+def test_stops_are_full_repairs_with_less_and_less_of_a_gap(metric: str) -> None:
+    tables = check_tables(*TWO.values())
+    numbers = report_tables(tables, metric=metric).to_dict()
     first, *stops = numbers["path"]["stops"]
     assert first["auc"] == pytest.approx(xorder.audit(**TWO).auc)
     assert len(stops) == 20
     assert stops[-1]["limit"] == 0
     for stop in stops:
-        found = curve.at(max_gap=stop["limit"])
-        assert stop["auc"] == pytest.approx(found.auc, abs=1e-12)
-        assert stop["gap"] == pytest.approx(found.gap, abs=1e-12)
-        assert stop["below_best"] == pytest.approx(found.optimality_gap, abs=1e-9)
+        found = xorder.XOrder(metric=metric, max_gap=stop["limit"], do_no_harm=False).fit_tables(tables)
+        assert stop["auc"] == pytest.approx(found.auc_, abs=1e-12)
+        assert abs(stop["gap"]) == pytest.approx(abs(found.gap_), abs=1e-12)
+        assert stop["below_best"] == pytest.approx(found.optimality_gap_, abs=1e-9)
+        assert abs(stop["gap"]) <= stop["limit"] + 2e-3
     gaps = [abs(stop["gap"]) for stop in stops]
-    assert all(after <= before + 1e-12 for before, after in pairwise(gaps))
+    assert all(after <= before + 2e-3 for before, after in pairwise(gaps))
 
 
 @pytest.mark.slow
 def test_what_no_gap_does_is_what_a_fitted_repair_does(of_two: dict[str, Any]) -> None:
-    repair = xorder.XOrder().fit(TWO["y_score"], TWO["y_true"], sensitive_features=TWO["sensitive_features"])
+    repair = xorder.XOrder(do_no_harm=False)
+    repair.fit(TWO["y_score"], TWO["y_true"], sensitive_features=TWO["sensitive_features"])
     adjusted = repair.transform(TWO["y_score"], sensitive_features=TWO["sensitive_features"])
     audit = xorder.audit(**TWO | {"y_score": adjusted})
     last = of_two["path"]["stops"][-1]
@@ -159,7 +160,7 @@ def test_three_groups_and_one_of_one_class() -> None:
     assert numbers["path"]["left"] == [3]
     for limit in (1, -1):
         stop = numbers["path"]["stops"][limit]
-        repair = xorder.XOrder(max_gap=stop["limit"], small_groups="leave")
+        repair = xorder.XOrder(max_gap=stop["limit"], do_no_harm=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", XorderWarning)
             adjusted = repair.fit_transform(

@@ -20,7 +20,7 @@ def test_a_command_enters_its_own_file_and_those_that_all_share(capsys: pytest.C
         assert len(files) == counts[name][0]
         of_cli = {file for file in files if file.startswith("cli/")}
         assert len(of_cli) == counts[name][1]
-        shared = {f"cli/{file}.py" for file in ("__init__", "_errors", "_options", "_progress")}
+        shared = {f"cli/{file}.py" for file in ("_program",)}
         assert of_cli == (shared | {"cli/_audit.py"} if name == "audit" else set())
 
 
