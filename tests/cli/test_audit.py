@@ -96,3 +96,32 @@ def test_a_group_of_one_class_is_audited_with_a_warning(run: Callable[..., Ran],
     ran = run("audit", people, *LABELLED, "--json")
     assert (ran.code, ran.err.count("\n")) == (0, 1)
     assert json.loads(ran.out)["xauc"][1] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("written", "cut"), [("5%", 0.05), ("2.5%", 0.025), ("40", 40), ("score:0.3", xorder.Threshold(0.3))]
+)
+def test_a_cut_is_a_share_a_number_of_places_or_a_score(
+    succeed: Callable[..., str], people: Path, written: str, cut: object
+) -> None:
+    found = json.loads(succeed("audit", people, *LABELLED, "--cut", written, "--json"))["cuts"]
+    audit = xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group)
+    assert [gap["value"] for gap in found] == [audit.cut_gap().value, audit.cut_gap(cut).value]
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("5", None),
+        (
+            "five",
+            "a cut is a share such as 5%, a number of places such as 200, or a score such as score:0.3; got 'five'",
+        ),
+        ("500%", "a cut must be a share of the list between 0 and 1"),
+        ("1000000", "must be from 1 up to the number of rows"),
+    ],
+)
+def test_what_is_not_a_cut(run: Callable[..., Ran], people: Path, written: str, words: str | None) -> None:
+    ran = run("audit", people, *LABELLED, "--cut", written)
+    assert (ran.code == 0) == (words is None)
+    assert words is None or words in " ".join(ran.err.split())

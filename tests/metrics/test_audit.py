@@ -367,7 +367,7 @@ def test_to_dict_is_json_and_complete():
     record = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert set(record) == {
         "groups", "positives", "negatives", "auc", "auc_stderr", "auc_interval", "xauc", "prf", "gaps", "confidence",
-        "too_few",
+        "too_few", "cuts",
     }  # fmt: skip
     assert record["groups"] == ["a", "b", "c"]
     assert record["positives"] == [found.positives[group] for group in "abc"]

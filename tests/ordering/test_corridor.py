@@ -122,5 +122,5 @@ def test_order_takes_the_limit() -> None:
     with pytest.raises(InputError, match="max_cut_gap is for solver 'frontier'; got 'dp'"):
         order(a, b, max_cut_gap=0.1, solver="dp")
     few = ScoreTable.from_arrays([1, 1, 0, 0], [2.0, 1.0, 2.0, 1.0])
-    with pytest.raises(InputError, match=r"max_cut_gap 0.1 can be kept by no ordering.*the smallest that can is 0.25"):
+    with pytest.raises(InputError, match=r"max_cut_gap 0.1 can be kept by no ordering.*the smallest that can is 0.5"):
         order(few, few, max_cut_gap=0.1)

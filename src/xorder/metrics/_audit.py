@@ -101,12 +101,12 @@ class Audit:
         A gap for each metric and pair of groups.
     confidence : float
         Confidence of all intervals.
-    cuts : tuple of float, int or Threshold, default=(0.01, 0.05, 0.1, 0.2)
-        Cuts of the list that are reported; :meth:`cut_gap` knows any other.
     too_few : tuple, default=()
         Groups with fewer than ten positives or ten negatives: too few to say whether their gaps are more than chance.
     binning_error : BinningError, default=None
         How far all this can be from the truth where scores were put into bins.
+    cuts : tuple of float, int or Threshold, default=(0.01, 0.05, 0.1, 0.2)
+        Cuts of the list that are reported; :meth:`cut_gap` knows any other.
 
     References
     ----------
@@ -126,9 +126,9 @@ class Audit:
     prf: dict[Hashable, float]
     gaps: list[Gap]
     confidence: float
-    cuts: tuple[Cut, ...] = CUTS
     too_few: tuple[Hashable, ...] = ()
     binning_error: BinningError | None = None
+    cuts: tuple[Cut, ...] = CUTS
     _cuts: Cuts | None = field(init=False, default=None, repr=False)
 
     def gap(self, metric: str, pair: Pair | None = None) -> Gap:
@@ -459,7 +459,7 @@ def _cut_lines(audit: Audit, names: dict[Hashable, str], percent: str) -> list[s
     )
     rows = [
         [
-            f"worst, {100 * gap.cut:.3g} %" if at is None else cut_text(at),
+            cut_text(at) if at is not None else f"worst, {100 * gap.cut:.3g} %" if np.isfinite(gap.cut) else "worst",
             f"{names[gap.pair[0]]} - {names[gap.pair[1]]}",
             number(gap.rates[0]),
             number(gap.rates[1]),
@@ -476,7 +476,7 @@ def _cut_lines(audit: Audit, names: dict[Hashable, str], percent: str) -> list[s
     return [
         "",
         "Sensitivity at a cut: the share of a group's positives in the first part of the list",
-        *_aligned([headings, *rows], "<22", "<5", ">8", ">8", ">8", "^20"),
+        *(line.rstrip() for line in _aligned([headings, *rows], "<22", "<5", ">8", ">8", ">8", "^20")),
         *more,
         "  worst: the widest of all cuts, with a band that holds at all of them at once",
     ]

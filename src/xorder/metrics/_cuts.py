@@ -35,6 +35,9 @@ CUTS = (0.01, 0.05, 0.1, 0.2)
 # Draws of the process behind the band.
 _DRAWS = 2000
 
+# With more groups there are many pairs, and fewer draws serve each.
+_MANY_GROUPS, _FEWER_DRAWS = 10, 500
+
 # Steps of a drawn motion.
 _STEPS = 1024
 
@@ -158,12 +161,14 @@ class _Column:
     def __init__(self, table: ScoreTable, of: str) -> None:
         sides = {"sensitivity": (0,), "specificity": (1,), "selected": (0, 1)}[of]
         mass = sum((table.positive, table.negative)[side] for side in sides)
-        square = sum(table.spreads[side] for side in sides)
         kept = slice(None) if of == "selected" else np.flatnonzero(mass)
         self.score: FloatArray = table.score[kept]
         self.rising = self.score[::-1]
         self.mass = np.append(0.0, np.cumsum(np.asarray(mass)[kept]))
-        self.square = np.append(0.0, np.cumsum(np.asarray(square)[kept]))
+        self.square = self.mass
+        if table.positive_squares is not None:
+            square = sum(table.spreads[side] for side in sides)
+            self.square = np.append(0.0, np.cumsum(np.asarray(square)[kept]))
 
     def above(self, scores: Any, *, ties: bool) -> NDArray[np.int64]:
         """Count distinct scores above these, with or without those equal to them."""
@@ -184,6 +189,8 @@ class Cuts:
     def __init__(self, tables: Tables, confidence: float) -> None:
         self.tables, self.confidence = tables, confidence
         self._columns: dict[tuple[str, Hashable], _Column] = {}
+        self._places: dict[Cut, tuple[float, float, float]] = {}
+        self._sums: dict[float, _Above] = {}
         self.total = float(sum(table.n1 + table.n0 for table in tables.values()))
 
     def at(self, cut: Cut, pair: Pair, of: Of) -> CutGap:
@@ -221,7 +228,7 @@ class Cuts:
             score = float(min(above)) if above else float("inf")
         half = self._half_width(columns, places)
         value = float(gaps[side, index])
-        share = sum(float(self._column("selected", group).at(score).mass[:2].sum()) for group in self.tables)
+        share = float(self._everyone(score).mass[:2].sum())
         found = CutGap(
             of,
             pair,
@@ -247,6 +254,13 @@ class Cuts:
         places = [[column.above(shorter.score, ties=ties) for column in columns] for ties in (False, True)]
         return shares, np.array(gaps), self._half_width(columns, places)
 
+    def _everyone(self, threshold: float) -> _Above:
+        """Return what is above a threshold, at it, and in all, of the rows of all groups."""
+        if threshold not in self._sums:
+            found = [self._column("selected", group).at(threshold) for group in self.tables]
+            self._sums[threshold] = _Above(*(np.sum(parts, axis=0) for parts in zip(*found, strict=True)))
+        return self._sums[threshold]
+
     def _column(self, of: str, group: Hashable) -> _Column:
         key = (of, group)
         if key not in self._columns:
@@ -255,10 +269,14 @@ class Cuts:
 
     def _place(self, cut: Cut) -> tuple[float, float, float]:
         """Return the score that a cut falls on, the part of the rows there that is above it, and the share above it."""
+        if cut not in self._places:
+            self._places[cut] = self._found(cut)
+        return self._places[cut]
+
+    def _found(self, cut: Cut) -> tuple[float, float, float]:
         everyone = [self._column("selected", group) for group in self.tables]
         if isinstance(cut, Threshold):
-            wanted = sum(float(column.at(cut.score).mass[:2].sum()) for column in everyone)
-            return cut.score, 1.0, wanted / self.total
+            return cut.score, 1.0, float(self._everyone(cut.score).mass[:2].sum()) / self.total
         wanted = float(cut) if isinstance(cut, int) else float(cut) * self.total
 
         # Of each group the highest score down to which there are enough; of these the highest.
@@ -271,14 +289,15 @@ class Cuts:
             index = bisect_left(range(column.score.size), wanted, key=reached)
             found += [float(column.score[index])] if index < column.score.size else []
         score = max(found) if found else min(float(column.score[-1]) for column in everyone if column.score.size)
-        masses = np.sum([column.at(score).mass for column in everyone], axis=0)
+        masses = self._everyone(score).mass
         part = min(max((wanted - masses[0]) / masses[1], 0.0), 1.0) if masses[1] > 0 else 1.0
         return score, float(part), wanted / self.total
 
     def _slope(self, share: float, pair: Pair, of: Of) -> float:
         """Change of the gap by the share of the list, around a share: how much the cut's own sampling counts."""
-        rows = min(self._column(of, group).mass[-1] for group in pair)
-        reach = min(share, 1 - share) * min(1.0, 2 * max(rows, 1.0) ** -0.2)
+        rows = max(min(self._column(of, group).mass[-1] for group in pair), 1.0)
+        # In steps, so that pairs of groups of like size share the places where they are looked at.
+        reach = min(share, 1 - share) * min(1.0, 2 * 4.0 ** (-0.2 * round(np.log(rows) / np.log(4))))
         if not reach > 0:
             return 0.0
         ends = []
@@ -304,8 +323,7 @@ class Cuts:
             scatter = rows.scatter(part, rate) + one * (rate**2 + (1 - rate) ** 2)
             variance += (sign / mass - moved) ** 2 * scatter + moved**2 * rows.square[-1] * (rate - share) ** 2
         if moved:
-            everyone = [self._column("selected", group).at(threshold) for group in self.tables]
-            all_rows = _Above(*(np.sum(parts, axis=0) for parts in zip(*everyone, strict=True)))
+            all_rows = self._everyone(threshold)
             others = _Above(all_rows.mass - first.mass - second.mass, all_rows.square - first.square - second.square)
             variance += moved**2 * max(others.scatter(part, share), 0.0)
         return float(np.sqrt(variance))
@@ -318,12 +336,13 @@ class Cuts:
         rows = sum(column.square[-1] / column.mass[-1] ** 2 for column in columns)
         between = _BETWEEN * np.sqrt(rows / looked_at.size) if looked_at.size < size else 0.0
         pairs = np.stack([np.concatenate([place[looked_at] for place in side]) for side in zip(*places, strict=True)])
-        differences = np.zeros((_DRAWS, pairs.shape[1]), dtype=np.float32)
+        draws = _DRAWS if len(self.tables) <= _MANY_GROUPS else _FEWER_DRAWS
+        differences = np.zeros((draws, pairs.shape[1]), dtype=np.float32)
         for column, place, motion, sign in zip(columns, pairs, _motions(), (1, -1), strict=True):
             spread = column.square[-1]
             steps = np.rint(column.square[place] / spread * _STEPS).astype(int)
             rate = (column.mass[place] / column.mass[-1]).astype(np.float32)
-            process = motion[:, steps] - rate * motion[:, -1:]
+            process = motion[:draws, steps] - rate * motion[:draws, -1:]
             differences += np.float32(sign * np.sqrt(spread) / column.mass[-1]) * process
         return float(np.quantile(np.abs(differences).max(axis=1), self.confidence) + between)
 
