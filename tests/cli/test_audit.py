@@ -115,9 +115,11 @@ def test_a_cut_is_a_share_a_number_of_places_or_a_score(
         ("5", None),
         (
             "five",
-            "a cut is a share such as 5%, a number of places such as 200, or a score such as score:0.3; got 'five'",
+            "a cut is a share of the list such as 5%, a number of places such as 200, or a score such as score:0.3; "
+            "got 'five'",
         ),
-        ("500%", "a cut must be a share of the list between 0 and 1"),
+        ("500%", "a cut is a share of the list such as 5%"),
+        ("0", "a cut is a share of the list such as 5%"),
         ("1000000", "must be from 1 up to the number of rows"),
     ],
 )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import xorder
 from support.drawn_rows import WHOLE, Rows, rows
 from xorder._table import Tables
-from xorder.exceptions import InputError
+from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics._cuts import OF, CutGap, Cuts, Threshold, check_cut, check_of
 
 
@@ -81,7 +81,7 @@ def test_the_worst_cut_is_the_widest_of_all_thresholds(data: Rows, of: str) -> N
     at = data.s >= found.threshold
     assert found.value == pytest.approx(rate(data, a, of, at) - rate(data, b, of, at), abs=1e-9)
     assert found.cut == pytest.approx((w * at).sum() / w.sum())
-    assert found.interval[0] <= found.value <= found.interval[1]
+    assert np.isnan(found.interval).all() or found.interval[0] <= found.value <= found.interval[1]
 
 
 def test_a_number_of_places_is_that_share() -> None:
@@ -180,6 +180,7 @@ class TestAudit:
             ({"at": 1.5}, "a cut must be a share"),
             ({"at": 5000}, "from 1 up to the number of rows, 1,200; got 5000"),
             ({"pair": ("a", "z")}, "pair must be two of the groups 'a', 'b', 'c'"),
+            ({"pair": ("a", "b", "a")}, "pair must be two of the groups"),
             ({"of": "precision"}, "of must be one of sensitivity, specificity, selected"),
         ],
     )
@@ -187,6 +188,28 @@ class TestAudit:
         with pytest.raises(InputError, match=words):
             audit.cut_gap(**wrong)
 
-    def test_cuts_are_checked_before_anything_is_measured(self) -> None:
-        with pytest.raises(InputError, match="a cut must be a share"):
-            xorder.audit([1, 0] * 20, range(40), sensitive_features=["a", "a", "b", "b"] * 10, cuts=[2.0])
+    @pytest.mark.parametrize(("wrong", "words"), [([2.0], "a cut must be a share"), (0.05, "must be several cuts")])
+    def test_cuts_are_checked_before_anything_is_measured(
+        self, wrong: Any, words: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("xorder.metrics._audit.moments", lambda tables: pytest.fail("measured"))
+        with pytest.raises(InputError, match=words):
+            xorder.audit([1, 0] * 20, range(40), sensitive_features=["a", "a", "b", "b"] * 10, cuts=wrong)
+
+    def test_few_positives_have_no_band_and_come_last(self) -> None:
+        rng = np.random.default_rng(3)
+        group = np.repeat(["a", "b", "few"], [400, 400, 60])
+        label = rng.integers(0, 2, 860)
+        label[group == "few"] = np.arange(60) < 9
+        found = xorder.audit(label, rng.normal(size=860) + label, sensitive_features=group)
+        assert np.isnan(found.cut_gap(pair=("a", "few")).interval).all()
+        assert np.isfinite(found.cut_gap(pair=("a", "b")).interval).all()
+        worst = [line for line in str(found).splitlines() if line.startswith("worst, ")]
+        assert "a - b" in worst[0]
+        assert "not known" in worst[-1]
+
+    def test_ties_alone_have_no_band(self) -> None:
+        with pytest.warns(XorderWarning, match="placements do not vary"):
+            found = xorder.audit([1, 0] * 40, [0.5] * 80, sensitive_features=["a", "b", "b", "a"] * 20)
+        assert found.cut_gap().value == 0
+        assert np.isnan(found.cut_gap().interval).all()

@@ -124,3 +124,14 @@ def test_order_takes_the_limit() -> None:
     few = ScoreTable.from_arrays([1, 1, 0, 0], [2.0, 1.0, 2.0, 1.0])
     with pytest.raises(InputError, match=r"max_cut_gap 0.1 can be kept by no ordering.*the smallest that can is 0.5"):
         order(few, few, max_cut_gap=0.1)
+
+
+def test_where_no_thinning_keeps_the_limit_the_tables_are_searched_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xorder.ordering._corridor._CELLS", 200)
+    monkeypatch.setattr("xorder.ordering._corridor._LEVELS", 10)
+    for seed in range(12):
+        a, b = many_scores(60, 0.0, seed), many_scores(70, 0.6, seed + 50)
+        limit = smallest_cut_gap(a, b)
+        found = order_within_cuts(a, b, METRICS["xauc"].gains(a, b), tradeoff=1.0, max_gap=None, max_cut_gap=limit)
+        assert max(map(abs, cuts_of(found.b_above, a, b))) <= limit + 1e-9
+        assert found.objective <= found.bound + 1e-12

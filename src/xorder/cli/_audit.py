@@ -29,10 +29,14 @@ def _cut(text: str) -> Cut:
     try:
         if text.startswith("score:"):
             return Threshold(float(text.removeprefix("score:")))
-        return float(text.removesuffix("%")) / 100 if text.endswith("%") else int(text)
+        cut = float(text.removesuffix("%")) / 100 if text.endswith("%") else int(text)
+        if not (0 < cut < 1 if isinstance(cut, float) else cut >= 1):
+            raise ValueError
+        return cut
     except (ValueError, InputError):
         raise argparse.ArgumentTypeError(
-            f"a cut is a share such as 5%, a number of places such as 200, or a score such as score:0.3; got {text!r}"
+            "a cut is a share of the list such as 5%, a number of places such as 200, or a score such as score:0.3; "
+            f"got {text!r}"
         ) from None
 
 

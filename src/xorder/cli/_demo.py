@@ -35,6 +35,8 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Simulate two samples of people, repair the score on the first, apply the map to the second; write all of it."""
+    from xorder.plotting import TradeoffDisplay
+
     if not 1 <= options.rows <= _MOST_PEOPLE or options.seed < 0:
         raise InputError(
             f"the demo takes from 1 to {_MOST_PEOPLE:,} people (--rows) and a seed from 0 up (--seed); "
@@ -50,11 +52,12 @@ def run(options: argparse.Namespace) -> None:
     # Before anything is written: a few people may be too few for a repair.
     repair = estimators.XOrder().fit(known.y_score, known.y_true, sensitive_features=known.group)
     audits = _audits("first sample", known, repair) | _audits("new people", new, repair)
+    display = TradeoffDisplay.from_estimator(repair, known.y_score, known.y_true, sensitive_features=known.group)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot create the folder {out}: {error.strerror or error}.") from error
-    files, notes = _write_files(out, known, new, repair)
+    files, notes = _write_files(out, known, new, repair, display)
     listed = "\n".join(f"  {out / name}\n      {what}" for name, what in files.items())
     first = next(iter(audits.values()))
     show(
@@ -85,17 +88,16 @@ def _table(audits: dict[str, Audit]) -> str:
     return "\n".join(lines)
 
 
-def _write_files(out: Path, known: Population, new: Population, repair: XOrder) -> tuple[dict[str, str], list[str]]:
+def _write_files(
+    out: Path, known: Population, new: Population, repair: XOrder, display: TradeoffDisplay
+) -> tuple[dict[str, str], list[str]]:
     """Write the samples, the map, the samples adjusted, the trade-off, and a page; return what is what, and notes."""
-    from xorder.plotting import TradeoffDisplay
-
     _write_people(out / "people.csv", known)
     _write_people(out / "new_people.csv", new)
     repair.save(out / "map.json", overwrite=True)
     for source, target in (("people.csv", "adjusted.csv"), ("new_people.csv", "new_adjusted.csv")):
         maps = repair.fitted_.group_maps()
         apply_to_file(maps, out / source, out / target, score="score", group="group", overwrite=True)
-    display = TradeoffDisplay.from_estimator(repair, known.y_score, known.y_true, sensitive_features=known.group)
     _write_columns(out / "tradeoff.csv", {"gap": display.gap.tolist(), "auc": display.auc.tolist()})
     files = {
         "people.csv": "the people the repair was fitted to: id, group, outcome, score",

@@ -19,6 +19,7 @@ from xorder.estimators import (
 )
 from xorder.exceptions import InputError, XorderWarning, warn_caller
 from xorder.metrics import audit_tables
+from xorder.metrics._gaps import judge
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -77,7 +78,8 @@ def run(options: argparse.Namespace) -> None:
     repair = learn_repair(tables, settings)
     for note in repair.notes:
         warn_caller(note)
-    low, high = audit_tables(tables).gap(settings.metric, repair.pair).interval
+    audit = audit_tables(tables)
+    low, high = audit.gap(settings.metric, repair.pair).interval
     repaired = len(tables) - len({*repair.left, *repair.merged} & {*tables})
     expected, why_not = _expected(settings, tables) if repaired > 1 else (None, "fewer than two groups are repaired.")
     repair.save(options.output, overwrite=options.force)
@@ -87,8 +89,14 @@ def run(options: argparse.Namespace) -> None:
         show(result | {"expected": None if expected is None else expected.to_dict()})
         return
     sure = "its uncertainty cannot be estimated" if math.isnan(low) else f"95 % interval {low:+.4f} to {high:+.4f}"
-    chance = low <= 0 <= high and repair.moved
-    doubt = " It cannot be told from chance; repairing it may do more harm than good." if chance else ""
+    verdict = judge(audit, settings.metric)
+    reading = verdict.readings.get(repair.pair)
+    allowing = f", allowing for the {verdict.pairs} pairs looked at" if verdict.pairs > 1 else ""
+    doubts = {
+        "may be chance": f" It cannot be told from chance{allowing}; repairing it may do more harm than good.",
+        "too few to say": " There are too few rows to say whether it is chance.",
+    }
+    doubt = doubts.get(str(reading), "") if repair.moved else ""
     show(
         f"{repair.text()}\nThe gap before: {sure}.{doubt}\n\n"
         f"{expected or f'What to expect on new people cannot be said: {why_not}'}\n\nWrote {options.output}"

@@ -90,11 +90,13 @@ class RepairSettings:
             raise InputError(f"do_no_harm must be True, False or None; got {self.do_no_harm!r}.")
         if not (isinstance(self.min_group_size, int | float | np.number) and self.min_group_size >= 0):
             raise InputError(f"min_group_size must be a number of rows from 0 up; got {self.min_group_size!r}.")
-        if self.tradeoff is not None and self.max_gap != 0.0:
+        if self.tradeoff is not None and self.max_gap not in (None, 0.0):
             raise InputError("give tradeoff or max_gap, not both.")
         if self.tradeoff is not None:
             check_number(self.tradeoff, "tradeoff")
-        if not (isinstance(self.max_gap, int | float | np.number) and 0 <= self.max_gap <= 1):
+        given: Any = self.max_gap
+        given = 0.0 if given is None and self.tradeoff is not None else given
+        if not (isinstance(given, int | float | np.number) and 0 <= given <= 1):
             raise InputError(f"max_gap must lie between 0 and 1; got {self.max_gap!r}.")
         return self
 
@@ -247,13 +249,14 @@ class FittedRepair:
         several = len(self.moved) > 1
         movers = f"{'groups' if several else 'group'} {', '.join(map(str, self.moved))}"
         first, second = self.pair
+        among = "   (among the groups repaired)" if self.moved and (self.left or self.merged) else ""
         lines = [
             f"Scores of {movers} are adjusted; those of group {self.reference} stay as they are."
             if self.moved
             else "All scores are left as they are.",
             f"{self.settings.metric} gap  {_written(self.gap_before, '+')} -> {_written(self.gap, '+')}   "
             f"({first} minus {second}, on the sample it was fitted to)",
-            f"AUC       {_written(self.auc_before)} -> {_written(self.auc)}{self._certificate()}",
+            f"AUC       {_written(self.auc_before)} -> {_written(self.auc)}{self._certificate()}{among}",
         ]
         if several:
             lines.insert(2, f"largest gap left between any two groups: {self.worst_gap:.4f}")

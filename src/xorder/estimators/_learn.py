@@ -298,7 +298,8 @@ def smooth(tables: Tables, settings: RepairSettings, reference: Hashable | None)
     repair = Repair(reference, maps, pair, before, measure(mapped(tables, maps), metric))
     if not is_better(repair.after, before, settings):
         return left_alone(repair, tables, "the best repair found")
-    return replace(repair, notes=_missed(repair.after, settings))
+    # With care less is corrected on purpose, and what the whole correction reaches is not what is left.
+    return replace(repair, notes=[] if settings.is_careful else _missed(repair.after, settings))
 
 
 def interleave(tables: Tables, settings: RepairSettings, reference: Hashable | None) -> Repair:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from xorder._html import repair_html
 from xorder._progress import Progress
 from xorder._repair import BaseRepair
-from xorder._table import FloatArray, ScoreTable, Tables
+from xorder._table import BinningError, FloatArray, ScoreTable, Tables
 from xorder._validation import WeightKind, check_tables
 from xorder.engines import apply_to_frame, tables_of
 from xorder.engines._tables import BINS
@@ -43,6 +43,7 @@ class XOrder(BaseRepair):
         The gap to close.
     max_gap : float, default=0.0
         Largest gap wanted on the sample, between any two groups, met at the smallest cost in AUC that the method finds.
+        With ``do_no_harm`` more may be left, as only the part of a correction is kept that the evidence carries.
     tradeoff : float, default=None
         Points of AUC worth giving for one point of the gap (the paper's lambda). Instead of ``max_gap``.
     reference : group label, default=None
@@ -79,9 +80,9 @@ class XOrder(BaseRepair):
         The groups that the gap is about, first minus second: the reference and the other or, of more than two, those of
         the widest gap before.
     auc_before_, gap_before_ : float
-        AUC and gap of the sample as it was.
+        AUC and gap of the repaired groups, the reference among them, as they were in the sample.
     auc_, gap_ : float
-        AUC and gap of the sample after the repair.
+        AUC and gap of the same rows after the repair.
     worst_gap_ : float
         Largest absolute gap left between any two repaired groups.
     bound_ : float
@@ -89,11 +90,15 @@ class XOrder(BaseRepair):
     optimality_gap_ : float
         How far below the bound ``auc_`` is.
     kept_share_ : dict of group to float
-        Share of its correction that was kept.
+        Share of its correction that was kept; not kept in a file.
     left_, merged_ : tuple of group labels
         Small or missing groups whose scores are left alone, and those counted with the reference.
     ordering_ : Ordering or None
-        How two groups interleave, the reference first, where the method has solved that.
+        How two groups interleave, the reference first, where the method has solved that; not kept in a file.
+    binning_error_ : BinningError or None
+        How far AUC and gaps can be off where :meth:`fit_frame` had to bin scores.
+    fitted_ : FittedRepair
+        All of this as one record.
 
     See Also
     --------
@@ -270,17 +275,15 @@ class XOrder(BaseRepair):
             progress=progress,
             memory=memory,
         )
-        self._adopt(learn_repair(tables, settings))
-        self.binning_error_ = tables.binning_error
-        return self
+        return self._adopt(learn_repair(tables, settings), tables.binning_error)
 
     def _settings(self) -> RepairSettings:
         return RepairSettings(**self.get_params(deep=False)).checked()
 
-    def _adopt(self, fitted: FittedRepair) -> XOrder:
+    def _adopt(self, fitted: FittedRepair, binning_error: BinningError | None = None) -> XOrder:
         for note in fitted.notes:
             warn_caller(note)
-        self.fitted_ = fitted
+        self.fitted_, self.binning_error_ = fitted, binning_error
         for each in fields(fitted):
             if each.name not in ("settings", "notes"):
                 setattr(self, f"{each.name}_", getattr(fitted, each.name))

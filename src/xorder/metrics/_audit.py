@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from numbers import Real
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from xorder._present import count, group_names, interval_text, known, level, num
 from xorder._table import BinningError, FloatArray, ScoreTable, Tables, as_tables
 from xorder._validation import WeightKind, check_tables
 from xorder.exceptions import InputError, warn_caller
-from xorder.metrics._cuts import CUTS, Cut, CutGap, Cuts, Of, check_cut, check_of, cut_text
+from xorder.metrics._cuts import CUTS, Cut, CutGap, Cuts, Of, check_cut, check_cuts, check_of, cut_text
 from xorder.metrics._gaps import FEW, Gap, Pair, are_few, interval, json_label, judge
 from xorder.metrics._placements import Moments, moments
 
@@ -129,6 +129,7 @@ class Audit:
     too_few: tuple[Hashable, ...] = ()
     binning_error: BinningError | None = None
     cuts: tuple[Cut, ...] = CUTS
+    _tables: Tables | None = field(init=False, default=None, repr=False)
     _cuts: Cuts | None = field(init=False, default=None, repr=False)
 
     def gap(self, metric: str, pair: Pair | None = None) -> Gap:
@@ -184,17 +185,20 @@ class Audit:
         InputError
             If there is no such cut or no such pair.
         """
-        if self._cuts is None:
+        if self._tables is None:
             raise InputError("this audit was not made from tables, so it knows no cuts.")
+        if self._cuts is None:
+            object.__setattr__(self, "_cuts", Cuts(self._tables, self.confidence))
+        by_cut = cast(Cuts, self._cuts)
         of = check_of(of)
-        if pair is not None and not (len({*pair}) == 2 and {*pair} <= {*self.groups}):
+        pairs: list[Any] = list(combinations(self.groups, 2)) if pair is None else [tuple(pair)]
+        if pair is not None and not (len(pairs[0]) == 2 == len({*pairs[0]}) and {*pairs[0]} <= {*self.groups}):
             raise InputError(f"pair must be two of the groups {', '.join(map(repr, self.groups))}; got {pair!r}.")
-        pairs = [pair] if pair is not None else list(combinations(self.groups, 2))
         if at is None:
-            found = [self._cuts.worst(each, of) for each in pairs]
+            found = [by_cut.worst(each, of) for each in pairs]
         else:
-            cut = check_cut(at, self._cuts.total)
-            found = [self._cuts.at(cut, each, of) for each in pairs]
+            cut = check_cut(at, by_cut.total)
+            found = [by_cut.at(cut, each, of) for each in pairs]
         return max(found, key=lambda gap: abs(gap.value) if np.isfinite(gap.value) else -1.0)
 
     def to_dict(self) -> dict[str, Any]:
@@ -222,7 +226,7 @@ class Audit:
 
     def _cut_gaps(self) -> list[CutGap]:
         """The worst cut of each pair of groups, then each of the cuts to report."""
-        pairs = [] if self._cuts is None else list(combinations(self.groups, 2))
+        pairs = [] if self._tables is None else list(combinations(self.groups, 2))
         return [self.cut_gap(at, pair) for pair in pairs for at in (None, *self.cuts)]
 
     def __str__(self) -> str:
@@ -331,6 +335,9 @@ def audit_tables(
 
 def measured(tables: Tables, confidence: float, cuts: Sequence[Cut] = CUTS) -> tuple[Audit, list[str]]:
     """Return the audit of checked tables of any number of groups, and what its readers should know."""
+    if cuts is not CUTS:
+        total = float(sum(table.n1 + table.n0 for table in tables.values()))
+        cuts = check_cuts(cuts, total)
     groups = tuple(tables)
     m = moments(list(tables.values()))
     overall = auc_estimate(m)
@@ -340,7 +347,6 @@ def measured(tables: Tables, confidence: float, cuts: Sequence[Cut] = CUTS) -> t
         for metric in METRICS.values()
         for a, b in combinations(range(len(groups)), 2)
     ]
-    by_cut = Cuts(tables, confidence)
     samples = dict(zip(groups, zip(m.positive, m.negative, strict=True), strict=True))
     result = Audit(
         groups=groups,
@@ -353,11 +359,11 @@ def measured(tables: Tables, confidence: float, cuts: Sequence[Cut] = CUTS) -> t
         prf=dict(zip(groups, prf_of(m).tolist(), strict=True)),
         gaps=gaps,
         confidence=confidence,
-        cuts=tuple(check_cut(cut, by_cut.total) for cut in cuts),
+        cuts=tuple(cuts),
         too_few=tuple(group for group, both in samples.items() if any(are_few(one.mass, one.spread) for one in both)),
         binning_error=tables.binning_error,
     )
-    object.__setattr__(result, "_cuts", by_cut)
+    object.__setattr__(result, "_tables", tables)
     return result, [*_cautions(result, m), *upside_down(overall[0], reach)]
 
 
@@ -455,7 +461,7 @@ def _cut_lines(audit: Audit, names: dict[Hashable, str], percent: str) -> list[s
     each = 1 + len(audit.cuts)
     pairs = sorted(
         (found[start : start + each] for start in range(0, len(found), each)),
-        key=lambda gaps: -abs(gaps[0].value) if np.isfinite(gaps[0].value) else 1.0,
+        key=lambda gaps: (np.isnan(gaps[0].interval[0]), -abs(gaps[0].value)),
     )
     rows = [
         [

@@ -13,7 +13,7 @@ scores there are. It is drawn with a fixed seed.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal, NamedTuple
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from xorder._present import known
 from xorder._table import FloatArray, ScoreTable, Tables
 from xorder.exceptions import InputError
-from xorder.metrics._gaps import Pair, interval, json_label
+from xorder.metrics._gaps import Pair, are_few, interval, json_label
 
 Of = Literal["sensitivity", "specificity", "selected"]
 OF: tuple[Of, ...] = ("sensitivity", "specificity", "selected")
@@ -96,7 +96,8 @@ class CutGap:
     stderr : float
         Standard error of the value; ``nan`` for the worst cut, whose interval is a band.
     interval : tuple of two float
-        Confidence interval; of the worst cut, the band around all cuts, at this one.
+        Confidence interval; of the worst cut, the band around all cuts, at this one. ``nan`` where the rows are too few
+        to say (fewer than ten of a group for the band), or all of them tied.
     """
 
     of: str
@@ -226,7 +227,9 @@ class Cuts:
                 column.score[place[index] - 1] for column, place in zip(columns, places[0], strict=True) if place[index]
             ]
             score = float(min(above)) if above else float("inf")
-        half = self._half_width(columns, places)
+        # Of few rows a motion says little, and where all are tied there is none.
+        few = any(are_few(column.mass[-1], column.square[-1]) for column in columns)
+        half = np.nan if few else self._half_width(columns, places) or np.nan
         value = float(gaps[side, index])
         share = float(self._everyone(score).mass[:2].sum())
         found = CutGap(
@@ -237,7 +240,7 @@ class Cuts:
             score,
             (float(rates[side][0][index]), float(rates[side][1][index])),
             np.nan,
-            (max(value - half, -1.0), min(value + half, 1.0)),
+            (float(np.maximum(value - half, -1.0)), float(np.minimum(value + half, 1.0))),
         )
         return _as_specificity(found) if of == "specificity" else found
 
@@ -370,6 +373,13 @@ def check_cut(cut: Any, rows: float) -> Cut:
         f"a cut must be a share of the list between 0 and 1 (0.05), a number of places (200), or a score "
         f"(xorder.Threshold(0.3)); got {cut!r}."
     )
+
+
+def check_cuts(cuts: Any, rows: float) -> tuple[Cut, ...]:
+    """Return several cuts, each once; refuse what is not a sequence of cuts."""
+    if isinstance(cuts, str) or not isinstance(cuts, Iterable):
+        raise InputError(f"cuts must be several cuts, such as [0.05, 200]; got {cuts!r}.")
+    return tuple(dict.fromkeys(check_cut(cut, rows) for cut in cuts))
 
 
 def cut_text(cut: Cut) -> str:

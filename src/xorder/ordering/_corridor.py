@@ -98,9 +98,9 @@ def order_within_cuts(
     levels = _LEVELS
     region = _Region(a, b, max_cut_gap)
     while region.cells > _CELLS and levels <= max(len(a), len(b)):
-        thin_a, thin_b = _thinned(a, levels), _thinned(b, levels)
-        if smallest_cut_gap(thin_a, thin_b) <= max_cut_gap:
-            region = _Region(thin_a, thin_b, max_cut_gap)
+        thinned = _thinned(a, levels), _thinned(b, levels)
+        if smallest_cut_gap(*thinned) <= max_cut_gap:
+            (thin_a, thin_b), region = thinned, _Region(*thinned, max_cut_gap)
             break
         levels *= 2
     return _solved(region, gains, tradeoff, max_gap).ordering(a, b, gains, thin_a, thin_b)
