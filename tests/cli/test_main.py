@@ -16,7 +16,7 @@ from support.people_files import COLUMNS, LABELLED, PEOPLE, ROWS, table, write
 SCRIPT = Path(sys.executable).with_name("xorder")
 READING = {"--missing-group", "--json", "--score", "--group", "--encoding", "--memory"}
 OPTIONS = {
-    "audit": READING | {"--label", "--positive", "--weight", "--weights-are", "--confidence"},
+    "audit": READING | {"--label", "--positive", "--weight", "--weights-are", "--confidence", "--cut"},
     "fit": READING
     | {
         "--label",
