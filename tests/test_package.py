@@ -100,9 +100,7 @@ def test_the_wheel_runs_with_what_it_requires_and_nothing_else(wheel: Path, tmp_
     run([sys.executable, "-m", "venv", environment], away)
     programs = environment / ("Scripts" if os.name == "nt" else "bin")
     python, script = programs / "python", programs / "xorder"
-    (site_packages,) = (
-        Path(line) for line in run([python, "-c", "import site; print(site.getsitepackages()[-1])"], away).split()
-    )
+    site_packages = Path(run([python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], away).strip())
     lend(needed_by("xorder"), site_packages)
     run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", wheel], away)
     run([python, "-m", "pip", "check", "--disable-pip-version-check"], away)

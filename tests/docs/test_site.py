@@ -82,6 +82,8 @@ def test_one_half_is_no_twelve(formula: str) -> None:
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_public_name_is_on_the_page_of_its_package(package: str) -> None:
     needs.package("sphinx")
+    if package == "xorder.baselines":
+        needs.package("torch")
     page = (DOCS / "api" / f"{package.removeprefix('xorder.')}.rst").read_text(encoding="utf-8")
     assert f".. module:: {package}\n" in page
     assert f".. public-names:: {package}\n" in page

@@ -14,11 +14,15 @@ from experiments.__main__ import main
 from experiments.registry import BASE_MODELS, LIMITS, METHODS, MODELS
 from experiments.store import read
 from experiments.summary import Results, absolute, mean
+from support.needs import package
 from support.real_data import data_home, stored_problem
 from xorder import FairRanker, audit, order
 from xorder import ScoreTable as Table
 
 pytestmark = pytest.mark.slow
+
+# Two of the methods, and one of the models, are trained with it.
+package("torch")
 
 DATA, SPLITS = "framingham", 2
 

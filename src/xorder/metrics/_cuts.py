@@ -202,7 +202,9 @@ class Cuts:
         slope = 0.0 if isinstance(cut, Threshold) else self._slope(share, pair, of)
         stderr = self._stderr(first, second, part, share, slope, threshold)
         value = rates[0] - rates[1]
-        found = CutGap(of, pair, value, share, threshold, rates, stderr, interval((value, stderr), self.confidence))
+        low, high = interval((value, stderr), self.confidence)
+        ends = float(np.maximum(low, -1.0)), float(np.minimum(high, 1.0))
+        found = CutGap(of, pair, value, share, threshold, rates, stderr, ends)
         return _as_specificity(found) if of == "specificity" else found
 
     def worst(self, pair: Pair, of: Of) -> CutGap:
@@ -298,7 +300,9 @@ class Cuts:
 
     def _slope(self, share: float, pair: Pair, of: Of) -> float:
         """Change of the gap by the share of the list, around a share: how much the cut's own sampling counts."""
-        rows = max(min(self._column(of, group).mass[-1] for group in pair), 1.0)
+        columns = [self._column(of, group) for group in pair]
+        # As many rows as would say as much: the scale of sampling weights means nothing.
+        rows = max(min(column.mass[-1] ** 2 / max(column.square[-1], 1e-300) for column in columns), 1.0)
         # In steps, so that pairs of groups of like size share the places where they are looked at.
         reach = min(share, 1 - share) * min(1.0, 2 * 4.0 ** (-0.2 * round(np.log(rows) / np.log(4))))
         if not reach > 0:
