@@ -15,14 +15,24 @@ from typing import Any
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
+from xorder.exceptions import MissingExtraError
+
 TOP = "xorder"
 
 
 def public_names(package: str) -> dict[str, Any]:
     """Return what a package offers, by name, without the packages, which have pages of their own."""
     module = importlib.import_module(package)
-    names = {name: getattr(module, name) for name in module.__all__}
-    return {name: value for name, value in names.items() if not isinstance(value, ModuleType)}
+    names = {name: _loaded(module, name) for name in module.__all__}
+    return {name: value for name, value in names.items() if value is not None and not isinstance(value, ModuleType)}
+
+
+def _loaded(module: ModuleType, name: str) -> Any:
+    """Return what has a name; None where the packages that it needs are not installed."""
+    try:
+        return getattr(module, name)
+    except MissingExtraError:
+        return None
 
 
 def home_of(package: str, name: str) -> str:

@@ -46,7 +46,7 @@ class GroupMaps:
     Parameters
     ----------
     maps : mapping of group to ScoreMap
-        The map of each group, as :attr:`XOrder.maps_` holds them.
+        The map of each group, as ``XOrder.maps_`` holds them.
     missing_group : {"error", "leave", "group"}, default="error"
         Whether rows without a group are refused, keep their scores, or go through the map of the group ``"missing"``.
     unseen_group : {"error", "leave"}, default="error"
