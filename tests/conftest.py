@@ -23,13 +23,16 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 from support.command_line import Ran, files, one_line  # noqa: E402
 from support.real_data import READERS  # noqa: E402
 
+# Of two ways to the same reader the quick loop takes one: a file stands for a glob, a polars frame for a lazy one.
+SECOND_WAYS = {"spark", "parquet-glob", "polars-lazy"}
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever needs Spark is slow; other slow tests are marked where they are."""
+    """Whatever needs Spark, or is a second way to a reader, is slow; other slow tests are marked where they are."""
     for item in items:
         drawn = item.callspec.params.values() if hasattr(item, "callspec") else ()
         names = {one for one in drawn if isinstance(one, str)}
-        if "spark" in {*names, *getattr(item, "fixturenames", ())}:
+        if SECOND_WAYS & {*names, *getattr(item, "fixturenames", ())}:
             item.add_marker(pytest.mark.slow)
 
 

@@ -435,8 +435,13 @@ class TestIdle:
         [
             ("audit", ["--weights-are", "sampling"], "--weights-are has no effect without --weight."),
             ("fit", ["--weights-are", "counts"], "--weights-are has no effect without --weight."),
-            ("report", ["--unseen-group", "leave"], "--unseen-group has no effect without --map."),
-            ("report", ["--force"], "--force has no effect without --output."),
+            pytest.param(
+                "report",
+                ["--unseen-group", "leave"],
+                "--unseen-group has no effect without --map.",
+                marks=pytest.mark.slow,
+            ),
+            pytest.param("report", ["--force"], "--force has no effect without --output.", marks=pytest.mark.slow),
         ],
     )
     def test_what_needs_another_option(

@@ -18,6 +18,8 @@ from xorder.datasets._clinical import SourceTable, check_key, find_tables, open_
 from xorder.datasets._cohort_file import check_output, read_cohort, write_cohort
 from xorder.exceptions import InputError
 
+pytestmark = pytest.mark.slow
+
 ROWS = [f"{number},{number / 4},2150-01-01 00:00:{number % 60:02}" for number in range(5000)]
 TEXT = "\n".join(["id,amount,time", *ROWS]) + "\n"
 TYPES = {"id": "INTEGER", "amount": "DOUBLE", "time": "TIMESTAMP"}

@@ -22,6 +22,8 @@ from xorder.datasets._eicu import EicuSummary, _build
 from xorder.datasets._eicu._features import DAILY, FEATURES, LABS, VITALS
 from xorder.exceptions import InputError
 
+pytestmark = pytest.mark.slow
+
 INPUTS = [feature.name for feature in FEATURES]
 LAB_NAMES = {measurement.name for measurement in LABS}
 FULL = ["patient", "apacheApsVar", "apachePredVar", "lab", "vitalPeriodic", "vitalAperiodic"]
@@ -207,7 +209,6 @@ class TestRefusals:
         (folder / f"{name}.csv").unlink()
         assert f"lacks {name}.csv or {name}.csv.gz" in self.refusal(folder)
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("name", FULL)
     def test_truncated_gz(self, folder: Path, name: str) -> None:
         cut(folder / f"{name}.csv")
@@ -418,7 +419,6 @@ def cohort(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, E
     return built(demo, tmp_path_factory.mktemp("demo") / "cohort.parquet")
 
 
-@pytest.mark.slow
 class TestDemo:
     def test_published_counts(self, raw: Tables) -> None:
         assert {name: len(rows) for name, rows in raw.items()} == {

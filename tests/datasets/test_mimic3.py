@@ -32,6 +32,8 @@ from xorder.datasets._mimic3 import _build
 from xorder.datasets._mimic3._features import FEATURES, STATISTICS, VARIABLES, WINDOWS, window_features
 from xorder.exceptions import InputError
 
+pytestmark = pytest.mark.slow
+
 FIRST_FEATURE = 9
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
@@ -111,7 +113,6 @@ def reports(generated_and_reports: tuple[Path, Reports]) -> Reports:
 
 
 class TestCohort:
-    @pytest.mark.slow
     @pytest.mark.parametrize("seed", range(5))
     def test_equals_the_oracle(self, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         # Batches of a few stays, so that there are several.
@@ -129,7 +130,6 @@ class TestCohort:
         assert summary.adults > summary.with_diagnosis > summary.at_least_48_hours
         assert summary.deaths == cohort["mortality"].sum()
 
-    @pytest.mark.slow
     def test_columns(self, generated: Path) -> None:
         table = pq.read_table(generated / "cohort.parquet")
         assert table.column_names[FIRST_FEATURE:] == list(FEATURES)
@@ -138,13 +138,11 @@ class TestCohort:
         assert "heart_rate|first 25%|mean" in FEATURES
         assert {str(field.type) for field in list(table.schema)[FIRST_FEATURE:]} == {"float"}
 
-    @pytest.mark.slow
     def test_the_summary_is_for_people(self, reports: Reports) -> None:
         _, summary = reports
         assert str(summary).splitlines()[0].split() == [str(summary.stays), "ICU", "stays"]
         assert f"({summary.readings:,} readings): the cohort" in str(summary)
 
-    @pytest.mark.slow
     def test_progress_names_each_table(self, reports: Reports) -> None:
         seen, _ = reports
         steps = list(dict.fromkeys(step for step, _ in seen))
@@ -262,7 +260,6 @@ class TestReadings:
         assert cohort["heart_rate|all|max"][0] == 70
         assert cohort["heart_rate|all|count"][0] == 2
 
-    @pytest.mark.slow
     def test_ranges(self, tmp_path: Path) -> None:
         texts = ("-1", "0", "80", "360", "391")
         tables = one_stay([(211, 60 + minutes, text, "") for minutes, text in enumerate(texts)])
@@ -295,7 +292,6 @@ class TestWindows:
         assert found[0, names.index("all|skew")] == 0
         assert found[0, names.index("all|std")] < 1e-13
 
-    @pytest.mark.slow
     @given(
         st.lists(
             st.tuples(
@@ -443,7 +439,6 @@ class TestFailures:
         assert sorted(folder.parent.rglob("*")) == there
         assert threading.active_count() == threads
 
-    @pytest.mark.slow
     @pytest.mark.skipif(os.name != "posix", reason="on Windows os.kill ends a process at once")
     def test_ctrl_c_while_a_table_is_read(self, folder: Path, tmp_path: Path) -> None:
         path = folder / "CHARTEVENTS.csv.gz"
@@ -465,7 +460,6 @@ class TestFailures:
         assert sorted(tmp_path.rglob("*")) == there
 
 
-@pytest.mark.slow
 class TestLoading:
     def test_problems_of_the_paper(self, generated: Path) -> None:
         cohort = pd.read_parquet(generated / "cohort.parquet")
@@ -556,7 +550,6 @@ def benchmark_items() -> dict[int, tuple[str, str]]:
     return {int(row["ITEMID"]): (row["LEVEL2"], row["MIMIC LABEL"]) for row in rows}
 
 
-@pytest.mark.slow
 class TestDemo:
     def test_the_counts_of_each_step(self, demo: tuple[Path, Any, Any]) -> None:
         assert [int(line.split()[0]) for line in str(demo[2]).splitlines()] == [
@@ -686,7 +679,6 @@ class TestBenchmark:
         assert ran.code == 2
         assert "is not a folder" in ran.err
 
-    @pytest.mark.slow
     def test_it_finds_the_demo_and_copies_it(self, run: Callable[..., Ran], tmp_path: Path) -> None:
         folder = write_tables(tmp_path / "mimic3_demo", make_tables(3, patients=8), compress=True)
         once = build_mimic3(folder, tmp_path / "cohort.parquet").with_readings

@@ -19,6 +19,8 @@ from xorder.engines import GroupMaps, apply_to_file, tables_of
 from xorder.engines._sources import in_engine
 from xorder.exceptions import InputError, XorderWarning
 
+pytestmark = pytest.mark.slow
+
 NAMES = {"score": "s", "label": "y", "group": "g"}
 LINES = "s,y,g\n.9,1,A\n.4,0,A\n.7,1,B\n.1,0,B\n.6,1,A\n.3,0,B\n"
 
@@ -241,7 +243,6 @@ def test_small_files_of_many_rows_go_through_duckdb(tmp_path):
     assert not in_engine([str(tmp_path / "few.parquet")])
 
 
-@pytest.mark.slow
 def test_a_group_that_comes_late(tmp_path):
     rows = 400_000
     rng = np.random.default_rng(0)
@@ -302,7 +303,6 @@ def test_too_little_memory_is_told(tmp_path):
         tables_of(tmp_path / "rows.parquet", **NAMES, large=1, memory="1MB")
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals are those of POSIX")
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_an_interruption_leaves_nothing(name, tmp_path):

@@ -21,6 +21,8 @@ from xorder.reporting import Report, report, report_tables
 from xorder.reporting import _repair_path as way
 from xorder.reporting._page import script_json
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = {
     "<script>alert(1)</script>": 0.0,
     "\"'><img src=x onerror=alert(1)>": 0.8,
@@ -48,7 +50,6 @@ def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(way, "_REPAIRS_OF_MANY", 3)
 
 
-@pytest.mark.slow
 def test_printed_gaps_are_those_of_the_audit(page: Page) -> None:
     audit = xorder.audit(**TWO)
     for name, metric in (("xAUC gap", "xauc"), ("PRF gap", "prf"), ("parity gap", "parity")):
@@ -67,7 +68,6 @@ def test_printed_gaps_are_those_of_the_audit(page: Page) -> None:
     assert f"{audit.auc:.4f} ({95} % interval {audit.auc_interval[0]:.4f} to" in page.text["audit"]
 
 
-@pytest.mark.slow
 def test_printed_steps_are_those_of_the_repairs(page: Page, made: Report) -> None:
     tables = check_tables(*TWO.values())
     audit = xorder.audit(**TWO)
@@ -93,7 +93,6 @@ def test_printed_steps_are_those_of_the_repairs(page: Page, made: Report) -> Non
         assert [stop["text"][name] for name in ("label", "auc", "change", "gap", "worst", "first", "second")] == row[:7]
 
 
-@pytest.mark.slow
 def test_printed_top_and_moves_are_the_numbers(page: Page, made: Report) -> None:
     numbers = made.to_dict()
     for entry in numbers["top"]:
@@ -146,7 +145,6 @@ def test_the_page_needs_nothing_else(page: Page, made: Report) -> None:
     assert 100_000 < len(made.html().encode()) < 6_000_000
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("few_steps")
 def test_hostile_names_stay_text() -> None:
     drawn = people(1300, HOSTILE)
@@ -174,7 +172,6 @@ def test_json_in_a_script_cannot_end_it() -> None:
     assert json.loads(text) == hostile
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("few_steps")
 def test_what_is_not_known_is_never_a_number() -> None:
     drawn = people(300, {"A": 0.0, "B": 0.9, "C": 0.0})
@@ -190,7 +187,6 @@ def test_what_is_not_known_is_never_a_number() -> None:
         assert not re.search(r"\bnan\b|None|Undefined", page.text[section])
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("few_steps")
 def test_many_groups_are_cut_to_what_can_be_read() -> None:
     drawn = people(2600, {f"g{number:02}": number / 20 for number in range(26)})
@@ -221,7 +217,6 @@ def test_a_saved_map_is_audited_before_and_after() -> None:
     assert page.fields["label"] == "The saved map"
 
 
-@pytest.mark.slow
 def test_saving_is_all_or_nothing(made: Report, tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     made.save(path)
@@ -234,7 +229,6 @@ def test_saving_is_all_or_nothing(made: Report, tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("few_steps")
 def test_the_same_rows_make_the_same_page_and_the_file_is_named(tmp_path: Path) -> None:
     source = tmp_path / "people <1>.csv"
@@ -247,7 +241,6 @@ def test_the_same_rows_make_the_same_page_and_the_file_is_named(tmp_path: Path) 
     assert f"xorder {xorder.__version__}" in page.text["footer"]
 
 
-@pytest.mark.slow
 def test_a_notebook_shows_the_page_in_a_frame_of_its_own(made: Report) -> None:
     frame = made._repr_html_()
     (tag, attributes), *_ = Page(frame).tags
@@ -268,7 +261,6 @@ def test_what_is_not_installed_is_named_with_its_extra(
         made.html()
 
 
-@pytest.mark.slow
 def test_numbers_need_no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     for package in ("jinja2", "altair", "vl_convert"):
         monkeypatch.setitem(sys.modules, package, None)
