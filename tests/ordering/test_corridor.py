@@ -12,7 +12,7 @@ from xorder import ScoreTable, order
 from xorder._metric import METRICS, auc_gains
 from xorder.exceptions import InputError
 from xorder.ordering._corridor import order_within_cuts, smallest_cut_gap
-from xorder.ordering._ordering import pairs_of_ordering
+from xorder.ordering._ordering import Goal, pairs_of_ordering
 
 Path = NDArray[np.int64]
 
@@ -63,19 +63,19 @@ def test_small_cases_against_all_paths(metric: str) -> None:
         assert smallest_cut_gap(a, b) == pytest.approx(min(widest.values()), abs=1e-12)
         if not inside:
             with pytest.raises(InputError, match="can be kept by no ordering"):
-                order_within_cuts(a, b, gains, tradeoff=1.0, max_gap=None, max_cut_gap=limit)
+                order_within_cuts(a, b, gains, Goal(1.0), limit)
             continue
         solved += 1
         pairs = [pairs_of_ordering(a, b, path) for path in inside]
         auc = np.array([utility.value(each) for each in pairs])
         gap = np.array([gains.value(each) for each in pairs])
         tradeoff, max_gap = float(rng.choice([0, 0.1, 0.5, 1, 3])), float(rng.choice([0, 0.05, 0.2]))
-        found = order_within_cuts(a, b, gains, tradeoff=tradeoff, max_gap=None, max_cut_gap=limit)
+        found = order_within_cuts(a, b, gains, Goal(tradeoff), limit)
         assert max(map(abs, cuts_of(found.b_above, a, b))) <= limit + 1e-9
         # So few scores are searched in full.
         assert found.objective == pytest.approx(np.max(auc - tradeoff * np.abs(gap)), abs=1e-9)
         assert found.bound >= found.objective - 1e-12
-        within = order_within_cuts(a, b, gains, tradeoff=None, max_gap=max_gap, max_cut_gap=limit)
+        within = order_within_cuts(a, b, gains, Goal(None, max_gap), limit)
         assert max(map(abs, cuts_of(within.b_above, a, b))) <= limit + 1e-9
         allowed = np.abs(gap) <= max_gap + 1e-12
         if allowed.any():
@@ -96,7 +96,7 @@ def many_scores(rows: int, lower: float, seed: int) -> ScoreTable:
 def test_large_tables_keep_the_limit_and_come_close_to_the_bound(limit: float) -> None:
     a, b = many_scores(3000, 0.0, 0), many_scores(500, 0.6, 1)
     gains = METRICS["xauc"].gains(a, b)
-    found = order_within_cuts(a, b, gains, tradeoff=1.0, max_gap=None, max_cut_gap=limit)
+    found = order_within_cuts(a, b, gains, Goal(1.0), limit)
     assert max(map(abs, cuts_of(found.b_above, a, b))) <= limit + 1e-9
     assert found.optimality_gap < 1e-3
 
@@ -106,8 +106,8 @@ def test_thinned_tables_keep_the_limit_at_every_score(monkeypatch: pytest.Monkey
     monkeypatch.setattr("xorder.ordering._corridor._LEVELS", 60)
     a, b = many_scores(700, 0.0, 2), many_scores(900, 0.5, 3)
     gains = METRICS["prf"].gains(a, b)
-    exact_bound = order_within_cuts(a, b, gains, tradeoff=1.0, max_gap=None, max_cut_gap=1.0).bound
-    found = order_within_cuts(a, b, gains, tradeoff=1.0, max_gap=None, max_cut_gap=0.1)
+    exact_bound = order_within_cuts(a, b, gains, Goal(1.0), 1.0).bound
+    found = order_within_cuts(a, b, gains, Goal(1.0), 0.1)
     assert max(map(abs, cuts_of(found.b_above, a, b))) <= 0.1 + 1e-9
     assert found.objective <= found.bound <= exact_bound + 1e-9
 
@@ -132,6 +132,6 @@ def test_where_no_thinning_keeps_the_limit_the_tables_are_searched_as_they_are(m
     for seed in range(12):
         a, b = many_scores(60, 0.0, seed), many_scores(70, 0.6, seed + 50)
         limit = smallest_cut_gap(a, b)
-        found = order_within_cuts(a, b, METRICS["xauc"].gains(a, b), tradeoff=1.0, max_gap=None, max_cut_gap=limit)
+        found = order_within_cuts(a, b, METRICS["xauc"].gains(a, b), Goal(1.0), limit)
         assert max(map(abs, cuts_of(found.b_above, a, b))) <= limit + 1e-9
         assert found.objective <= found.bound + 1e-12

@@ -14,7 +14,8 @@ from xorder import PairGains, ScoreTable, frontier, order
 from xorder._metric import METRICS
 from xorder.exceptions import InputError
 from xorder.ordering import _hull as hull
-from xorder.ordering import as_scored
+from xorder.ordering import as_scored, equal_cut
+from xorder.ordering._ordering import Goal, path_ordering
 
 TRADEOFFS = (0.0, 0.01, 0.1, 0.3, 1.0, 3.0, 100.0)
 
@@ -41,6 +42,81 @@ def test_against_all_interleavings(metric: str, seed: int) -> None:
         np.testing.assert_allclose(curve.gap, corners[:, 0], atol=1e-9)
         np.testing.assert_allclose(curve.auc, corners[:, 1], atol=1e-9)
         assert np.all(np.diff(curve.price) > 0)
+
+
+def through(pins: list[tuple[int, int]], path: list[int], columns: int) -> bool:
+    """Whether an interleaving passes all pins: i scores of a and j of b, and nothing else, come first."""
+    above = [*path, columns]
+    return all((i == 0 or above[i - 1] <= j) and above[i] >= j for i, j in pins)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", METRICS)
+def test_pinned_curves_against_all_interleavings_through_the_pins(metric: str) -> None:
+    rng = np.random.default_rng([7, list(METRICS).index(metric)])
+    for _ in range(400):
+        a, b = random_table(rng, 5), random_table(rng, 5)
+        count = int(rng.integers(1, 4))
+        pins = list(zip(*(np.sort(rng.integers(0, len(table) + 1, count)).tolist() for table in (a, b)), strict=True))
+        paths = [path for path in all_interleavings(len(a), len(b)) if through(pins, list(path), len(b))]
+        found = [path_ordering(a, b, np.array(path), METRICS[metric].gains(a, b), 0.0, "all") for path in paths]
+        gaps, aucs = (np.array([getattr(each, name) for each in found]) for name in ("gap", "auc"))
+        curve = frontier(a, b, metric=metric, pins=pins)
+        corners = upper_hull(gaps, aucs)
+        np.testing.assert_allclose(curve.gap, corners[:, 0], atol=1e-9)
+        np.testing.assert_allclose(curve.auc, corners[:, 1], atol=1e-9)
+        tradeoff, limit = float(rng.choice(TRADEOFFS)), float(rng.choice([0.0, 0.05, 0.3]))
+        best = float(np.max(aucs - tradeoff * np.abs(gaps)))
+        at = curve.at(tradeoff=tradeoff)
+        assert through(pins, at.b_above.tolist(), len(b))
+        assert at.objective == pytest.approx(best, abs=1e-9 * (1 + tradeoff))
+        assert at.bound >= best - 1e-9 * (1 + tradeoff)
+        within = curve.at(max_gap=limit)
+        assert through(pins, within.b_above.tolist(), len(b))
+        goal = Goal(None, limit)
+        assert goal.value(within.auc, within.gap) == pytest.approx(goal.value(aucs, gaps).max(), abs=1e-9)
+
+
+def test_a_pin_on_the_best_path_costs_nothing_and_another_costs_auc() -> None:
+    rng = np.random.default_rng(5)
+    a, b = noisy_table(rng, 300), noisy_table(rng, 200)
+    free = frontier(a, b)
+    best = free.at(max_gap=0.0)
+    half = len(a) // 2
+    on_the_way = [(half, int(best.b_above[half]))]
+    assert frontier(a, b, pins=on_the_way).at(max_gap=0.0).auc == pytest.approx(best.auc, abs=1e-3)
+    apart = frontier(a, b, pins=[(1, len(b) - 1)]).at(tradeoff=0.0)
+    assert apart.auc < free.at(tradeoff=0.0).auc - 0.01
+
+
+def test_equal_cuts_have_equal_sensitivity() -> None:
+    rng = np.random.default_rng(6)
+    a, b = noisy_table(rng, 900), noisy_table(rng, 500)
+    for share in (0.01, 0.05, 0.2, 0.9):
+        i, j = equal_cut(a, b, share)
+        rows = a.mass[:i].sum() + b.mass[:j].sum()
+        assert rows == pytest.approx(share * (a.mass.sum() + b.mass.sum()), abs=a.mass.max() + b.mass.max())
+        one = a.positive.max() / a.n1 + b.positive.max() / b.n1
+        assert abs(a.positive[:i].sum() / a.n1 - b.positive[:j].sum() / b.n1) <= one
+    with pytest.raises(InputError, match="share must lie between 0 and 1"):
+        equal_cut(a, b, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("pins", "words"),
+    [
+        ([(1, 9)], "j from 0 to 3"),
+        ([(-1, 0)], "i from 0 to 3"),
+        ([(1, 2), (2, 1)], "one must hold the other"),
+        ([(0.5, 1)], "whole numbers"),
+        ([1], "whole numbers"),
+        (7, "whole numbers"),
+    ],
+)
+def test_what_is_no_pin(pins: object, words: str) -> None:
+    a = ScoreTable.from_arrays([1, 1, 0], [0.9, 0.7, 0.2])
+    with pytest.raises(InputError, match=words):
+        frontier(a, a, pins=pins)  # type: ignore[arg-type]
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 """How groups interleave: gaps, solvers, the ordering they find; multipliers for any number of groups."""
 
 from xorder.ordering._calibration import Calibration, logistic_calibration
-from xorder.ordering._frontier import Frontier, frontier
+from xorder.ordering._frontier import Frontier, equal_cut, frontier
 from xorder.ordering._hull import best_auc, pair_bound, prf_bound
 from xorder.ordering._multipliers import Multipliers, many_as_scored, solve_multipliers
 from xorder.ordering._order import SOLVERS, order, order_within
@@ -15,6 +15,7 @@ __all__ = [
     "Ordering",
     "as_scored",
     "best_auc",
+    "equal_cut",
     "frontier",
     "logistic_calibration",
     "many_as_scored",

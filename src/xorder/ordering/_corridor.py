@@ -12,7 +12,6 @@ bound is found by cutting planes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import permutations
 
@@ -21,8 +20,9 @@ import numpy as np
 from xorder._metric import PairGains, auc_gains
 from xorder._table import FloatArray, IntArray, ScoreTable
 from xorder.exceptions import InputError
+from xorder.ordering._crossing import search_labels
 from xorder.ordering._hull import pair_bound
-from xorder.ordering._ordering import Ordering, path_ordering, remaining
+from xorder.ordering._ordering import Goal, Ordering, path_ordering, remaining
 
 # Cells of the region that are looked at; tables with more are thinned.
 _CELLS = 12_000_000
@@ -37,9 +37,8 @@ _CLOSE = 1e-9
 # Paths nearest to the gap wanted, each of which is followed up to some score and another from there on.
 _SPLICED = 8
 
-# Regions of up to so many cells are searched by labels, too, of so many ranges of the gap.
+# Regions of up to so many cells are searched by labels, too.
 _FEW_CELLS = 1500
-_RANGES = 400
 
 # A price of the gap above which a higher one changes nothing.
 _HIGHEST = 1e6
@@ -53,8 +52,9 @@ class _Path:
     auc: float
     gap: float
 
-
-Worth = Callable[[_Path], tuple[float, float]]
+    def worth(self, goal: Goal) -> float:
+        """What it is worth by a goal."""
+        return float(goal.value(np.array(self.auc), np.array(self.gap)))
 
 
 def smallest_cut_gap(a: ScoreTable, b: ScoreTable) -> float:
@@ -70,10 +70,8 @@ def smallest_cut_gap(a: ScoreTable, b: ScoreTable) -> float:
     return float(np.max(distance + np.diff(of_a) / 2))
 
 
-def order_within_cuts(
-    a: ScoreTable, b: ScoreTable, gains: PairGains, *, tradeoff: float | None, max_gap: float | None, max_cut_gap: float
-) -> Ordering:
-    """Find an ordering of high ``AUC - tradeoff * |gap|``, or AUC with ``|gap| <= max_gap``, inside the corridor.
+def order_within_cuts(a: ScoreTable, b: ScoreTable, gains: PairGains, goal: Goal, max_cut_gap: float) -> Ordering:
+    """Find a good ordering for a goal inside the corridor.
 
     Guarantee: no cut has a wider difference of sensitivities than ``max_cut_gap``; ``objective <= best possible in the
     corridor <= bound``. The two meet where a path that is best at a price has a gap of the right sign. One pass over
@@ -84,7 +82,7 @@ def order_within_cuts(
         # A pass takes a step per score of a: the shorter list goes first.
         whole = gains.value(np.outer([a.n1, a.n0], [b.n1, b.n0]))
         turned = PairGains(gains.matrix.T, -whole, name=gains.name)
-        other = order_within_cuts(b, a, turned, tradeoff=tradeoff, max_gap=max_gap, max_cut_gap=max_cut_gap)
+        other = order_within_cuts(b, a, turned, goal, max_cut_gap)
         path = np.searchsorted(other.b_above, np.arange(len(a)), side="right")
         found = path_ordering(a, b, path, gains, other.tradeoff, "frontier")
         return replace(found, bound=max(other.bound, found.objective))
@@ -103,7 +101,7 @@ def order_within_cuts(
             (thin_a, thin_b), region = thinned, _Region(*thinned, max_cut_gap)
             break
         levels *= 2
-    return _solved(region, gains, tradeoff, max_gap).ordering(a, b, gains, thin_a, thin_b)
+    return _solved(region, gains, goal).ordering(a, b, gains, thin_a, thin_b)
 
 
 class _Region:
@@ -155,8 +153,12 @@ class _Solution:
     path: _Path
     price: float
     height: float
-    limit: float | None
-    tradeoff: float | None
+    goal: Goal
+
+    @property
+    def bound(self) -> float:
+        """What no path is worth more than, by the goal."""
+        return self.height + (abs(self.price) * self.goal.allowed if self.goal.tradeoff is None else 0.0)
 
     def ordering(
         self, a: ScoreTable, b: ScoreTable, gains: PairGains, thin_a: ScoreTable, thin_b: ScoreTable
@@ -167,42 +169,45 @@ class _Solution:
             starts_b = np.append(np.searchsorted(-b.score, -thin_b.score), len(b))
             level = np.searchsorted(-thin_a.score, -a.score, side="right") - 1
             path = starts_b[path][level]
-        tradeoff = abs(self.price) if self.tradeoff is None else self.tradeoff
+        is_limit = self.goal.tradeoff is None
+        tradeoff = abs(self.price) if self.goal.tradeoff is None else self.goal.tradeoff
         found = path_ordering(a, b, path, gains, tradeoff, "frontier")
-        height = self.height
+        bound = self.bound
         if thin_a is not a:
-            height = pair_bound(a, b, metric=gains, tradeoff=tradeoff)
-            height += 0.0 if self.limit is None else tradeoff * self.limit
-        elif self.limit is not None:
-            height += abs(self.price) * self.limit
-        spent = 0.0 if self.limit is None else tradeoff * abs(found.gap)
-        return replace(found, bound=max(height - spent, found.objective))
+            # What bounds all orderings of the scores themselves, the corridor's among them.
+            bound = pair_bound(a, b, metric=gains, tradeoff=tradeoff) + (
+                tradeoff * self.goal.allowed if is_limit else 0.0
+            )
+        spent = tradeoff * abs(found.gap) if is_limit else 0.0
+        return replace(found, bound=max(bound - spent, found.objective))
 
 
-def _solved(region: _Region, gains: PairGains, tradeoff: float | None, max_gap: float | None) -> _Solution:
+def _solved(region: _Region, gains: PairGains, goal: Goal) -> _Solution:
     utility = auc_gains(region.a, region.b)
     tried: list[_Path] = []
 
-    def at(price: float) -> _Path:
-        path = region.best(utility.matrix - price * gains.matrix)
+    def measured(path: IntArray) -> _Path:
         auc, gap = (each.offset + float(region.rows(path, each).sum()) for each in (utility, gains))
         tried.append(_Path(path, auc, gap))
         return tried[-1]
 
+    def at(price: float) -> _Path:
+        return measured(region.best(utility.matrix - price * gains.matrix))
+
     def solution(price: float, height: float) -> _Solution:
-        return _Solution(max(tried, key=_worth(tradeoff, max_gap)), price, height, max_gap, tradeoff)
+        return _Solution(max(tried, key=lambda path: path.worth(goal)), price, height, goal)
 
     free = at(0.0)
-    target = 0.0 if max_gap is None else max_gap
-    if tradeoff == 0 or abs(free.gap) <= target:
+    if goal.tradeoff == 0 or (goal.tradeoff is None and abs(free.gap) <= goal.allowed):
         return solution(0.0, free.auc)
     sign = 1.0 if free.gap > 0 else -1.0
-    highest = tradeoff if tradeoff is not None else 1.0
-    steep, price = at(sign * highest), sign * highest
-    while tradeoff is None and sign * steep.gap > target and abs(price) < _HIGHEST:
+    target = sign * goal.allowed
+    price = sign * (1.0 if goal.tradeoff is None else goal.tradeoff)
+    steep = at(price)
+    while goal.tradeoff is None and sign * (steep.gap - target) > 0 and abs(price) < _HIGHEST:
         price *= 8
         steep = at(price)
-    if sign * steep.gap >= target:
+    if sign * (steep.gap - target) >= 0:
         return solution(price, steep.auc - price * steep.gap)
     # Between the two prices the lowest bound lies where the lines of two neighbouring paths meet.
     upper, lower = free, steep
@@ -214,27 +219,20 @@ def _solved(region: _Region, gains: PairGains, tradeoff: float | None, max_gap: 
         height = found.auc - price * found.gap
         if height <= level + _CLOSE:
             break
-        upper, lower = (found, lower) if sign * found.gap > target else (upper, found)
+        upper, lower = (found, lower) if sign * (found.gap - target) > 0 else (upper, found)
     if region.cells <= _FEW_CELLS:
-        tried.append(_by_labels(region, utility, gains, _worth(tradeoff, max_gap)))
-    near = sorted(tried, key=lambda path: abs(path.gap - sign * target))[:_SPLICED]
-    tried.extend(_spliced(region, utility, gains, near, _worth(tradeoff, max_gap)))
+        best = solution(price, height)
+        loss = best.bound - best.path.worth(goal)
+        between = region.low, region.high
+        path = search_labels(region.a, region.b, (utility, gains), price, loss, goal.value, between)
+        if path is not None:
+            measured(path)
+    near = sorted(tried, key=lambda path: abs(path.gap - target))[:_SPLICED]
+    tried.extend(_spliced(region, utility, gains, near, goal))
     return solution(price, height)
 
 
-def _worth(tradeoff: float | None, max_gap: float | None) -> Worth:
-    """How good a path is: AUC less the price of its gap; or AUC, if the gap is within the limit."""
-
-    def worth(path: _Path) -> tuple[float, float]:
-        if tradeoff is not None:
-            return 0.0, path.auc - tradeoff * abs(path.gap)
-        beyond = max(abs(path.gap) - (max_gap or 0.0), 0.0)
-        return -beyond if beyond > 1e-12 else 0.0, path.auc
-
-    return worth
-
-
-def _spliced(region: _Region, utility: PairGains, gains: PairGains, paths: list[_Path], worth: Worth) -> list[_Path]:
+def _spliced(region: _Region, utility: PairGains, gains: PairGains, paths: list[_Path], goal: Goal) -> list[_Path]:
     """Return, for each two of some paths, the best that follows the first up to a score of a and then the second.
 
     Each is worth a sum over the scores of a, so that all such paths are read off running sums.
@@ -245,53 +243,14 @@ def _spliced(region: _Region, utility: PairGains, gains: PairGains, paths: list[
         before, after = paths[one].b_above, paths[other].b_above
         # A path must not go back among the scores of b where it changes.
         fits = np.flatnonzero(np.append(np.append(True, before[:-1] <= after[1:]), True))
-        values = [
+        auc, gap = (
             each.offset + own[fits] + (rest[-1] - rest[fits])
             for each, own, rest in zip((utility, gains), sums[one], sums[other], strict=True)
-        ]
-        candidates = [_Path(before, *found) for found in np.stack(values, axis=1).tolist()]
-        chosen = max(range(len(candidates)), key=lambda index: worth(candidates[index]))
-        cut = int(fits[chosen])
-        best.append(replace(candidates[chosen], b_above=np.concatenate([before[:cut], after[cut:]])))
+        )
+        chosen = int(np.argmax(goal.value(auc, gap)))
+        path = np.concatenate([before[: fits[chosen]], after[fits[chosen] :]])
+        best.append(_Path(path, float(auc[chosen]), float(gap[chosen])))
     return best
-
-
-def _by_labels(region: _Region, utility: PairGains, gains: PairGains, worth: Worth) -> _Path:
-    """Search small regions by labels: of all ways to a cell, the one of highest AUC for each gap, or range of it.
-
-    Exact as long as no cell has more different gaps than ranges.
-    """
-    size = len(region.a)
-    values = [region.left.T @ each.matrix.T for each in (utility, gains)]
-    own = np.stack([region.a.positive, region.a.negative], axis=1)
-    start = np.array([[utility.offset, gains.offset]])
-    # Of each row of the region: AUC and gap of each label, its cell, and which label of the row before it comes from.
-    kept: list[tuple[FloatArray, IntArray, IntArray]] = [(start, np.zeros(1, np.int64), np.zeros(1, np.int64))]
-    for i in range(size):
-        labels, cells, _ = kept[-1]
-        found = []
-        for j in range(int(region.low[i]), int(region.high[i]) + 1):
-            before = np.flatnonzero(cells <= j)
-            added = np.array([value[j] @ own[i] for value in values])
-            best = before[_highest_by_gap(labels[before])]
-            found.append((labels[best] + added, np.full(best.size, j), best))
-        kept.append(tuple(np.concatenate(parts) for parts in zip(*found, strict=True)))  # type: ignore[arg-type]
-    last = kept[-1][0]
-    index = max(range(len(last)), key=lambda k: worth(_Path(np.empty(0, np.int64), *last[k].tolist())))
-    auc, gap = last[index].tolist()
-    path = np.empty(size, dtype=np.int64)
-    for i in range(size, 0, -1):
-        path[i - 1], index = kept[i][1][index], int(kept[i][2][index])
-    return _Path(path, auc, gap)
-
-
-def _highest_by_gap(labels: FloatArray) -> IntArray:
-    """Index of the label of highest AUC for each gap or, where there are too many, for each narrow range of it."""
-    gap = labels[:, 1]
-    width = max(float(np.ptp(gap)) / _RANGES, 1e-12)
-    code = np.rint((gap - gap.min()) / width).astype(np.int64)
-    order = np.lexsort((-labels[:, 0], code))
-    return np.asarray(order[np.append(True, np.diff(code[order]) > 0)])
 
 
 def _sensitivity(table: ScoreTable) -> FloatArray:

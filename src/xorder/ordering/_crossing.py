@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from xorder._metric import PairGains
 from xorder._table import BoolArray, FloatArray, IntArray, ScoreTable
 from xorder.ordering._hull import Crossing, Hull, expand
 from xorder.ordering._ordering import remaining
@@ -117,31 +118,40 @@ _CELLS = 3_000
 _LABELS = 1_000_000
 
 
-def search_corridor(
-    a: ScoreTable, b: ScoreTable, hull: Hull, crossing: Crossing, gap: float, value: Value
+def search_labels(
+    a: ScoreTable,
+    b: ScoreTable,
+    worth: tuple[PairGains, PairGains],
+    price: float,
+    loss: float,
+    value: Value,
+    between: tuple[IntArray, IntArray],
 ) -> IntArray | None:
-    """Return the best interleaving in the corridor, or nothing where the corridor is over the budget.
+    """Return the best interleaving of those that lose little at a price, or nothing where these are over the budget.
 
-    ``gap`` is what a path may lose; ``value`` tells what an AUC and a gap are worth.
+    ``worth`` is that of pairs to AUC and gap, ``loss`` what a path may lose against the best at this price, ``value``
+    what an AUC and a gap are worth. Score i of a stands below ``between[0][i]`` to ``between[1][i]`` scores of b.
     """
     if len(a) * len(b) > _LATTICE:
         return None
-    utility, gains = _steps(a, b, hull.utility.matrix), _steps(a, b, hull.gains.matrix)
-    gain = utility - crossing.price * gains
+    utility, gains = (_steps(a, b, each.matrix) for each in worth)
+    columns = np.arange(len(b) + 1)
+    outside = (columns < between[0][:, None]) | (columns > between[1][:, None])
+    gain = np.where(outside, -np.inf, utility - price * gains)
     before, after = _best_before(gain), _best_after(gain)
     # Score i of a goes below j scores of b: the best path that does so, against the best of all.
     through = before + gain + after
-    corridor = through >= through.max() - gap - 1e-12
+    least = float(through.max()) - loss - 1e-12
+    corridor = through >= least
     cells = int(corridor.sum())
     if cells > _CELLS:
         return None
-    least = float(through.max()) - gap - 1e-12
-    labels = _walk(utility, gains, corridor, after, crossing.price, least, _LABELS // cells)
+    labels = _walk(utility, gains, corridor, after, price, least, _LABELS // cells)
     ends = labels[-1]
     if not ends.size:
         return None
-    auc, gaps = hull.utility.offset + ends.utility, hull.gains.offset + ends.gap
-    return _trace(labels, int(np.argmax(value(auc, gaps))))
+    auc, gap = worth[0].offset + ends.utility, worth[1].offset + ends.gap
+    return _trace(labels, int(np.argmax(value(auc, gap))))
 
 
 @dataclass(slots=True)

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from xorder._html import frontier_html
 from xorder._metric import PairGains
 from xorder._table import FloatArray, IntArray, ScoreTable
-from xorder.ordering._crossing import search_corridor, split_pair
+from xorder.exceptions import InputError
+from xorder.ordering._crossing import search_labels, split_pair
 from xorder.ordering._dynamic import solve_dp
 from xorder.ordering._hull import Corner, Crossing, Hull, expand, hull_of, optimum
-from xorder.ordering._ordering import ROUNDING, Goal, Ordering, path_ordering
+from xorder.ordering._ordering import ROUNDING, Goal, Ordering, check_number, path_ordering
 
 # More pairs of blocks than this and the curve is listed at a fixed resolution.
 _PAIRS = 1_000_000
@@ -75,11 +80,13 @@ class Frontier:
         return frontier_html(self)
 
 
-def frontier(a: ScoreTable, b: ScoreTable, *, metric: str | PairGains = "xauc") -> Frontier:
+def frontier(
+    a: ScoreTable, b: ScoreTable, *, metric: str | PairGains = "xauc", pins: Sequence[tuple[int, int]] = ()
+) -> Frontier:
     """Find the whole trade-off curve between AUC and a gap.
 
-    Guarantee: each listed point is a corner of the upper hull of what interleavings can reach. Time of sorting the
-    scores, plus ``K_a K_b log(K_a K_b)`` for the K blocks that pooling leaves.
+    Guarantee: each listed point is a corner of the upper hull of what interleavings, through the pins, can reach. Time
+    of sorting the scores, plus ``K_a K_b log(K_a K_b)`` for the K blocks that pooling leaves.
 
     Parameters
     ----------
@@ -87,6 +94,9 @@ def frontier(a: ScoreTable, b: ScoreTable, *, metric: str | PairGains = "xauc") 
         Tables of the two groups; the gap is that of a minus that of b.
     metric : {"xauc", "prf", "parity"} or PairGains, default="xauc"
         Gap that is traded for AUC.
+    pins : sequence of (int, int), default=()
+        Prefixes that every ordering of the curve passes: (i, j) puts the first i distinct scores of a and the first j
+        of b above all others, so that a cut there selects them. :func:`equal_cut` finds such a prefix.
 
     Returns
     -------
@@ -104,13 +114,60 @@ def frontier(a: ScoreTable, b: ScoreTable, *, metric: str | PairGains = "xauc") 
     >>> curve.at(max_gap=0.5).b_above
     array([0, 0, 1])
     """
-    hull = hull_of(a, b, metric)
+    hull = hull_of(a, b, metric, _check_pins(pins, a, b))
     auc, gap, price = hull.corners(_PAIRS)
     for array in (auc, gap, price):
         array.flags.writeable = False
     curve = Frontier(auc, gap, price, a, b, hull.gains)
     object.__setattr__(curve, "_hull", hull)
     return curve
+
+
+def equal_cut(a: ScoreTable, b: ScoreTable, share: float) -> tuple[int, int]:
+    """Find the prefix of about a share of all rows at which the two groups' sensitivities are closest.
+
+    Parameters
+    ----------
+    a, b : ScoreTable
+        Tables of the two groups.
+    share : float
+        Share of all rows above the cut, between 0 and 1.
+
+    Returns
+    -------
+    tuple of (int, int)
+        Number of distinct scores of a, and of b, above the cut: a pin for :func:`frontier`.
+
+    Examples
+    --------
+    >>> a = ScoreTable.from_arrays([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.2])
+    >>> b = ScoreTable.from_arrays([1, 0, 1, 0], [0.5, 0.4, 0.3, 0.1])
+    >>> equal_cut(a, b, 0.25)
+    (1, 1)
+    """
+    if not 0 < check_number(share, "share") < 1:
+        raise InputError(f"share must lie between 0 and 1; got {share!r}.")
+    of_a, of_b = (np.append(0.0, np.cumsum(table.positive)) / table.n1 for table in (a, b))
+    rows_a, rows_b = (np.append(0.0, np.cumsum(table.mass)) for table in (a, b))
+    # For each prefix of a, the one of b with which there are enough rows above the cut.
+    wanted = share * (rows_a[-1] + rows_b[-1])
+    above = np.searchsorted(rows_b, wanted - rows_a * (1 + 1e-12))
+    fits = np.flatnonzero((rows_a <= wanted) & (above <= len(b)))
+    closest = int(fits[np.argmin(np.abs(of_a[fits] - of_b[above[fits]]))])
+    return closest, int(above[closest])
+
+
+def _check_pins(pins: Any, a: ScoreTable, b: ScoreTable) -> list[tuple[int, int]]:
+    """Refuse what is no list of prefixes, each of which holds the one before."""
+    try:
+        found = sorted({(operator.index(i), operator.index(j)) for i, j in pins})
+    except (TypeError, ValueError):
+        raise InputError(f"pins must be pairs of whole numbers, such as [(10, 4)]; got {pins!r}.") from None
+    if not all(0 <= i <= len(a) and 0 <= j <= len(b) for i, j in found):
+        raise InputError(f"a pin (i, j) must have i from 0 to {len(a)} and j from 0 to {len(b)}; got {pins!r}.")
+    if any(second[1] < first[1] for first, second in pairwise(found)):
+        raise InputError(f"of two pins one must hold the other: both numbers rise together; got {pins!r}.")
+    return [pin for pin in found if pin not in ((0, 0), (len(a), len(b)))]
 
 
 def solve_frontier(a: ScoreTable, b: ScoreTable, gains: PairGains, tradeoff: float) -> Ordering:
@@ -141,10 +198,12 @@ def _for_tradeoff(a: ScoreTable, b: ScoreTable, hull: Hull, goal: Goal, crossing
     """Highest objective around the crossing at which the gap changes sign."""
     tradeoff = goal.tradeoff or 0.0
     best = _wrapped(a, b, hull, split_pair(a, b, hull, crossing, 0.0, goal.value), tradeoff)
-    cells = len(a) * len(b)
+    cells = len(a) * len(b) if hull.is_free else np.inf
     if cells <= _DP_CELLS or (cells <= _DP_CELLS_AT_MOST and bound - best.objective > _LARGE_GAP):
         best = max(best, solve_dp(a, b, hull.gains, tradeoff), key=lambda ordering: ordering.objective)
-    path = search_corridor(a, b, hull, crossing, bound - best.objective, goal.value)
+    path = search_labels(
+        a, b, (hull.utility, hull.gains), crossing.price, bound - best.objective, goal.value, hull.between
+    )
     if path is not None:
         best = max(best, _wrapped(a, b, hull, path, tradeoff), key=lambda ordering: ordering.objective)
     return replace(best, bound=bound, solver="frontier")
@@ -162,11 +221,11 @@ def _within(
     best = _wrapped(a, b, hull, split_pair(a, b, hull, crossing, target, goal.value), price)
     # What an ordering that meets the limit may lose: anything, as long as none is known, or else little.
     for loss in (bound - worth(best), _LARGE_GAP):
-        path = search_corridor(a, b, hull, crossing, loss, goal.value)
+        path = search_labels(a, b, (hull.utility, hull.gains), crossing.price, loss, goal.value, hull.between)
         if path is not None:
             best = max(best, _wrapped(a, b, hull, path, price), key=worth)
             break
-    if abs(best.gap) > goal.allowed + ROUNDING and len(a) * len(b) <= _DP_CELLS:
+    if abs(best.gap) > goal.allowed + ROUNDING and hull.is_free and len(a) * len(b) <= _DP_CELLS:
         others = (_best(a, b, hull, Goal(tradeoff)) for tradeoff in (price + 1.0, price + 100.0))
         best = max(best, *(replace(other, tradeoff=price) for other in others), key=worth)
     # What is left of the band is worth its price to an ordering that uses all of it.

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -40,8 +41,10 @@ class Blocks:
         return self.positive / (self.positive + self.negative)
 
 
-def pool(table: ScoreTable) -> Blocks:
+def pool(table: ScoreTable, ends: Sequence[int] | IntArray = ()) -> Blocks:
     """Pool adjacent violators: the coarsest cut into blocks such that no block can be split with profit.
+
+    No block crosses one of ``ends``, which part the table.
 
     Two neighbours of which the lower has the higher share (or the same) always end up in one block, so runs
     of such neighbours can be pooled at once. Shares are compared by cross-multiplication, exact for counts.
@@ -49,17 +52,25 @@ def pool(table: ScoreTable) -> Blocks:
     start, p, n = np.arange(len(table)), table.positive, table.negative
     for attempt in range(len(table)):
         falls = p[:-1] * n[1:] > p[1:] * n[:-1]
+        falls[np.isin(start[1:], ends)] = True
         if falls.all():
             break
         if attempt == _ROUNDS:
             # Imported here, as it takes longer to load than all of xorder.
             from scipy.optimize import isotonic_regression
 
-            kept = isotonic_regression(p / (p + n), weights=p + n, increasing=False).blocks[:-1]
+            # A part lies below all before it, so that none of its scores is pooled with them.
+            share = p / (p + n) - 2 * np.searchsorted(ends, start, side="right")
+            kept = isotonic_regression(share, weights=p + n, increasing=False).blocks[:-1]
         else:
             kept = np.flatnonzero(np.append(True, falls))
         start, p, n = start[kept], np.add.reduceat(p, kept), np.add.reduceat(n, kept)
     return Blocks(np.append(start, len(table)), p, n)
+
+
+def _ends(places: IntArray) -> tuple[IntArray, IntArray]:
+    """Where each part begins, and where it ends."""
+    return places[:-1], places[1:]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,35 +98,62 @@ class Crossing:
 
 
 class Hull:
-    """Two groups pooled into blocks, ready to be merged at any price of gap."""
+    """Two groups pooled into blocks, ready to be merged at any price of gap.
 
-    def __init__(self, a: ScoreTable, b: ScoreTable, gains: PairGains) -> None:
+    ``pins`` are prefixes that every interleaving passes: (i, j) puts the first i scores of a and the first j of b above
+    all others. They part the lists; blocks do not cross a pin, and pairs of blocks of different parts never flip.
+    """
+
+    def __init__(self, a: ScoreTable, b: ScoreTable, gains: PairGains, pins: Sequence[tuple[int, int]] = ()) -> None:
         if not has_frontier(gains):
             raise InputError(
                 f"solver 'frontier' does not cover the gap matrix {gains.matrix.tolist()}: no entry may be "
                 "negative, pairs of a positive and a negative must count on both sides, and pairs of one class no more "
                 "than those two together. Use solver 'dp'."
             )
-        self.a, self.b = in_threads(len(a) + len(b), pool, (a, b))
+        self.pins = np.array([(0, 0), *pins, (len(a), len(b))])
+        sides = list(zip((a, b), self.pins[1:-1].T, strict=True))
+        self.a, self.b = in_threads(len(a) + len(b), lambda side: pool(*side), sides)
+        # Where the parts begin and end, in blocks.
+        self.parts = [
+            np.searchsorted(blocks.start, ends) for blocks, ends in zip((self.a, self.b), self.pins.T, strict=True)
+        ]
         self.gains = gains
         self.utility = auc_gains(a, b)
         # Beyond these prices no entry of W is positive (negative), and all of b (a) stands above.
         pair = float(self.utility.matrix[0, 1])
         self.lowest, self.highest = -pair / gains.matrix[1, 0], pair / gains.matrix[0, 1]
 
+    @property
+    def is_free(self) -> bool:
+        """Whether nothing is pinned."""
+        return len(self.pins) == 2
+
+    @property
+    def between(self) -> tuple[IntArray, IntArray]:
+        """Fewest and most scores of b that may stand above each score of a."""
+        sizes = np.diff(self.pins[:, 0])
+        return np.repeat(self.pins[:-1, 1], sizes), np.repeat(self.pins[1:, 1], sizes)
+
     def corner(self, price: float, *, tied_to_a: bool = False) -> Corner:
         """Return the best merge at a price; pairs of blocks that tie there go to b, or to a."""
-        if price >= self.highest:
-            return self._measured(np.full(len(self.a), len(self.b)))
-        if price <= self.lowest:
-            return self._measured(np.zeros(len(self.a), dtype=np.int64))
+        if not self.lowest < price < self.highest:
+            ends = self.parts[1][1:] if price >= self.highest else self.parts[1][:-1]
+            return self._measured(np.repeat(ends, np.diff(self.parts[0])))
         gain = self.utility.matrix - price * self.gains.matrix
         over_positive = self.a.positive * gain[0, 0] + self.a.negative * gain[1, 0]
         over_negative = self.a.positive * gain[0, 1] + self.a.negative * gain[1, 1]
         # A stands above the blocks of b whose positive share is below this.
         span = over_negative - over_positive
         limit = np.divide(over_negative, span, out=np.zeros_like(span), where=span > 0)
-        b_above = np.searchsorted(-self.b.share, -limit, side="left" if tied_to_a else "right")
+        share = -self.b.share
+        side: Literal["left", "right"] = "left" if tied_to_a else "right"
+        b_above = np.concatenate(
+            [
+                first_b + np.searchsorted(share[first_b:end_b], -limit[first_a:end_a], side=side)
+                for first_a, end_a, first_b, end_b in zip(*_ends(self.parts[0]), *_ends(self.parts[1]), strict=True)
+            ]
+        )
         # Equal to itself but for rounding of nearly equal shares.
         return self._measured(np.maximum.accumulate(b_above))
 
@@ -171,7 +209,7 @@ class Hull:
         prices, auc_steps, gap_steps = self._flips(rows, columns)
         # Pairs that flip at the same price, but for rounding, are one step along the hull.
         last = np.append(np.diff(prices) > 1e-12 * (self.highest - self.lowest), True)[: prices.size]
-        start = self._measured(np.zeros(len(self.a), dtype=np.int64))
+        start = self.corner(-np.inf)
         auc = np.append(start.auc, start.auc - np.cumsum(auc_steps)[last])
         gap = np.append(start.gap, start.gap - np.cumsum(gap_steps)[last])
         return auc, gap, np.append(-np.inf, prices[last])
@@ -181,8 +219,11 @@ class Hull:
         a = np.stack([self.a.positive[rows], self.a.negative[rows]], axis=1)
         b = np.stack([self.b.positive[columns], self.b.negative[columns]])
         auc, gap = ((a @ metric.matrix @ b).ravel() for metric in (self.utility, self.gains))
+        part_a, part_b = (
+            np.searchsorted(ends[1:-1], k, side="right") for ends, k in zip(self.parts, (rows, columns), strict=True)
+        )
         # Two blocks without negatives, or without positives, may stand either way.
-        matters = np.flatnonzero(gap > 0)
+        matters = np.flatnonzero((gap > 0) & np.equal.outer(part_a, part_b).ravel())
         auc, gap = auc[matters], gap[matters]
         order = np.argsort(auc / gap, kind="stable")
         return (auc / gap)[order], auc[order], gap[order]
@@ -240,10 +281,10 @@ def pair_bound(
     return optimum(hull_of(a, b, metric), Goal.of(tradeoff=tradeoff, max_gap=max_gap))[2]
 
 
-def hull_of(a: ScoreTable, b: ScoreTable, metric: str | PairGains) -> Hull:
+def hull_of(a: ScoreTable, b: ScoreTable, metric: str | PairGains, pins: Sequence[tuple[int, int]] = ()) -> Hull:
     check_both_classes(a, "the first group")
     check_both_classes(b, "the second group")
-    return Hull(a, b, check_pair_gains(metric, a, b))
+    return Hull(a, b, check_pair_gains(metric, a, b), pins)
 
 
 def optimum(hull: Hull, goal: Goal) -> tuple[Corner | Crossing, float, float]:

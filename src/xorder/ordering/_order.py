@@ -15,7 +15,7 @@ from xorder.ordering._corridor import order_within_cuts
 from xorder.ordering._dynamic import Products, partial_objective, solve_dp
 from xorder.ordering._frontier import order_within_frontier, solve_frontier
 from xorder.ordering._hull import has_frontier, pair_bound
-from xorder.ordering._ordering import Ordering, check_number, path_ordering
+from xorder.ordering._ordering import Goal, Ordering, check_number, path_ordering
 
 # Gaps closer than this, relative to what they are the difference of, are equal but for rounding.
 _ROUNDING = 8 * float(np.finfo(np.float64).eps)
@@ -157,14 +157,22 @@ def order(
         if solver != "frontier":
             raise InputError(f"max_cut_gap is for solver 'frontier'; got {solver!r}.")
         limit = check_number(max_cut_gap, "max_cut_gap")
-        return order_within_cuts(a, b, gains, tradeoff=tradeoff, max_gap=None, max_cut_gap=limit)
+        return order_within_cuts(a, b, gains, Goal(tradeoff), limit)
     found = SOLVERS[solver](a, b, gains, tradeoff)
     if solver == "frontier" or not has_frontier(gains):
         return found
     return replace(found, bound=pair_bound(a, b, metric=gains, tradeoff=tradeoff))
 
 
-def order_within(a: ScoreTable, b: ScoreTable, *, metric: str | PairGains, max_gap: float, solver: str) -> Ordering:
+def order_within(
+    a: ScoreTable,
+    b: ScoreTable,
+    *,
+    metric: str | PairGains,
+    max_gap: float,
+    solver: str,
+    max_cut_gap: float | None = None,
+) -> Ordering:
     """Find an ordering of high AUC with ``|gap| <= max_gap``.
 
     The frontier has it at once. For other solvers tradeoffs are searched: of all orderings tried that meet the target
@@ -180,12 +188,17 @@ def order_within(a: ScoreTable, b: ScoreTable, *, metric: str | PairGains, max_g
         Largest gap allowed.
     solver : {"frontier", "dp", "greedy", "insertion"}
         Solver, as for :func:`order`.
+    max_cut_gap : float, default=None
+        Largest difference of sensitivities at any cut, which comes first: the gap is closed as far as it allows. For
+        the frontier only.
 
     Returns
     -------
     Ordering
         Ordering found.
     """
+    if max_cut_gap is not None:
+        return order_within_cuts(a, b, check_pair_gains(metric, a, b), Goal(None, max_gap), max_cut_gap)
     if solver == "frontier":
         return order_within_frontier(a, b, metric, max_gap)
     tried: list[Ordering] = []
