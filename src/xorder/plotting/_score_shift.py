@@ -10,10 +10,8 @@ import numpy as np
 
 from xorder._present import count
 from xorder._table import FloatArray, ScoreTable
-from xorder._validation import check_tables
-from xorder.exceptions import InputError
 from xorder.plotting._curves import bin_edges, histogram
-from xorder.plotting._scored import scored_rows
+from xorder.plotting._scored import RowsDisplay, check_bins, tables_by_stage
 from xorder.plotting._style import COLOURS, axes_for, given_axes, group_names, named, tidy, title
 
 _NEGATIVE, _POSITIVE = "0.55", COLOURS[0]
@@ -33,7 +31,7 @@ def _beyond(table: ScoreTable, edges: FloatArray) -> float:
 
 
 @dataclass
-class ScoreShiftDisplay:
+class ScoreShiftDisplay(RowsDisplay):
     """Distributions of the scores of each group's positives and negatives, before a repair and after it.
 
     Numbers first: make it with :meth:`from_predictions` or :meth:`from_estimator`, then :meth:`plot`.
@@ -60,6 +58,8 @@ class ScoreShiftDisplay:
     counts: dict[Hashable, tuple[float, float]]
     beyond: dict[str, float] = field(default_factory=dict)
     name: str | None = None
+
+    _before_and_after = True
 
     @classmethod
     def from_predictions(
@@ -97,12 +97,9 @@ class ScoreShiftDisplay:
         ScoreShiftDisplay
             The numbers, ready to be drawn.
         """
-        if not isinstance(bins, int | np.integer) or not 1 <= bins <= 1000:
-            raise InputError(f"bins must be a whole number from 1 to 1000; got {bins!r}.")
-        stages = {"before": check_tables(y_true, y_score, sensitive_features, sample_weight)}
-        if y_adjusted is not None:
-            stages["after"] = check_tables(y_true, y_adjusted, sensitive_features, sample_weight)
-        edges = bin_edges([table for found in stages.values() for table in found.values()], int(bins))
+        bins = check_bins(bins)
+        stages = tables_by_stage(y_true, y_score, y_adjusted, sensitive_features, sample_weight)
+        edges = bin_edges([table for found in stages.values() for table in found.values()], bins)
         return cls(
             edges,
             {stage: {g: histogram(table, edges) for g, table in found.items()} for stage, found in stages.items()},
@@ -113,56 +110,6 @@ class ScoreShiftDisplay:
             {group: (table.n0, table.n1) for group, table in stages["before"].items()},
             {stage: sum(_beyond(table, edges) for table in found.values()) for stage, found in stages.items()},
             name,
-        )
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        response_method: str = "auto",
-        bins: int = 40,
-        name: str | None = None,
-    ) -> ScoreShiftDisplay:
-        """Compute the distributions before and after a repair; of a classifier there is only a before.
-
-        Parameters
-        ----------
-        estimator : object
-            Repair (:class:`xorder.XOrder`), :class:`xorder.FairRanker` or classifier, fitted.
-        X : array-like
-            Rows to score; for a repair, their scores before it.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sensitive_features : array-like of shape (n_samples,), default=None
-            Group of each row; by default from the columns that a FairRanker was made for.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
-        response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
-            How a classifier scores rows.
-        bins : int, default=40
-            Number of bins.
-        name : str, default=None
-            What the score is called.
-
-        Returns
-        -------
-        ScoreShiftDisplay
-            The numbers, ready to be drawn.
-        """
-        rows = scored_rows(estimator, X, y, sensitive_features=sensitive_features, response_method=response_method)
-        return cls.from_predictions(
-            rows.y_true,
-            rows.before,
-            sensitive_features=rows.groups,
-            sample_weight=sample_weight,
-            y_adjusted=rows.after,
-            bins=bins,
-            name=name,
         )
 
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> ScoreShiftDisplay:

@@ -75,7 +75,9 @@ def axes_for(
         return list(made.flat), figure
     found = given_axes(ax)
     if split and len(found) == 1 < needed and found[0].get_subplotspec() is not None:
-        return _inner_axes(found[0], rows, columns, **options), found[0].figure
+        found[0].set_axis_off()
+        grid = found[0].get_subplotspec().subgridspec(rows, columns, **_BETWEEN)
+        return list(grid.subplots(squeeze=False, **options).flat), found[0].figure
     if len(found) != needed:
         wanted = "one axis" if needed == 1 else f"{needed} axes"
         raise InputError(
@@ -93,23 +95,6 @@ def given_axes(ax: Any) -> list[Any]:
     if wrong is not None:
         raise InputError(f"ax must be a matplotlib axis or an array of them; got {type(wrong).__name__}.")
     return found
-
-
-def _inner_axes(ax: Any, rows: int, columns: int, *, sharex: bool = False, sharey: bool = False) -> list[Any]:
-    """Put a grid of axes into the place of one, which is no longer seen."""
-    ax.set_axis_off()
-    grid = ax.get_subplotspec().subgridspec(rows, columns, **_BETWEEN)
-    made: list[Any] = []
-    for position in range(rows * columns):
-        first = made[0] if made else None
-        made.append(
-            ax.figure.add_subplot(grid[position], sharex=first if sharex else None, sharey=first if sharey else None)
-        )
-        if sharex and position < (rows - 1) * columns:
-            made[-1].tick_params(labelbottom=False)
-        if sharey and position % columns:
-            made[-1].tick_params(labelleft=False)
-    return made
 
 
 def tidy(ax: Any) -> None:
