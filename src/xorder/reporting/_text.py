@@ -20,8 +20,7 @@ _UNCHANGED = 0.0005
 
 _HARMS = {"opens": "It opens a gap", "turns": "It turns the gap round", "widens": "It widens the gap"}
 
-WITHOUT = {"positives": "nobody with the outcome", "negatives": "nobody without it"}
-"""What a group without a class is said to have."""
+_WITHOUT = {"positives": "nobody with the outcome", "negatives": "nobody without it"}
 
 
 def _with_minus(write: Callable[P, str]) -> Callable[P, str]:
@@ -36,7 +35,7 @@ def _with_minus(write: Callable[P, str]) -> Callable[P, str]:
 
 number = _with_minus(_present.number)
 signed = _with_minus(_present.signed)
-interval = _with_minus(_present.interval_text)
+interval_text = _with_minus(_present.interval_text)
 
 
 def points(value: float | None, digits: int = 1) -> str:
@@ -59,7 +58,7 @@ def interval_in_points(ends: Iterable[float | None]) -> str:
     >>> interval_in_points([-0.012, 0.1]), interval_in_points([None, None])
     ('−1.2 to +10.0', 'not known')
     """
-    return interval([None if end is None else 100 * end for end in ends], 1)
+    return interval_text([None if end is None else 100 * end for end in ends], 1)
 
 
 def called(name: str) -> str:
@@ -93,7 +92,7 @@ def summary(numbers: dict[str, Any], names: list[str], outcome: str) -> dict[str
             "sentences": [
                 "No two groups have the people it takes to compare them: those with the outcome in one, those without "
                 "it in the other. What cannot be known is shown as not known.",
-                *_lacking(numbers, names),
+                *_groups_lacking(numbers, names),
             ],
             "cost": [],
             "facts": [],
@@ -107,7 +106,7 @@ def summary(numbers: dict[str, Any], names: list[str], outcome: str) -> dict[str
             _how_sure(numbers, names),
             *_who_bears_it(finding, called(favoured), called(lower)),
             *_other_pairs(finding, names),
-            *_lacking(numbers, names),
+            *_groups_lacking(numbers, names),
         ],
         "cost": cost_sentences(numbers, names),
         "facts": facts(numbers, names),
@@ -137,17 +136,22 @@ def _headline(numbers: dict[str, Any], lower: str) -> str:
     return said
 
 
-def _lacking(numbers: dict[str, Any], names: list[str]) -> list[str]:
-    """Name groups that cannot be compared for want of an outcome."""
-    lacking = [
-        f"{called(name)} has {' and '.join(WITHOUT[kind] for kind in group['missing'])}"
+def lacking(numbers: dict[str, Any], names: list[str]) -> list[str]:
+    """Say of each group without a class which one it is."""
+    return [
+        f"{called(name)} has {' and '.join(_WITHOUT[kind] for kind in group['missing'])}"
         for name, group in zip(names, numbers["data"]["groups"], strict=True)
         if group["missing"]
     ]
-    if not lacking or not METRICS[numbers["metric"]].by_label:
+
+
+def _groups_lacking(numbers: dict[str, Any], names: list[str]) -> list[str]:
+    """Name groups that cannot be compared for want of an outcome."""
+    found = lacking(numbers, names)
+    if not found or not METRICS[numbers["metric"]].by_label:
         return []
-    more = [f"{len(lacking) - 4} more groups lack one or the other"] if lacking[4:] else []
-    return [f"{capital(listed(lacking[:4] + more))}."]
+    more = [f"{len(found) - 4} more groups lack one or the other"] if found[4:] else []
+    return [f"{capital(listed(found[:4] + more))}."]
 
 
 def _pairs_in_words(numbers: dict[str, Any], favoured: str, lower: str, outcome: str) -> str:
