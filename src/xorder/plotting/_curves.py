@@ -68,6 +68,21 @@ def histogram(table: ScoreTable, edges: FloatArray) -> tuple[FloatArray, FloatAr
     return negative, positive
 
 
+def quantiles(values: FloatArray, mass: FloatArray, shares: Sequence[float]) -> list[float]:
+    """Smallest values that at least these shares of the mass do not exceed; ``nan`` without any.
+
+    >>> quantiles(np.array([0.9, 0.2, 0.4]), np.array([1.0, 1.0, 2.0]), [0.5, 0.9])
+    [0.4, 0.9]
+    """
+    if not mass.any():
+        return [np.nan] * len(shares)
+    rising = np.argsort(values, kind="stable")
+    reached = np.cumsum(mass[rising])
+    place = np.searchsorted(reached, np.asarray(shares) * reached[-1] * (1 - 1e-12))
+    found: list[float] = values[rising[place]].tolist()
+    return found
+
+
 def _cuts(table: ScoreTable, mass: FloatArray, most: int) -> FloatArray:
     """Scores that carry some mass: all of them where they are few, else those that part the mass evenly."""
     if np.count_nonzero(mass) <= most:

@@ -10,20 +10,16 @@ import numpy as np
 
 from xorder._present import count
 from xorder._table import FloatArray, ScoreTable
-from xorder.plotting._curves import bin_edges, histogram
+from xorder.plotting._curves import bin_edges, histogram, quantiles
 from xorder.plotting._scored import RowsDisplay, check_bins, tables_by_stage
 from xorder.plotting._style import COLOURS, axes_for, given_axes, group_names, named, tidy, title
 
 _NEGATIVE, _POSITIVE = "0.55", COLOURS[0]
 
 
-def median(table: ScoreTable, mass: FloatArray) -> float:
-    """Median of the scores with these masses; ``nan`` without any."""
-    total = float(mass.sum())
-    if not total > 0:
-        return np.nan
-    rising, scores = np.cumsum(mass[::-1]), table.score[::-1]
-    return float(scores[np.searchsorted(rising, total / 2)])
+def _medians(table: ScoreTable) -> tuple[float, float]:
+    negative, positive = (quantiles(table.score, mass, [0.5])[0] for mass in (table.negative, table.positive))
+    return negative, positive
 
 
 def _beyond(table: ScoreTable, edges: FloatArray) -> float:
@@ -103,10 +99,7 @@ class ScoreShiftDisplay(RowsDisplay):
         return cls(
             edges,
             {stage: {g: histogram(table, edges) for g, table in found.items()} for stage, found in stages.items()},
-            {
-                stage: {g: (median(t, t.negative), median(t, t.positive)) for g, t in found.items()}
-                for stage, found in stages.items()
-            },
+            {stage: {g: _medians(t) for g, t in found.items()} for stage, found in stages.items()},
             {group: (table.n0, table.n1) for group, table in stages["before"].items()},
             {stage: sum(_beyond(table, edges) for table in found.values()) for stage, found in stages.items()},
             name,

@@ -13,6 +13,7 @@ import numpy as np
 from xorder._metric import METRICS, auc_estimate, check_metric, prf_of, shares
 from xorder._present import known
 from xorder._table import FloatArray, ScoreTable, Tables
+from xorder.estimators._learn import mapped
 from xorder.exceptions import InputError
 from xorder.metrics import Audit
 from xorder.metrics._audit import measured, upside_down
@@ -23,9 +24,12 @@ from xorder.reporting._ranks import TOP, Standing, group_moves, standing, top_of
 from xorder.reporting._repair_path import (
     after_maps,
     drawn_frontier,
+    learn,
+    limits_to_no_gap,
     on_others,
     outside_share,
-    way_to_no_gap,
+    repairable,
+    why_no_repair,
 )
 
 if TYPE_CHECKING:
@@ -82,19 +86,21 @@ def report_numbers(
 
     add_stop("as it is", before)
     finding["chances"] = stops[0]["chances"]
-    way = way_to_no_gap(tables, metric)
-    path: dict[str, Any] = {"stops": stops, "why_not": None, "moved": None, "reference": None, "left": []}
+    usable = repairable(tables)
+    why_not = why_no_repair(usable)
+    path: dict[str, Any] = {"stops": stops, "why_not": why_not, "moved": None, "reference": None, "left": []}
     after, notes, expected = tables, [], None
-    if isinstance(way, str):
-        path["why_not"] = way
-    else:
-        for limit, learnt, after in way.repairs(tables):
+    if why_not is None:
+        for limit in limits_to_no_gap(usable, metric):
+            # Each repair holds as much as the rows, so none is kept.
+            learnt = learn(usable, metric, limit)
+            after = mapped(tables, learnt.maps)
             add_stop("repair", list(after.values()), limit=limit, below_best=known(learnt.optimality_gap))
             notes = list(learnt.notes)
             others = [groups.index(group) for group in learnt.maps if group != learnt.reference]
             path |= {"reference": groups.index(learnt.reference), "moved": others}
-        path["left"] = [groups.index(group) for group in way.left]
-        if len(way.tables) == 2 and pair and {groups[number] for number in pair} == set(way.tables):
+        path["left"] = [number for number, group in enumerate(groups) if group not in usable]
+        if len(usable) == 2 and pair and {groups[number] for number in pair} == set(usable):
             reference, moved = (before[number] for number in pair)
             drawn.curve = drawn_frontier(reference, moved, metric, [stop["gap"] for stop in stops])
         if repair is None and pair and path["moved"]:
@@ -102,7 +108,7 @@ def report_numbers(
     if repair is not None:
         after = after_maps(tables, repair)
         add_stop("map", list(after.values()))
-    changed = repair is not None or not isinstance(way, str)
+    changed = repair is not None or why_not is None
     position = standing(before)
     numbers = {
         "metric": metric,
@@ -232,7 +238,7 @@ def _data(tables: Tables, audit: Audit, position: Standing) -> dict[str, Any]:
     tied = zip(tables.values(), position.tied, strict=True)
     across = sum(float(table.mass[mass > table.mass * (1 + 1e-9)].sum()) for table, mass in tied)
     ties = {
-        "scores": int(np.unique(np.concatenate([table.score for table in tables.values()])).size),
+        "scores": position.scores,
         "across": across / position.total,
         "commonest": max(float(mass.max()) for mass in position.tied) / position.total,
     }

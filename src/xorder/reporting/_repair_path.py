@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,22 +35,6 @@ FOLDS = 5
 """Folds by which the report finds out what to expect on new people."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Way:
-    """Repairs of some groups, by the largest gap allowed, falling; ``left`` are groups whose scores always stay."""
-
-    tables: Tables
-    metric: str
-    limits: list[float]
-    left: tuple[Hashable, ...] = ()
-
-    def repairs(self, everyone: Tables) -> Iterator[tuple[float, FittedRepair, Tables]]:
-        """Fit one repair after the other, and apply it; each holds as much as the rows, so none is kept here."""
-        for limit in self.limits:
-            learnt = learn(self.tables, self.metric, limit)
-            yield limit, learnt, mapped(everyone, learnt.maps)
-
-
 def learn(tables: Tables, metric: str, limit: float) -> FittedRepair:
     """Fit a full repair with gaps up to a limit: what the evidence carries of it is for the user to judge."""
     settings = RepairSettings(metric=metric, max_gap=limit, do_no_harm=False, small_groups="repair")
@@ -74,12 +57,13 @@ def on_others(tables: Tables, metric: str, pair: list[int], confidence: float) -
     return {"gap": gap.value, "interval": list(gap.interval), "auc": found.after.auc, "folds": found.folds}
 
 
-def way_to_no_gap(tables: Tables, metric: str) -> Way | str:
-    """Lay out the way, or say why there is none.
+def repairable(tables: Tables) -> Tables:
+    """Return the groups that a repair can move: those that have both classes."""
+    return tables.replacing({group: table for group, table in tables.items() if table.n1 > 0 and table.n0 > 0})
 
-    It starts where limits begin to bind: at the gap as it is, or at that of the highest AUC if that is smaller.
-    """
-    usable = tables.replacing({group: table for group, table in tables.items() if table.n1 > 0 and table.n0 > 0})
+
+def why_no_repair(usable: Tables) -> str | None:
+    """Say why there is no way to a smaller gap between some groups; None if there is one."""
     if len(usable) < 2:
         return "A repair needs two groups that each have people with and without the outcome; there are not two."
     if len(usable) > MOST_GROUPS:
@@ -87,11 +71,19 @@ def way_to_no_gap(tables: Tables, metric: str) -> Way | str:
             f"There are {len(usable)} groups. The way to a smaller gap is worked out for {MOST_GROUPS} at most; "
             "join groups, or look at two at a time."
         )
-    before = measure(usable, metric).worst
-    start = min(before, learn(usable, metric, 1.0).worst_gap)
-    limits = np.linspace(start, 0.0, _REPAIRS_OF_TWO if len(usable) == 2 else _REPAIRS_OF_MANY)
-    left = tuple(group for group in tables if group not in usable)
-    return Way(usable, metric, [0.0] if start == 0 else limits.tolist(), left)
+    return None
+
+
+def limits_to_no_gap(usable: Tables, metric: str) -> list[float]:
+    """Return the largest gaps to allow, one after the other.
+
+    They start where limits begin to bind: at the gap as it is, or at that of the highest AUC if that is smaller.
+    """
+    start = min(measure(usable, metric).worst, learn(usable, metric, 1.0).worst_gap)
+    if start == 0:
+        return [0.0]
+    limits: list[float] = np.linspace(start, 0.0, _REPAIRS_OF_TWO if len(usable) == 2 else _REPAIRS_OF_MANY).tolist()
+    return limits
 
 
 def after_maps(tables: Tables, repair: XOrder) -> Tables:
