@@ -202,7 +202,8 @@ class CalibrationByGroupDisplay(RowsDisplay):
             split=True,
             size=(max(3.3 * columns, 5.0), 3.7 * rows + 0.5),
             why=", one per group",
-            **({"sharex": True, "sharey": True} if fresh else {}),
+            sharex=True,
+            sharey=True,
         )
         for spare in axes[len(shown) :]:
             spare.remove()
@@ -217,20 +218,14 @@ class CalibrationByGroupDisplay(RowsDisplay):
             if not fresh or position + columns >= len(shown):
                 one.tick_params(labelbottom=True)
                 one.set_xlabel("score (mean of the bin)")
-        score = named(name or self.name)
-        if ax is None:
-            some = "" if len(shown) == len(self.rates) else f", {len(shown)} of {len(self.rates)} groups"
-            self.figure_.suptitle(
-                f"Score against observed risk{score}{some}",
-                x=0.01,
-                ha="left",
-                weight="bold",
-            )
         self.ax_ = axes[len(shown) - 1]
-        if ax is None:
-            axes[0].legend(frameon=False, fontsize="small", loc="upper left")
-        else:
+        if ax is not None:
             legend(axes[0], inside=True)
+            return self
+        some = "" if len(shown) == len(self.rates) else f", {len(shown)} of {len(self.rates)} groups"
+        heading = f"Score against observed risk{named(name or self.name)}{some}"
+        self.figure_.suptitle(heading, x=0.01, ha="left", weight="bold")
+        axes[0].legend(frameon=False, fontsize="small", loc="upper left")
         return self
 
     def _shown(self, groups: Sequence[Hashable] | None) -> list[Hashable]:

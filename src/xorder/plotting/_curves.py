@@ -37,10 +37,8 @@ def bin_edges(tables: Sequence[ScoreTable], bins: int) -> FloatArray:
     tables = [table for table in tables if len(table)]
     low, high = min(float(table.score[-1]) for table in tables), max(float(table.score[0]) for table in tables)
     score = np.concatenate([table.score for table in tables])
-    falling = np.argsort(-score, kind="stable")
-    way = np.cumsum(np.concatenate([table.mass for table in tables])[falling])
-    ends = np.searchsorted(way, np.array([_TAIL, 1 - _TAIL]) * way[-1]).clip(max=way.size - 1)
-    top, bottom = score[falling[ends]].tolist()
+    mass = np.concatenate([table.mass for table in tables])
+    top, bottom = (-end for end in quantiles(-score, mass, (_TAIL, 1 - _TAIL)))
     if high - low > _SQUEEZED * (top - bottom) > 0:
         low, high = bottom, top
     if not high > low:

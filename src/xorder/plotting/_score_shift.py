@@ -12,9 +12,17 @@ from xorder._present import count
 from xorder._table import FloatArray, ScoreTable
 from xorder.plotting._curves import bin_edges, histogram, quantiles
 from xorder.plotting._scored import RowsDisplay, check_bins, tables_by_stage
-from xorder.plotting._style import COLOURS, axes_for, given_axes, group_names, named, tidy, title
+from xorder.plotting._style import COLOURS, axes_for, group_names, named, tidy, title
 
-_NEGATIVE, _POSITIVE = "0.55", COLOURS[0]
+# How negatives and positives are drawn, and their medians.
+_LOOKS: tuple[dict[str, Any], ...] = (
+    {"facecolor": "0.85", "edgecolor": "0.55", "linewidth": 0.8, "fill": True},
+    {"color": COLOURS[0], "linewidth": 1.4, "fill": False},
+)
+_MARKS: tuple[dict[str, Any], ...] = (
+    {"color": "0.35", "linestyle": (0, (2, 1.5))},
+    {"color": COLOURS[0], "linestyle": "-"},
+)
 
 
 def _medians(table: ScoreTable) -> tuple[float, float]:
@@ -124,7 +132,6 @@ class ScoreShiftDisplay(RowsDisplay):
             ((stage, group) -> those of negatives and of positives).
         """
         groups, stages = list(self.counts), list(self.shares)
-        fresh = ax is None or len(given_axes(ax)) == 1
         axes, self.figure_ = axes_for(
             ax,
             name="ScoreShiftDisplay",
@@ -132,7 +139,7 @@ class ScoreShiftDisplay(RowsDisplay):
             split=True,
             size=(5.2 * len(stages) + 1.2, min(1.7 + 0.95 * len(groups), 16.0)),
             why=", one before and one after" if len(stages) == 2 else "",
-            **({"sharey": True} if fresh else {}),
+            sharey=True,
         )
         # On an axis that nothing moves aside, names must do with the usual margin.
         cramped = ax is not None and self.figure_.get_layout_engine() is None
@@ -168,20 +175,13 @@ class ScoreShiftDisplay(RowsDisplay):
         tall = [share.max() for share in self.shares[stage][group] if np.isfinite(share).all()]
         scale = 0.85 / max(tall, default=1.0)
         drawn = []
-        for number, (share, middle) in enumerate(
-            zip(self.shares[stage][group], self.medians[stage][group], strict=True)
+        for share, middle, look, mark in zip(
+            self.shares[stage][group], self.medians[stage][group], _LOOKS, _MARKS, strict=True
         ):
-            look = (
-                {"color": _POSITIVE, "linewidth": 1.4, "fill": False}
-                if number
-                else {"facecolor": "0.85", "edgecolor": _NEGATIVE, "linewidth": 0.8, "fill": True}
-            )
             drawn.append(ax.stairs(base + scale * share, self.edges, baseline=base, **(look | kwargs)))
             if np.isfinite(middle):
-                line = "-" if number else (0, (2, 1.5))
                 at = float(np.clip(middle, self.edges[0], self.edges[-1]))
-                colour = _POSITIVE if number else "0.35"
-                ax.plot([at, at], [base - 0.07, base + 0.1], color=colour, linestyle=line, linewidth=2.2, zorder=4)
+                ax.plot([at, at], [base - 0.07, base + 0.1], linewidth=2.2, zorder=4, **mark)
         return drawn[0], drawn[1]
 
     def _finish(self, ax: Any, stage: str, called: str, narrow: bool) -> None:

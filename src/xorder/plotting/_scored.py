@@ -7,6 +7,7 @@ from inspect import signature
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from xorder._groups import group_labels, groups_in, naming_missing
 from xorder._repair import BaseRepair
@@ -116,6 +117,14 @@ def scored_rows(
         before = np.mean([_score(model, inputs, response_method) for model in estimator.estimators_], axis=0)
         return ScoredRows(positive, before, after, groups)
     return ScoredRows(positive, _score(estimator, X, response_method, sensitive_features=groups), None, groups)
+
+
+def repair_of(estimator: Any) -> Any:
+    """Return the repair of a fitted FairRanker; anything else as it is."""
+    if not isinstance(estimator, FairRanker):
+        return estimator
+    check_is_fitted(estimator, "repair_")
+    return estimator.repair_
 
 
 def _score(estimator: Any, X: Any, method: str, **params: Any) -> FloatArray:

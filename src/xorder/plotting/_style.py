@@ -66,7 +66,8 @@ def axes_for(
 ) -> tuple[list[Any], Any]:
     """Return the axes to draw into, row by row, and their figure: those given, if as many as needed, or new ones.
 
-    With ``split``, one axis that is part of a grid gives its place to as many as are needed.
+    With ``split``, one axis that is part of a grid gives its place to as many as are needed. ``options`` are for axes
+    that are made here.
     """
     needed = rows * columns
     if ax is None:
@@ -103,17 +104,18 @@ def tidy(ax: Any) -> None:
 
 
 def legend(ax: Any, *, inside: bool, **options: Any) -> Any:
-    """Name what is drawn: inside an axis that someone else has placed, outside one of a figure made for it."""
-    return (_legend_inside if inside else _legend_outside)(ax, **options)
+    """Name what is drawn: inside an axis that someone else has placed; of a figure made for it, never on a point.
 
-
-def _legend_outside(ax: Any, **options: Any) -> Any:
-    """Name what is drawn below the axis or, where there is much, beside it: never on top of a point."""
+    That is below the axis or, where there is much to name, beside it.
+    """
+    if inside:
+        return _legend_inside(ax, **options)
     handles, _ = ax.get_legend_handles_labels()
-    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (-0.02, -0.13)}
+    place: dict[str, Any] = {"bbox_to_anchor": (-0.02, -0.13)}
     if len(handles) > _FEW_ENTRIES:
-        place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
-    return ax.legend(frameon=False, fontsize="small", **(place | {"handlelength": 3.0} | options))
+        place = {"bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+    look = {"loc": "upper left", "frameon": False, "fontsize": "small", "handlelength": 3.0}
+    return ax.legend(**(look | place | options))
 
 
 def _legend_inside(ax: Any, **options: Any) -> Any:

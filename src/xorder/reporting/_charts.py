@@ -104,8 +104,9 @@ def _tradeoff(alt: Any, stops: list[dict[str, Any]], curve: list[list[float]]) -
 
 def _roc(alt: Any, drawn: Drawn, pair: list[int]) -> _Chart | None:
     """Both cross-ROC curves of the pair spoken of: faint as it is, full at the stop chosen."""
+    keys = drawn.keys
     rows = [
-        {"x": 100 * x, "y": 100 * y, "s": stop, "g": _key(drawn, group), "i": i}
+        {"x": 100 * x, "y": 100 * y, "s": stop, "g": keys[group], "i": i}
         for stop, curves in enumerate(drawn.roc)
         for group, curve in zip(pair, curves, strict=True)
         for i, (x, y) in enumerate(curve)
@@ -122,10 +123,10 @@ def _roc(alt: Any, drawn: Drawn, pair: list[int]) -> _Chart | None:
 
 def _distribution(alt: Any, drawn: Drawn, label: str) -> _Chart | None:
     """Score distributions of the groups shown, for one outcome: faint as it is, full at the stop chosen."""
-    edges = drawn.edges.tolist()
+    edges, keys = drawn.edges.tolist(), drawn.keys
     middle = [(low + high) / 2 for low, high in pairwise(edges)]
     rows = [
-        {"x": x, "y": 100 * share, "s": stop, "g": _key(drawn, group)}
+        {"x": x, "y": 100 * share, "s": stop, "g": keys[group]}
         for stop, groups in enumerate(drawn.distributions)
         for group, shares in zip(drawn.shown, groups, strict=True)
         for x, share in zip(middle, shares[label], strict=False)
@@ -141,7 +142,7 @@ def _distribution(alt: Any, drawn: Drawn, label: str) -> _Chart | None:
 
 def _lines(alt: Any, drawn: Drawn, interpolate: str, *axes: Any, **order: str) -> list[Any]:
     """One line per group, in its own colour and dashes: those as it is and, above, those of the stop chosen."""
-    keys = [f"g{position}" for position in range(len(drawn.shown))]
+    keys = list(drawn.keys.values())
     base = _named(alt, "rows").encode(
         *axes,
         alt.Color("g:N", scale=alt.Scale(domain=keys, range=[f"var(--{key})" for key in keys]), legend=None),
@@ -163,7 +164,3 @@ def _padded(values: list[float]) -> list[float]:
 
 def _named(alt: Any, name: str) -> Any:
     return alt.Chart(alt.NamedData(name=name))
-
-
-def _key(drawn: Drawn, group: int) -> str:
-    return f"g{drawn.shown.index(group)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,10 +52,16 @@ class Drawn:
     roc: list[list[list[list[float]]]] = field(default_factory=list)
     distributions: list[list[dict[str, list[float]]]] = field(default_factory=list)
 
+    @property
+    def keys(self) -> dict[int, str]:
+        """What style and charts call the groups shown, by their number."""
+        return {group: f"g{position}" for position, group in enumerate(self.shown)}
+
     def add(self, tables: Sequence[ScoreTable], pair: list[int] | None) -> None:
         """Draw the curves of one stop."""
         curves = [cross_roc(tables[a], tables[b], _POINTS) for a, b in (pair, pair[::-1])] if pair else []
-        self.roc.append([_without_repeats(np.column_stack(curve).round(_DIGITS)) for curve in curves])
+        rounded = (np.column_stack(curve).round(_DIGITS).tolist() for curve in curves)
+        self.roc.append([[point for point, _ in groupby(points)] for points in rounded])
         self.distributions.append([self._bars(tables[g]) for g in self.shown])
 
     def _bars(self, table: ScoreTable) -> dict[str, list[float]]:
@@ -268,9 +274,3 @@ def _shown(audit: Audit, pair: list[int] | None) -> list[int]:
         return number in (pair or ()), audit.positives[group] + audit.negatives[group]
 
     return sorted(sorted(range(len(audit.groups)), key=size, reverse=True)[:MOST_SHOWN])
-
-
-def _without_repeats(points: FloatArray) -> list[list[float]]:
-    moved = np.append(True, np.any(points[1:] != points[:-1], axis=1))[: len(points)]
-    found: list[list[float]] = points[moved].tolist()
-    return found

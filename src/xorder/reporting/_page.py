@@ -50,6 +50,7 @@ _FILTERS = (
     number,
     one_line,
     percent,
+    points,
     pvalue_text,
     shortened,
     signed,
@@ -122,7 +123,7 @@ def page_view(numbers: dict[str, Any], drawn: Drawn) -> dict[str, Any]:
         "summary": summary(numbers, names, outcome),
         "name_of": names,
         "pair": [names[g] for g in pair] if pair else None,
-        "keys": {g: f"g{position}" for position, g in enumerate(shown)},
+        "keys": drawn.keys,
         "shown": shown,
         # What to add to captions where not all groups are shown.
         "some": f"{len(shown)} of {len(names)} groups" if len(names) > len(shown) else "",
@@ -147,25 +148,17 @@ def page_view(numbers: dict[str, Any], drawn: Drawn) -> dict[str, Any]:
 
 
 def _gaps(metric: str, numbers: dict[str, Any], names: list[str]) -> dict[str, Any]:
-    """Lay out the gaps of a metric, the widest first; of very many, only those.
-
-    What is drawn lies on a line from minus the farthest end to the farthest end, in percent of its length.
-    """
+    """Return the gaps of a metric, the widest first, of very many only those; intervals reach as far as ``reach``."""
     gaps = [gap for gap in numbers["audit"]["gaps"] if gap["metric"] == metric]
     read = sorted(zip(gaps, numbers["readings"][metric], strict=True), key=lambda each: -abs(each[0]["value"] or 0.0))
     widest = read[:_MOST_GAPS]
     ends = [end for gap, _ in widest for end in (*gap["interval"], gap["value"]) if end is not None]
-    reach = max([0.01, *map(abs, ends)])
-    rows = []
-    for gap, reading in widest:
-        drawn = None
-        if gap["pvalue"] is not None:
-            low, high, dot = (50 + 50 * end / reach for end in (*gap["interval"], gap["value"]))
-            drawn = {"left": round(low, 2), "width": round(high - low, 2), "dot": round(dot, 2)}
-        pair = [names[numbers["groups"].index(group)] for group in gap["pair"]]
-        rows.append(gap | {"pair": pair, "reading": reading, "drawn": drawn})
+    rows = [
+        gap | {"reading": reading, "pair": [names[numbers["groups"].index(group)] for group in gap["pair"]]}
+        for gap, reading in widest
+    ]
     more = f"; the widest of {len(gaps)} pairs" if len(gaps) > len(widest) else ""
-    return {"name": gap_title(metric), "widest": more, "rows": rows}
+    return {"name": gap_title(metric), "widest": more, "rows": rows, "reach": max([0.01, *map(abs, ends)])}
 
 
 def _stop(stop: dict[str, Any], numbers: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import Any, NamedTuple, ParamSpec
 
 from xorder import _present
 from xorder._metric import METRICS
@@ -18,7 +18,22 @@ _WIDEST_PLAUSIBLE = 0.05
 # A change too small to speak of.
 _UNCHANGED = 0.0005
 
-_HARMS = {"opens": "It opens a gap", "turns": "It turns the gap round", "widens": "It widens the gap"}
+
+class _Harm(NamedTuple):
+    """What a saved map does wrong: after the headline's finding, on the tile, and in the sentence about the map."""
+
+    headline: str
+    tile: str
+    sentence: str
+
+
+_HARMS = {
+    "opens": _Harm(
+        ", but the saved map opens one", "It opens a gap", "opens a gap that the score itself does not show"
+    ),
+    "turns": _Harm(", and the saved map turns that round", "It turns the gap round", "turns the gap round"),
+    "widens": _Harm(", and the saved map makes that worse", "It widens the gap", "widens the gap"),
+}
 
 _WITHOUT = {"positives": "nobody with the outcome", "negatives": "nobody without it"}
 
@@ -127,13 +142,8 @@ def _headline(numbers: dict[str, Any], lower: str) -> str:
         "unsure": "A gap was seen, but these people cannot tell how certain it is",
         "none": "No gap was seen",
     }[finding["verdict"]]
-    if harm_of_map(numbers) == "opens" and finding["verdict"] != "unsure":
-        said += ", but the saved map opens one"
-    elif harm_of_map(numbers) == "turns":
-        said += ", and the saved map turns that round"
-    elif harm_of_map(numbers) == "widens":
-        said += ", and the saved map makes that worse"
-    return said
+    harm = harm_of_map(numbers)
+    return said if harm is None or finding["verdict"] == "unsure" else said + _HARMS[harm].headline
 
 
 def lacking(numbers: dict[str, Any], names: list[str]) -> list[str]:
@@ -268,18 +278,11 @@ def facts(numbers: dict[str, Any], names: list[str]) -> list[dict[str, str]]:
     return [who, how_much, sure, cost_fact(numbers)]
 
 
-def bars(finding: dict[str, Any], favoured: str, lower: str) -> list[dict[str, Any]]:
-    """Two bars to see the gap with."""
-    words, both = METRICS[finding["metric"]].side_in_words, (favoured, lower)
-    return [
-        {
-            "text": words.format(first=first, second=second),
-            "group": group,
-            "width": round(100 * chance, 2),
-            "shown": points(chance),
-        }
-        for first, second, group, chance in zip(both, both[::-1], finding["pair"], finding["chances"], strict=True)
-    ]
+def bars(finding: dict[str, Any], *names: str) -> list[tuple[str, int, float]]:
+    """What each side of the gap is, its group, and its chance: to see the gap with."""
+    words = METRICS[finding["metric"]].side_in_words
+    said = [words.format(first=first, second=second) for first, second in (names, names[::-1])]
+    return list(zip(said, finding["pair"], finding["chances"], strict=True))
 
 
 def is_real(finding: dict[str, Any]) -> bool:
@@ -348,7 +351,8 @@ def cost_fact(numbers: dict[str, Any]) -> dict[str, str]:
     if numbers["after"]["kind"] == "map":
         fact["term"] = "Cost of the saved map"
         fact["note"] += f"; gap {signed_points(finding['value'])} before, {signed_points(then['gap'])} after"
-        fact["value"] = _HARMS.get(harm_of_map(numbers) or "", fact["value"])
+        harm = harm_of_map(numbers)
+        fact["value"] = fact["value"] if harm is None else _HARMS[harm].tile
     elif finding["verdict"] == "unsure":
         fact |= {"value": "Cannot be decided", "note": f"if it were done: {fact['note']}"}
     elif not is_real(finding):
@@ -430,9 +434,8 @@ def _of_map(numbers: dict[str, Any], names: list[str], then: dict[str, Any], auc
     if harm is not None:
         found = after["finding"]
         favoured, lower = (called(names[g]) for g in found["pair"])
-        what = {"opens": "opens a gap that the score itself does not show", "turns": "turns the gap round"}
         said = (
-            f"The saved map {what.get(harm, 'widens the gap')}: with it {lower} is ranked too low against {favoured}, "
+            f"The saved map {_HARMS[harm].sentence}: with it {lower} is ranked too low against {favoured}, "
             f"by {points(found['value'])} points ({level(found['allowed_confidence'])} interval "
             f"{interval_in_points(found['allowed_interval'])}; {aucs})."
         )
