@@ -37,8 +37,8 @@ class CutGapDisplay(RowsDisplay):
     """Share of each group's positives that is found above each cut of the list, and by how much two groups differ.
 
     Where the band around the difference leaves out 0, chance does not explain it, also allowing for all cuts being
-    looked at; it does not allow for the number of pairs that there are of more than two groups. Numbers first: make it with :meth:`from_predictions`, :meth:`from_estimator` or :meth:`from_audit`, then
-    :meth:`plot`.
+    looked at; it does not allow for the number of pairs that there are of more than two groups. Numbers first: make it
+    with :meth:`from_predictions`, :meth:`from_estimator` or :meth:`from_audit`, then :meth:`plot`.
 
     Parameters
     ----------
