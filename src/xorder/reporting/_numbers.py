@@ -22,10 +22,10 @@ from xorder.metrics._placements import Moments, moments
 from xorder.plotting._curves import bin_edges, cross_roc, histogram
 from xorder.reporting._ranks import TOP, Standing, group_moves, standing, top_of_list
 from xorder.reporting._repair_path import (
-    after_maps,
     drawn_frontier,
     learn,
     limits_to_no_gap,
+    maps_of,
     on_others,
     outside_share,
     repairable,
@@ -95,7 +95,7 @@ def report_numbers(
     usable = repairable(tables)
     why_not = why_no_repair(usable)
     path: dict[str, Any] = {"stops": stops, "why_not": why_not, "moved": None, "reference": None, "left": []}
-    after, notes, expected = tables, [], None
+    after, notes, expected, outside = tables, [], None, dict[Hashable, float]()
     if why_not is None:
         for limit in limits_to_no_gap(usable, metric):
             # Each repair holds as much as the rows, so none is kept.
@@ -112,7 +112,9 @@ def report_numbers(
         if repair is None and pair and path["moved"]:
             expected = on_others(tables, metric, pair, confidence)
     if repair is not None:
-        after = after_maps(tables, repair)
+        maps = maps_of(tables, repair)
+        after = mapped(tables, maps)
+        outside = {group: outside_share(tables[group], score_map) for group, score_map in maps.items()}
         add_stop("map", list(after.values()))
     changed = repair is not None or why_not is None
     position = standing(before)
@@ -125,7 +127,7 @@ def report_numbers(
         "readings": {name: _readings(audit, name) for name in METRICS},
         "path": path,
         "expected": expected,
-        "after": _after(audit, after, repair, metric) if changed else None,
+        "after": _after(audit, after, repair, metric, outside) if changed else None,
         "data": _data(tables, audit, position)
         | {"warnings": [*tables.notes, *upside_down(audit.auc, audit.auc_interval), *notes]},
     }
@@ -172,10 +174,11 @@ def _readings(audit: Audit, metric: str) -> list[str]:
     return [readings[gap.pair] for gap in audit.gaps if gap.metric == metric]
 
 
-def _after(audit: Audit, after: Tables, repair: XOrder | None, metric: str) -> dict[str, Any]:
+def _after(
+    audit: Audit, after: Tables, repair: XOrder | None, metric: str, outside: dict[Hashable, float]
+) -> dict[str, Any]:
     """Audit the scores after the repair that the report is about; say whether it was learnt from these very people."""
     found, _ = measured(after, audit.confidence)
-    outside = {} if repair is None else outside_share(after, repair)
     return {
         "kind": "repair" if repair is None else "map",
         "method": "smooth" if repair is None else repair.method,

@@ -12,7 +12,7 @@ from xorder._groups import unseen_error
 from xorder._table import ScoreTable, Tables
 from xorder.estimators import RepairSettings, expected_gap_tables
 from xorder.estimators._fitted import FittedRepair
-from xorder.estimators._learn import learn_repair, mapped, measure
+from xorder.estimators._learn import learn_repair, measure
 from xorder.exceptions import InputError, XorderWarning
 from xorder.ordering import frontier
 from xorder.transfer import ScoreMap
@@ -86,24 +86,18 @@ def limits_to_no_gap(usable: Tables, metric: str) -> list[float]:
     return limits
 
 
-def after_maps(tables: Tables, repair: XOrder) -> Tables:
-    """Return tables with scores adjusted by a fitted repair; labels are matched by how they are written if need be."""
+def maps_of(tables: Tables, repair: XOrder) -> dict[Hashable, ScoreMap]:
+    """Return the maps of the groups that a fitted repair moves; labels match as they are written if need be."""
     if not hasattr(repair, "maps_"):
         raise InputError("repair must be a fitted XOrder, such as xorder.load gives; fit it first.")
-    return mapped(
-        tables, {group: score_map for group in tables if (score_map := _map_of(repair, group, tables)).raw.size}
-    )
+    found = {group: _map_of(repair, group, tables) for group in tables}
+    return {group: score_map for group, score_map in found.items() if score_map.raw.size}
 
 
-def outside_share(tables: Tables, repair: XOrder) -> dict[Hashable, float]:
-    """Share of each moved group's people whose scores lie outside those that a repair was learnt from."""
-    shares = {}
-    for group, table in tables.items():
-        knots = _map_of(repair, group, tables).raw
-        if knots.size:
-            outside = (table.score < knots[0]) | (table.score > knots[-1])
-            shares[group] = float(table.mass[outside].sum() / table.mass.sum())
-    return shares
+def outside_share(table: ScoreTable, score_map: ScoreMap) -> float:
+    """Share of a group's people whose scores lie outside those that its map was learnt from."""
+    outside = (table.score < score_map.raw[0]) | (table.score > score_map.raw[-1])
+    return float(table.mass[outside].sum() / table.mass.sum())
 
 
 def drawn_frontier(reference: ScoreTable, moved: ScoreTable, metric: str, gaps: list[float]) -> list[list[float]]:
