@@ -67,7 +67,9 @@ class PublicNames(SphinxDirective):
 
 def _description(name: str, value: Any) -> list[str]:
     if inspect.isclass(value):
-        return [f".. {'autoexception' if issubclass(value, BaseException) else 'autoclass'}:: {name}"]
+        lines = [f".. {'autoexception' if issubclass(value, BaseException) else 'autoclass'}:: {name}"]
+        # What displays share is written once, and shown with each; estimators would show what scikit-learn gives them.
+        return [*lines, "   :inherited-members:"] if name.startswith(f"{TOP}.plotting.") else lines
     if inspect.isroutine(value):
         return [f".. autofunction:: {name}"]
     # A constant: names to choose from, or an object made beforehand, whose class is described.

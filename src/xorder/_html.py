@@ -150,20 +150,18 @@ def repair_html(repair: Any) -> str:
 
 
 def _drawn(x: Any, y: Any) -> str:
-    """Draw a curve of rising x into a box of 300 x 130, with a line where x is 0."""
+    """Draw a curve of rising x, with a line where x is 0: in its own units, which the page stretches to a box."""
     kept = np.union1d(np.linspace(0, x.size - 1, min(x.size, 200)).astype(int), [int(np.argmax(y))])
+    path = " ".join(f"{gap:.6g},{-auc:.6g}" for gap, auc in zip(x[kept], y[kept], strict=True))
+    # Some room on all sides; of a single point there is nothing to stretch.
     width, height = float(np.ptp(x)) or 1.0, float(np.ptp(y)) or 1.0
-    positions = [
-        (10 + 280 * (float(a) - float(x[0])) / width, 120 - 110 * (float(b) - float(y.min())) / height)
-        for a, b in zip(x[kept], y[kept], strict=True)
-    ]
-    path = " ".join(f"{a:.1f},{b:.1f}" for a, b in positions)
-    zero = 10 + 280 * (0.0 - float(x[0])) / width
-    axis = f'<line x1="{zero:.1f}" x2="{zero:.1f}" y1="5" y2="125" stroke="currentColor" opacity="0.4"/>'
+    left, top = float(x[0]) - 0.03 * width, -float(y.max()) - 0.08 * height
+    line = 'fill="none" stroke="currentColor" vector-effect="non-scaling-stroke"'
     return (
-        '<svg width="300" height="130" viewBox="0 0 300 130" role="img" aria-label="AUC against the gap">'
-        f"{axis if 10 <= zero <= 290 else ''}"
-        f'<polyline points="{path}" fill="none" stroke="currentColor" stroke-width="1.5"/></svg>'
+        '<svg width="300" height="130" role="img" aria-label="AUC against the gap" preserveAspectRatio="none" '
+        f'viewBox="{left:.6g} {top:.6g} {1.06 * width:.6g} {1.16 * height:.6g}">'
+        f'<line x1="0" x2="0" y1="{top:.6g}" y2="{top + 1.16 * height:.6g}" opacity="0.4" {line}/>'
+        f'<polyline points="{path}" stroke-width="1.5" {line}/></svg>'
     )
 
 

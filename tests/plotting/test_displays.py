@@ -17,6 +17,7 @@ from xorder.datasets import simulate_population
 from xorder.exceptions import InputError, MissingExtraError
 from xorder.plotting._calibration import CalibrationByGroupDisplay
 from xorder.plotting._cross_roc import CrossRocDisplay
+from xorder.plotting._cut_gap import CutGapDisplay
 from xorder.plotting._score_map import ScoreMapDisplay
 from xorder.plotting._score_shift import ScoreShiftDisplay
 from xorder.plotting._tradeoff import TradeoffDisplay
@@ -28,6 +29,7 @@ PEOPLE = simulate_population(400, random_state=2)
 DISPLAYS = {
     CalibrationByGroupDisplay: 2,
     CrossRocDisplay: 2,
+    CutGapDisplay: 2,
     ScoreMapDisplay: 1,
     ScoreShiftDisplay: 1,
     TradeoffDisplay: 1,
@@ -143,7 +145,9 @@ def test_ten_groups_are_drawn(display: Any) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("display", [CalibrationByGroupDisplay, CrossRocDisplay, ScoreShiftDisplay, XaucMatrixDisplay])
+@pytest.mark.parametrize(
+    "display", [CalibrationByGroupDisplay, CrossRocDisplay, CutGapDisplay, ScoreShiftDisplay, XaucMatrixDisplay]
+)
 def test_a_hundred_groups_some_without_a_class_are_drawn(display: Any) -> None:
     group = np.arange(400) % 100
     y = np.where(group < 50, PEOPLE.y_true, 0)
@@ -181,7 +185,7 @@ print(matplotlib.get_backend().lower())
     assert (done.returncode, done.stdout, done.stderr) == (0, "agg\n", "")
 
 
-@pytest.mark.parametrize("display", [CrossRocDisplay, ScoreMapDisplay, TradeoffDisplay])
+@pytest.mark.parametrize("display", [CrossRocDisplay, CutGapDisplay, ScoreMapDisplay, TradeoffDisplay])
 def test_lines_take_the_arguments_of_lines(display: Any) -> None:
     found = of_people(display).plot(linewidth=3.5, alpha=0.4)
     lines = [found.line_] if display is TradeoffDisplay else found.lines_.values()

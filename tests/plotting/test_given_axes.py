@@ -15,13 +15,21 @@ from xorder.exceptions import InputError
 from xorder.plotting import (
     CalibrationByGroupDisplay,
     CrossRocDisplay,
+    CutGapDisplay,
     ScoreMapDisplay,
     ScoreShiftDisplay,
     TradeoffDisplay,
 )
 
 PEOPLE = simulate_population(400, random_state=2)
-WITH_LEGEND = [CalibrationByGroupDisplay, CrossRocDisplay, ScoreMapDisplay, ScoreShiftDisplay, TradeoffDisplay]
+WITH_LEGEND = [
+    CalibrationByGroupDisplay,
+    CrossRocDisplay,
+    CutGapDisplay,
+    ScoreMapDisplay,
+    ScoreShiftDisplay,
+    TradeoffDisplay,
+]
 SPLIT = {ScoreShiftDisplay: ["before", "after"], CalibrationByGroupDisplay: ["A", "B"]}
 
 

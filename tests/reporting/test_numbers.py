@@ -288,3 +288,19 @@ def test_drawn_curves_are_few_points_of_the_tables() -> None:
     for group, shares in zip(tables.values(), drawn.distributions[0], strict=True):
         expected = np.histogram(group.score, drawn.edges, weights=group.positive)[0] / group.n1
         assert shares["positive"] == pytest.approx(expected, abs=1e-5)
+
+
+def test_scores_are_outside_a_map_by_what_they_were_not_by_what_it_makes_of_them() -> None:
+    drawn = people(600, {"A": 0.0, "B": 0.0}, seed=4)
+    drawn["y_score"] = 10 * drawn["y_score"] - np.where(drawn["sensitive_features"] == "B", 3.0, 0.0)
+    repair = xorder.XOrder(do_no_harm=False).fit(
+        drawn["y_score"], drawn["y_true"], sensitive_features=drawn["sensitive_features"]
+    )
+    (moved,) = repair.moved_
+    knots, mine = repair.maps_[moved].raw, drawn["sensitive_features"] == moved
+    # The highest tenth is above all that the map knows; what it makes of the rest is often above it, too.
+    beyond = mine & (drawn["y_score"] >= np.quantile(drawn["y_score"][mine], 0.9))
+    score = np.where(beyond, drawn["y_score"] + 20, drawn["y_score"])
+    (first, second) = report(**drawn | {"y_score": score}, repair=repair).to_dict()["after"]["outside"]
+    assert {first, second} == {None, np.mean(score[mine] > knots[-1])}
+    assert np.mean(score[mine] > knots[-1]) == pytest.approx(0.1, abs=0.01)

@@ -7,6 +7,7 @@ from xorder._lazy import lazy_names
 if TYPE_CHECKING:
     from xorder.plotting._calibration import CalibrationByGroupDisplay
     from xorder.plotting._cross_roc import CrossRocDisplay
+    from xorder.plotting._cut_gap import CutGapDisplay
     from xorder.plotting._score_map import ScoreMapDisplay
     from xorder.plotting._score_shift import ScoreShiftDisplay
     from xorder.plotting._tradeoff import TradeoffDisplay
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "CalibrationByGroupDisplay",
     "CrossRocDisplay",
+    "CutGapDisplay",
     "ScoreMapDisplay",
     "ScoreShiftDisplay",
     "TradeoffDisplay",
@@ -23,7 +25,11 @@ __all__ = [
 
 # Displays know estimators, and so need scikit-learn; a page that draws the same curves does without.
 _MODULES = dict(
-    zip(__all__, ("_calibration", "_cross_roc", "_score_map", "_score_shift", "_tradeoff", "_xauc_matrix"), strict=True)
+    zip(
+        __all__,
+        ("_calibration", "_cross_roc", "_cut_gap", "_score_map", "_score_shift", "_tradeoff", "_xauc_matrix"),
+        strict=True,
+    )
 )
 
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from xorder._present import count, level, normal_quantile
 from xorder._table import FloatArray, ScoreTable, Tables
-from xorder._validation import WeightKind, check_tables, check_weights_are
+from xorder._validation import WeightKind
 from xorder.exceptions import InputError
 from xorder.metrics._audit import check_confidence
-from xorder.plotting._scored import scored_rows
+from xorder.plotting._scored import RowsDisplay, check_bins, tables_by_stage
 from xorder.plotting._style import COLOURS, GREY, axes_for, given_axes, group_names, legend, named, tidy, title
 
 Strategy = Literal["quantile", "uniform"]
@@ -79,7 +79,7 @@ _BARS = 0.16
 
 
 @dataclass
-class CalibrationByGroupDisplay:
+class CalibrationByGroupDisplay(RowsDisplay):
     """Observed share of positives against the score, for each group, before and (where given) after a repair.
 
     On the diagonal a score is the risk it says. Above it people are at more risk than their score says.
@@ -101,6 +101,8 @@ class CalibrationByGroupDisplay:
     rates: dict[Hashable, tuple[float, float]]
     confidence: float = 0.95
     name: str | None = None
+
+    _before_and_after = True
 
     @classmethod
     def from_predictions(
@@ -147,68 +149,24 @@ class CalibrationByGroupDisplay:
         CalibrationByGroupDisplay
             The numbers, ready to be drawn.
         """
-        _check(bins, strategy, confidence, weights_are)
-        stages = {"before": (y_score, "y_score")}
-        if y_adjusted is not None:
-            stages["after"] = (y_adjusted, "y_adjusted")
-        found: dict[str, dict[Hashable, CalibrationBins]] = {}
-        tables = Tables({})
-        for stage, (score, called) in stages.items():
-            tables = check_tables(y_true, score, sensitive_features, sample_weight, weights_are=weights_are)
+        bins = None if bins is None else check_bins(bins)
+        if strategy not in ("quantile", "uniform"):
+            raise InputError(f"strategy must be 'quantile' or 'uniform'; got {strategy!r}.")
+        check_confidence(confidence)
+        stages = tables_by_stage(
+            y_true, y_score, y_adjusted, sensitive_features, sample_weight, weights_are=weights_are
+        )
+        for tables, called in zip(stages.values(), ("y_score", "y_adjusted"), strict=False):
             _check_probabilities(tables, called)
-            found[stage] = {
+        found = {
+            stage: {
                 group: calibration_bins(table, bins=bins, strategy=strategy, confidence=confidence)
                 for group, table in tables.items()
             }
-        rates = {group: (table.n1, table.n1 + table.n0) for group, table in tables.items()}
+            for stage, tables in stages.items()
+        }
+        rates = {group: (table.n1, table.n1 + table.n0) for group, table in stages["before"].items()}
         return cls(found, rates, confidence, name)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        name: str | None = None,
-        **options: Any,
-    ) -> CalibrationByGroupDisplay:
-        """Compute the bins before and after a repair, or those of a classifier's ``predict_proba``.
-
-        Parameters
-        ----------
-        estimator : object
-            Repair (:class:`xorder.XOrder`), :class:`xorder.FairRanker` or classifier, fitted.
-        X : array-like
-            Rows to score; for a repair, their scores before it.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sensitive_features : array-like of shape (n_samples,), default=None
-            Group of each row; by default from the columns that a FairRanker was made for.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
-        name : str, default=None
-            What the score is called.
-        **options : dict
-            Passed on to :meth:`from_predictions`.
-
-        Returns
-        -------
-        CalibrationByGroupDisplay
-            The numbers, ready to be drawn.
-        """
-        rows = scored_rows(estimator, X, y, sensitive_features=sensitive_features, response_method="predict_proba")
-        return cls.from_predictions(
-            rows.y_true,
-            rows.before,
-            sensitive_features=rows.groups,
-            sample_weight=sample_weight,
-            y_adjusted=rows.after,
-            name=name,
-            **options,
-        )
 
     def plot(
         self, ax: Any = None, *, groups: Sequence[Hashable] | None = None, name: str | None = None, **kwargs: Any
@@ -244,7 +202,8 @@ class CalibrationByGroupDisplay:
             split=True,
             size=(max(3.3 * columns, 5.0), 3.7 * rows + 0.5),
             why=", one per group",
-            **({"sharex": True, "sharey": True} if fresh else {}),
+            sharex=True,
+            sharey=True,
         )
         for spare in axes[len(shown) :]:
             spare.remove()
@@ -259,20 +218,14 @@ class CalibrationByGroupDisplay:
             if not fresh or position + columns >= len(shown):
                 one.tick_params(labelbottom=True)
                 one.set_xlabel("score (mean of the bin)")
-        score = named(name or self.name)
-        if ax is None:
-            some = "" if len(shown) == len(self.rates) else f", {len(shown)} of {len(self.rates)} groups"
-            self.figure_.suptitle(
-                f"Score against observed risk{score}{some}",
-                x=0.01,
-                ha="left",
-                weight="bold",
-            )
         self.ax_ = axes[len(shown) - 1]
-        if ax is None:
-            axes[0].legend(frameon=False, fontsize="small", loc="upper left")
-        else:
+        if ax is not None:
             legend(axes[0], inside=True)
+            return self
+        some = "" if len(shown) == len(self.rates) else f", {len(shown)} of {len(self.rates)} groups"
+        heading = f"Score against observed risk{named(name or self.name)}{some}"
+        self.figure_.suptitle(heading, x=0.01, ha="left", weight="bold")
+        axes[0].legend(frameon=False, fontsize="small", loc="upper left")
         return self
 
     def _shown(self, groups: Sequence[Hashable] | None) -> list[Hashable]:
@@ -317,15 +270,6 @@ def _looks(stages: int) -> list[dict[str, Any]]:
         return [after]
     before = {"color": COLOURS[1], "marker": "s", "markersize": 4, "linestyle": (0, (5, 1.5)), "linewidth": 1.2}
     return [before | {"elinewidth": 0.9, "markerfacecolor": "white", "zorder": 2}, after]
-
-
-def _check(bins: Any, strategy: Any, confidence: Any, weights_are: Any) -> None:
-    if bins is not None and not (isinstance(bins, int | np.integer) and 1 <= bins <= 1000):
-        raise InputError(f"bins must be a whole number from 1 to 1000; got {bins!r}.")
-    if strategy not in ("quantile", "uniform"):
-        raise InputError(f"strategy must be 'quantile' or 'uniform'; got {strategy!r}.")
-    check_confidence(confidence)
-    check_weights_are(weights_are)
 
 
 def _check_probabilities(tables: Tables, called: str) -> None:

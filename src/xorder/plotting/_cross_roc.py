@@ -17,7 +17,7 @@ from xorder.metrics import Audit, GroupMatrix
 from xorder.metrics._audit import measured
 from xorder.metrics._gaps import Pair, judge
 from xorder.plotting._curves import cross_roc
-from xorder.plotting._scored import scored_rows
+from xorder.plotting._scored import RowsDisplay
 from xorder.plotting._style import GREY, axes_for, given_axes, group_names, legend, line_style, named, tidy, title
 
 # With more groups than this only those of the pairs shown get a curve of their own.
@@ -33,7 +33,7 @@ _MOST_PAIRS = 2
 
 
 @dataclass
-class CrossRocDisplay:
+class CrossRocDisplay(RowsDisplay):
     """ROC curve of each group, and of the positives of one group against the negatives of another.
 
     Where a score treats two groups alike, the two curves across them are the same; where the positives of one are
@@ -105,55 +105,6 @@ class CrossRocDisplay:
         # Weights that are no counts say nothing of how uncertain a gap is.
         counts = sample_weight is None or bool(np.all(np.asarray(sample_weight, dtype=np.float64) % 1 == 0))
         return cls(found.xauc, curves, shown, found if counts else None, name)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        response_method: str = "auto",
-        pairs: Sequence[Pair] | None = None,
-        name: str | None = None,
-    ) -> CrossRocDisplay:
-        """Compute the curves of the score that a classifier gives, or of that after a repair.
-
-        Parameters
-        ----------
-        estimator : object
-            Repair (:class:`xorder.XOrder`), :class:`xorder.FairRanker` or classifier, fitted.
-        X : array-like
-            Rows to score; for a repair, their scores before it.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sensitive_features : array-like of shape (n_samples,), default=None
-            Group of each row; by default from the columns that a FairRanker was made for.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
-        response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
-            How a classifier scores rows.
-        pairs : list of tuple, default=None
-            Pairs of groups to show across; by default the two of widest gap.
-        name : str, default=None
-            What the score is called.
-
-        Returns
-        -------
-        CrossRocDisplay
-            The numbers, ready to be drawn.
-        """
-        rows = scored_rows(estimator, X, y, sensitive_features=sensitive_features, response_method=response_method)
-        return cls.from_predictions(
-            rows.y_true,
-            rows.final,
-            sensitive_features=rows.groups,
-            sample_weight=sample_weight,
-            pairs=pairs,
-            name=name,
-        )
 
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> CrossRocDisplay:
         """Draw the curves within groups and across them.

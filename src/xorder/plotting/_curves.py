@@ -37,10 +37,8 @@ def bin_edges(tables: Sequence[ScoreTable], bins: int) -> FloatArray:
     tables = [table for table in tables if len(table)]
     low, high = min(float(table.score[-1]) for table in tables), max(float(table.score[0]) for table in tables)
     score = np.concatenate([table.score for table in tables])
-    falling = np.argsort(-score, kind="stable")
-    way = np.cumsum(np.concatenate([table.mass for table in tables])[falling])
-    ends = np.searchsorted(way, np.array([_TAIL, 1 - _TAIL]) * way[-1]).clip(max=way.size - 1)
-    top, bottom = score[falling[ends]].tolist()
+    mass = np.concatenate([table.mass for table in tables])
+    top, bottom = (-end for end in quantiles(-score, mass, (_TAIL, 1 - _TAIL)))
     if high - low > _SQUEEZED * (top - bottom) > 0:
         low, high = bottom, top
     if not high > low:
@@ -66,6 +64,21 @@ def histogram(table: ScoreTable, edges: FloatArray) -> tuple[FloatArray, FloatAr
         for mass in (table.negative, table.positive)
     )
     return negative, positive
+
+
+def quantiles(values: FloatArray, mass: FloatArray, shares: Sequence[float]) -> list[float]:
+    """Smallest values that at least these shares of the mass do not exceed; ``nan`` without any.
+
+    >>> quantiles(np.array([0.9, 0.2, 0.4]), np.array([1.0, 1.0, 2.0]), [0.5, 0.9])
+    [0.4, 0.9]
+    """
+    if not mass.any():
+        return [np.nan] * len(shares)
+    rising = np.argsort(values, kind="stable")
+    reached = np.cumsum(mass[rising])
+    place = np.searchsorted(reached, np.asarray(shares) * reached[-1] * (1 - 1e-12))
+    found: list[float] = values[rising[place]].tolist()
+    return found
 
 
 def _cuts(table: ScoreTable, mass: FloatArray, most: int) -> FloatArray:

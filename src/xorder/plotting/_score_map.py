@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from xorder._present import signed
 from xorder._table import FloatArray
 from xorder._validation import check_groups, check_scores
-from xorder.estimators import FairRanker, XOrder
+from xorder.estimators import XOrder
 from xorder.exceptions import InputError
+from xorder.plotting._scored import repair_of
 from xorder.plotting._style import GREY, axes_for, group_names, legend, line_style, named, thin, tidy, title
 from xorder.transfer import ScoreMap
 
@@ -60,10 +61,7 @@ class ScoreMapDisplay:
         InputError
             If the estimator has no maps.
         """
-        repair = estimator
-        if isinstance(estimator, FairRanker):
-            check_is_fitted(estimator, "repair_")
-            repair = estimator.repair_
+        repair = repair_of(estimator)
         if not isinstance(repair, XOrder):
             raise InputError(
                 f"a repair by XOrder has maps to draw; {type(repair).__name__} has none. For any other repair pass its "

@@ -10,22 +10,24 @@ import numpy as np
 
 from xorder._present import count
 from xorder._table import FloatArray, ScoreTable
-from xorder._validation import check_tables
-from xorder.exceptions import InputError
-from xorder.plotting._curves import bin_edges, histogram
-from xorder.plotting._scored import scored_rows
-from xorder.plotting._style import COLOURS, axes_for, given_axes, group_names, named, tidy, title
+from xorder.plotting._curves import bin_edges, histogram, quantiles
+from xorder.plotting._scored import RowsDisplay, check_bins, tables_by_stage
+from xorder.plotting._style import COLOURS, axes_for, group_names, named, tidy, title
 
-_NEGATIVE, _POSITIVE = "0.55", COLOURS[0]
+# How negatives and positives are drawn, and their medians.
+_LOOKS: tuple[dict[str, Any], ...] = (
+    {"facecolor": "0.85", "edgecolor": "0.55", "linewidth": 0.8, "fill": True},
+    {"color": COLOURS[0], "linewidth": 1.4, "fill": False},
+)
+_MARKS: tuple[dict[str, Any], ...] = (
+    {"color": "0.35", "linestyle": (0, (2, 1.5))},
+    {"color": COLOURS[0], "linestyle": "-"},
+)
 
 
-def median(table: ScoreTable, mass: FloatArray) -> float:
-    """Median of the scores with these masses; ``nan`` without any."""
-    total = float(mass.sum())
-    if not total > 0:
-        return np.nan
-    rising, scores = np.cumsum(mass[::-1]), table.score[::-1]
-    return float(scores[np.searchsorted(rising, total / 2)])
+def _medians(table: ScoreTable) -> tuple[float, float]:
+    negative, positive = (quantiles(table.score, mass, [0.5])[0] for mass in (table.negative, table.positive))
+    return negative, positive
 
 
 def _beyond(table: ScoreTable, edges: FloatArray) -> float:
@@ -33,7 +35,7 @@ def _beyond(table: ScoreTable, edges: FloatArray) -> float:
 
 
 @dataclass
-class ScoreShiftDisplay:
+class ScoreShiftDisplay(RowsDisplay):
     """Distributions of the scores of each group's positives and negatives, before a repair and after it.
 
     Numbers first: make it with :meth:`from_predictions` or :meth:`from_estimator`, then :meth:`plot`.
@@ -60,6 +62,8 @@ class ScoreShiftDisplay:
     counts: dict[Hashable, tuple[float, float]]
     beyond: dict[str, float] = field(default_factory=dict)
     name: str | None = None
+
+    _before_and_after = True
 
     @classmethod
     def from_predictions(
@@ -97,72 +101,16 @@ class ScoreShiftDisplay:
         ScoreShiftDisplay
             The numbers, ready to be drawn.
         """
-        if not isinstance(bins, int | np.integer) or not 1 <= bins <= 1000:
-            raise InputError(f"bins must be a whole number from 1 to 1000; got {bins!r}.")
-        stages = {"before": check_tables(y_true, y_score, sensitive_features, sample_weight)}
-        if y_adjusted is not None:
-            stages["after"] = check_tables(y_true, y_adjusted, sensitive_features, sample_weight)
-        edges = bin_edges([table for found in stages.values() for table in found.values()], int(bins))
+        bins = check_bins(bins)
+        stages = tables_by_stage(y_true, y_score, y_adjusted, sensitive_features, sample_weight)
+        edges = bin_edges([table for found in stages.values() for table in found.values()], bins)
         return cls(
             edges,
             {stage: {g: histogram(table, edges) for g, table in found.items()} for stage, found in stages.items()},
-            {
-                stage: {g: (median(t, t.negative), median(t, t.positive)) for g, t in found.items()}
-                for stage, found in stages.items()
-            },
+            {stage: {g: _medians(t) for g, t in found.items()} for stage, found in stages.items()},
             {group: (table.n0, table.n1) for group, table in stages["before"].items()},
             {stage: sum(_beyond(table, edges) for table in found.values()) for stage, found in stages.items()},
             name,
-        )
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        response_method: str = "auto",
-        bins: int = 40,
-        name: str | None = None,
-    ) -> ScoreShiftDisplay:
-        """Compute the distributions before and after a repair; of a classifier there is only a before.
-
-        Parameters
-        ----------
-        estimator : object
-            Repair (:class:`xorder.XOrder`), :class:`xorder.FairRanker` or classifier, fitted.
-        X : array-like
-            Rows to score; for a repair, their scores before it.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sensitive_features : array-like of shape (n_samples,), default=None
-            Group of each row; by default from the columns that a FairRanker was made for.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
-        response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
-            How a classifier scores rows.
-        bins : int, default=40
-            Number of bins.
-        name : str, default=None
-            What the score is called.
-
-        Returns
-        -------
-        ScoreShiftDisplay
-            The numbers, ready to be drawn.
-        """
-        rows = scored_rows(estimator, X, y, sensitive_features=sensitive_features, response_method=response_method)
-        return cls.from_predictions(
-            rows.y_true,
-            rows.before,
-            sensitive_features=rows.groups,
-            sample_weight=sample_weight,
-            y_adjusted=rows.after,
-            bins=bins,
-            name=name,
         )
 
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> ScoreShiftDisplay:
@@ -184,7 +132,6 @@ class ScoreShiftDisplay:
             ((stage, group) -> those of negatives and of positives).
         """
         groups, stages = list(self.counts), list(self.shares)
-        fresh = ax is None or len(given_axes(ax)) == 1
         axes, self.figure_ = axes_for(
             ax,
             name="ScoreShiftDisplay",
@@ -192,7 +139,7 @@ class ScoreShiftDisplay:
             split=True,
             size=(5.2 * len(stages) + 1.2, min(1.7 + 0.95 * len(groups), 16.0)),
             why=", one before and one after" if len(stages) == 2 else "",
-            **({"sharey": True} if fresh else {}),
+            sharey=True,
         )
         # On an axis that nothing moves aside, names must do with the usual margin.
         cramped = ax is not None and self.figure_.get_layout_engine() is None
@@ -228,20 +175,13 @@ class ScoreShiftDisplay:
         tall = [share.max() for share in self.shares[stage][group] if np.isfinite(share).all()]
         scale = 0.85 / max(tall, default=1.0)
         drawn = []
-        for number, (share, middle) in enumerate(
-            zip(self.shares[stage][group], self.medians[stage][group], strict=True)
+        for share, middle, look, mark in zip(
+            self.shares[stage][group], self.medians[stage][group], _LOOKS, _MARKS, strict=True
         ):
-            look = (
-                {"color": _POSITIVE, "linewidth": 1.4, "fill": False}
-                if number
-                else {"facecolor": "0.85", "edgecolor": _NEGATIVE, "linewidth": 0.8, "fill": True}
-            )
             drawn.append(ax.stairs(base + scale * share, self.edges, baseline=base, **(look | kwargs)))
             if np.isfinite(middle):
-                line = "-" if number else (0, (2, 1.5))
                 at = float(np.clip(middle, self.edges[0], self.edges[-1]))
-                colour = _POSITIVE if number else "0.35"
-                ax.plot([at, at], [base - 0.07, base + 0.1], color=colour, linestyle=line, linewidth=2.2, zorder=4)
+                ax.plot([at, at], [base - 0.07, base + 0.1], linewidth=2.2, zorder=4, **mark)
         return drawn[0], drawn[1]
 
     def _finish(self, ax: Any, stage: str, called: str, narrow: bool) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from inspect import signature
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from xorder._groups import group_labels, groups_in, naming_missing
 from xorder._repair import BaseRepair
 from xorder._response import response
-from xorder._table import FloatArray
-from xorder._validation import check_scores
+from xorder._table import FloatArray, Tables
+from xorder._validation import check_scores, check_tables
 from xorder.estimators import FairRanker
 from xorder.exceptions import InputError
 
@@ -30,6 +32,69 @@ class ScoredRows(NamedTuple):
     def final(self) -> FloatArray:
         """The score that the estimator gives in the end."""
         return self.before if self.after is None else self.after
+
+
+class RowsDisplay:
+    """What displays of rows share: besides from predictions they are made from the estimator that predicts."""
+
+    from_predictions: ClassVar[Callable[..., Any]]
+
+    # Whether scores before a repair are shown beside those after it.
+    _before_and_after: ClassVar[bool] = False
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        sensitive_features: Any = None,
+        response_method: str = "auto",
+        **options: Any,
+    ) -> Self:
+        """Score rows with a classifier or a repair, and compute the numbers from that as :meth:`from_predictions` does.
+
+        Parameters
+        ----------
+        estimator : object
+            Repair (:class:`xorder.XOrder`), :class:`xorder.FairRanker` or classifier, fitted.
+        X : array-like
+            Rows to score; for a repair, their scores before it.
+        y : array-like of shape (n_samples,)
+            Labels.
+        sensitive_features : array-like of shape (n_samples,), default=None
+            Group of each row; by default from the columns that a FairRanker was made for.
+        response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
+            How a classifier scores rows.
+        **options : dict
+            Passed on to :meth:`from_predictions`, such as ``sample_weight`` and ``name``.
+
+        Returns
+        -------
+        object
+            The display with its numbers, ready to be drawn.
+        """
+        rows = scored_rows(estimator, X, y, sensitive_features=sensitive_features, response_method=response_method)
+        score = rows.final
+        if cls._before_and_after:
+            score = rows.before
+            options["y_adjusted"] = rows.after
+        display: Self = cls.from_predictions(rows.y_true, score, sensitive_features=rows.groups, **options)
+        return display
+
+
+def tables_by_stage(y_true: Any, y_score: Any, y_adjusted: Any, *rows: Any, **options: Any) -> dict[str, Tables]:
+    """Check rows as they are before a repair and, where adjusted scores are given, after it."""
+    scores = {"before": y_score} if y_adjusted is None else {"before": y_score, "after": y_adjusted}
+    return {stage: check_tables(y_true, score, *rows, **options) for stage, score in scores.items()}
+
+
+def check_bins(bins: Any) -> int:
+    """Return a number of bins; refuse what is none."""
+    if not isinstance(bins, int | np.integer) or not 1 <= bins <= 1000:
+        raise InputError(f"bins must be a whole number from 1 to 1000; got {bins!r}.")
+    return int(bins)
 
 
 def scored_rows(
@@ -52,6 +117,14 @@ def scored_rows(
         before = np.mean([_score(model, inputs, response_method) for model in estimator.estimators_], axis=0)
         return ScoredRows(positive, before, after, groups)
     return ScoredRows(positive, _score(estimator, X, response_method, sensitive_features=groups), None, groups)
+
+
+def repair_of(estimator: Any) -> Any:
+    """Return the repair of a fitted FairRanker; anything else as it is."""
+    if not isinstance(estimator, FairRanker):
+        return estimator
+    check_is_fitted(estimator, "repair_")
+    return estimator.repair_
 
 
 def _score(estimator: Any, X: Any, method: str, **params: Any) -> FloatArray:

@@ -66,7 +66,8 @@ def axes_for(
 ) -> tuple[list[Any], Any]:
     """Return the axes to draw into, row by row, and their figure: those given, if as many as needed, or new ones.
 
-    With ``split``, one axis that is part of a grid gives its place to as many as are needed.
+    With ``split``, one axis that is part of a grid gives its place to as many as are needed. ``options`` are for axes
+    that are made here.
     """
     needed = rows * columns
     if ax is None:
@@ -75,7 +76,9 @@ def axes_for(
         return list(made.flat), figure
     found = given_axes(ax)
     if split and len(found) == 1 < needed and found[0].get_subplotspec() is not None:
-        return _inner_axes(found[0], rows, columns, **options), found[0].figure
+        found[0].set_axis_off()
+        grid = found[0].get_subplotspec().subgridspec(rows, columns, **_BETWEEN)
+        return list(grid.subplots(squeeze=False, **options).flat), found[0].figure
     if len(found) != needed:
         wanted = "one axis" if needed == 1 else f"{needed} axes"
         raise InputError(
@@ -95,40 +98,24 @@ def given_axes(ax: Any) -> list[Any]:
     return found
 
 
-def _inner_axes(ax: Any, rows: int, columns: int, *, sharex: bool = False, sharey: bool = False) -> list[Any]:
-    """Put a grid of axes into the place of one, which is no longer seen."""
-    ax.set_axis_off()
-    grid = ax.get_subplotspec().subgridspec(rows, columns, **_BETWEEN)
-    made: list[Any] = []
-    for position in range(rows * columns):
-        first = made[0] if made else None
-        made.append(
-            ax.figure.add_subplot(grid[position], sharex=first if sharex else None, sharey=first if sharey else None)
-        )
-        if sharex and position < (rows - 1) * columns:
-            made[-1].tick_params(labelbottom=False)
-        if sharey and position % columns:
-            made[-1].tick_params(labelleft=False)
-    return made
-
-
 def tidy(ax: Any) -> None:
     """Leave out the frame where there is nothing to read off."""
     ax.spines[["top", "right"]].set_visible(False)
 
 
 def legend(ax: Any, *, inside: bool, **options: Any) -> Any:
-    """Name what is drawn: inside an axis that someone else has placed, outside one of a figure made for it."""
-    return (_legend_inside if inside else _legend_outside)(ax, **options)
+    """Name what is drawn: inside an axis that someone else has placed; of a figure made for it, never on a point.
 
-
-def _legend_outside(ax: Any, **options: Any) -> Any:
-    """Name what is drawn below the axis or, where there is much, beside it: never on top of a point."""
+    That is below the axis or, where there is much to name, beside it.
+    """
+    if inside:
+        return _legend_inside(ax, **options)
     handles, _ = ax.get_legend_handles_labels()
-    place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (-0.02, -0.13)}
+    place: dict[str, Any] = {"bbox_to_anchor": (-0.02, -0.13)}
     if len(handles) > _FEW_ENTRIES:
-        place = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
-    return ax.legend(frameon=False, fontsize="small", **(place | {"handlelength": 3.0} | options))
+        place = {"bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0}
+    look = {"loc": "upper left", "frameon": False, "fontsize": "small", "handlelength": 3.0}
+    return ax.legend(**(look | place | options))
 
 
 def _legend_inside(ax: Any, **options: Any) -> Any:

@@ -12,14 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from xorder._present import gap_title, level
 from xorder._repair import BaseRepair
-from xorder._table import FloatArray, ScoreTable
+from xorder._table import FloatArray, Tables
 from xorder._validation import check_tables
 from xorder.estimators import FairRanker, XOrder
 from xorder.exceptions import InputError
-from xorder.metrics import Audit, audit
+from xorder.metrics import Audit, audit_tables
+from xorder.metrics._gaps import Pair
 from xorder.ordering import Frontier, frontier, order
 from xorder.ordering._ordering import check_two_groups
-from xorder.plotting._scored import scored_rows
+from xorder.plotting._scored import repair_of, scored_rows
 from xorder.plotting._style import COLOURS, GREY, axes_for, group_names, legend, named, thin, tidy, title
 
 # What a score was and became has the same shape and colour for whomever it is seen on.
@@ -58,7 +59,7 @@ class TradeoffDisplay:
     auc: FloatArray
     metric: str = "xauc"
     points: dict[str, Points] = field(default_factory=dict)
-    pair: tuple[Hashable, Hashable] | None = None
+    pair: Pair | None = None
     intervals: dict[str, Points] = field(default_factory=dict)
     people: str | None = None
 
@@ -103,9 +104,8 @@ class TradeoffDisplay:
             The numbers, ready to be drawn.
         """
         if isinstance(estimator, Frontier):
-            curve = cls(estimator.gap, estimator.auc, estimator.metric.name)
-            return curve._with_dynamic_programme(estimator, dp_tradeoffs)
-        repair = estimator.repair_ if isinstance(estimator, FairRanker) else estimator
+            return cls._of_curve(estimator, dp_tradeoffs)
+        repair = repair_of(estimator)
         if not isinstance(repair, BaseRepair):
             raise InputError(
                 f"a trade-off is that of a repair (XOrder, FairRanker) or a Frontier; got {type(estimator).__name__}. "
@@ -121,29 +121,26 @@ class TradeoffDisplay:
                 f"this {type(estimator).__name__} keeps no training scores to draw: a repair read from a file or by a "
                 "smooth map has none. Pass rows and labels of some people along."
             )
-        rows = None
+        new: dict[str, Tables] = {}
         if X is not None:
             rows = scored_rows(estimator, X, y, sensitive_features=sensitive_features)
-        display = (
-            cls._of_training(estimator, trained.a, trained.b, dp_tradeoffs)
-            if trained is not None
-            else cls._of_rows(rows, repair, sample_weight, dp_tradeoffs)
-        )
-        if rows is not None:
-            who = "new people" if trained else "these people"
-            display.people = "the people learnt from" if trained else None
+            for words, score in ((_BEFORE, rows.before), (_AFTER, rows.final)):
+                new[words] = check_tables(rows.y_true, score, rows.groups, sample_weight)
+        if trained is not None:
+            curve = frontier(trained.a, trained.b, metric=repair.metric)
+            display = cls._of_curve(curve, dp_tradeoffs, repair.pair_, repair)
+            display.people = "the people learnt from" if new else None
+        else:
+            pair = _reference_first(new[_BEFORE], repair)
+            curve = frontier(*(new[_BEFORE][group] for group in pair), metric=repair.metric)
+            display = cls._of_curve(curve, dp_tradeoffs, pair)
             if isinstance(estimator, FairRanker) and len(estimator.estimators_) > 1:
                 # The mean of adjusted scores is no reordering of the mean score, so its curve is no bound.
                 display.people = "the models' mean score"
-            for words, score in ((_BEFORE, rows.before), (_AFTER, rows.final)):
-                found = audit(
-                    rows.y_true,
-                    score,
-                    sensitive_features=rows.groups,
-                    sample_weight=sample_weight,
-                    confidence=confidence,
-                )
-                display.mark(f"{who}, {words} ({level(confidence)} interval)", found)
+        who = "these people" if trained is None else "new people"
+        for words, tables in new.items():
+            found = audit_tables(tables, confidence=confidence)
+            display.mark(f"{who}, {words} ({level(confidence)} interval)", found)
         return display
 
     @classmethod
@@ -184,8 +181,8 @@ class TradeoffDisplay:
         )
         tables = check_tables(y_true, y_score, sensitive_features, sample_weight, missing_group=repair.missing_group)
         _check_two(tables)
-        first, second = (tables[group] for group in repair.pair_)
-        return cls._of_training(repair, first, second, dp_tradeoffs)
+        curve = frontier(*(tables[group] for group in repair.pair_), metric=repair.metric)
+        return cls._of_curve(curve, dp_tradeoffs, repair.pair_, repair)
 
     def mark(self, name: str, found: Audit) -> TradeoffDisplay:
         """Add the point of an audit of the same two groups, with its intervals.
@@ -265,37 +262,20 @@ class TradeoffDisplay:
         return self
 
     @classmethod
-    def _of_training(
-        cls, repair: XOrder, first: ScoreTable, second: ScoreTable, dp_tradeoffs: Sequence[float]
+    def _of_curve(
+        cls, curve: Frontier, dp_tradeoffs: Sequence[float], pair: Pair | None = None, repair: XOrder | None = None
     ) -> TradeoffDisplay:
-        curve = frontier(first, second, metric=repair.metric)
-        points = {
-            _BEFORE: (np.array([repair.gap_before_]), np.array([repair.auc_before_])),
-            _AFTER: (np.array([repair.gap_]), np.array([repair.auc_])),
-        }
-        display = cls(curve.gap, curve.auc, repair.metric, points, repair.pair_)
-        return display._with_dynamic_programme(curve, dp_tradeoffs)
-
-    @classmethod
-    def _of_rows(cls, rows: Any, repair: Any, sample_weight: Any, dp_tradeoffs: Sequence[float]) -> TradeoffDisplay:
-        tables = check_tables(rows.y_true, rows.before, rows.groups, sample_weight)
-        _check_two(tables)
-        check_two_groups(tables)
-        (first, a), (second, b) = tables.items()
-        if getattr(repair, "reference_", first) == second:
-            (first, a), (second, b) = (second, b), (first, a)
-        curve = frontier(a, b, metric=repair.metric)
-        display = cls(curve.gap, curve.auc, repair.metric, {}, (first, second))
-        return display._with_dynamic_programme(curve, dp_tradeoffs)
-
-    def _with_dynamic_programme(self, curve: Frontier, tradeoffs: Sequence[float]) -> TradeoffDisplay:
-        if len(tradeoffs):
-            reached = [order(curve.a, curve.b, metric=curve.metric, tradeoff=value, solver="dp") for value in tradeoffs]
-            self.points[_PROGRAMME] = (
-                np.array([ordering.gap for ordering in reached]),
-                np.array([ordering.auc for ordering in reached]),
-            )
-        return self
+        """Mark on a curve what a repair made of the people it is of, and what the dynamic programme would make."""
+        points: dict[str, Points] = {}
+        if repair is not None:
+            points[_BEFORE] = (np.array([repair.gap_before_]), np.array([repair.auc_before_]))
+            points[_AFTER] = (np.array([repair.gap_]), np.array([repair.auc_]))
+        if len(dp_tradeoffs):
+            reached = [
+                order(curve.a, curve.b, metric=curve.metric, tradeoff=each, solver="dp") for each in dp_tradeoffs
+            ]
+            points[_PROGRAMME] = (np.array([one.gap for one in reached]), np.array([one.auc for one in reached]))
+        return cls(curve.gap, curve.auc, curve.metric.name, points, pair)
 
     def _window(self) -> dict[str, tuple[float, float]]:
         """Show what lies between the marked points, no gap, and the top of the curve, with some room around."""
@@ -309,6 +289,13 @@ class TradeoffDisplay:
         aucs = _known([self.auc[top]], ends, *(aucs for _, aucs in marks))
         room = 0.08 * max(float(np.ptp(aucs)), 0.002)
         return {"xlim": (left, right), "ylim": (float(aucs.min()) - room, float(aucs.max()) + room)}
+
+
+def _reference_first(tables: Tables, repair: BaseRepair) -> Pair:
+    _check_two(tables)
+    check_two_groups(tables)
+    first, second = tables
+    return (second, first) if getattr(repair, "reference_", first) == second else (first, second)
 
 
 def _check_two(groups: Collection[Hashable]) -> None:

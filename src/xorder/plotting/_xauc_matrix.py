@@ -12,7 +12,7 @@ from xorder._optional import import_optional
 from xorder._present import number
 from xorder.metrics import Audit, GroupMatrix, xauc_matrix
 from xorder.plotting._cross_roc import widest_pairs
-from xorder.plotting._scored import scored_rows
+from xorder.plotting._scored import RowsDisplay
 from xorder.plotting._style import axes_for, group_names, named, title
 
 # More groups than this and a cell has no room for its number.
@@ -32,7 +32,7 @@ _LEAST_SPAN = 0.25
 
 
 @dataclass
-class XaucMatrixDisplay:
+class XaucMatrixDisplay(RowsDisplay):
     """The chance that a positive of one group (row) outranks a negative of another (column), for all groups.
 
     Numbers first: make it with :meth:`from_predictions`, :meth:`from_estimator` or :meth:`from_audit`, or from a
@@ -86,51 +86,6 @@ class XaucMatrixDisplay:
         """
         found = xauc_matrix(y_true, y_score, sensitive_features=sensitive_features, sample_weight=sample_weight)
         return cls(found, name)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        *,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        response_method: str = "auto",
-        name: str | None = None,
-    ) -> XaucMatrixDisplay:
-        """Compute the matrix of a classifier's score, or of a repaired score.
-
-        Parameters
-        ----------
-        estimator : object
-            Repair (:class:`xorder.XOrder`), :class:`xorder.FairRanker` or classifier, fitted.
-        X : array-like
-            Rows to score; for a repair, their scores before it.
-        y : array-like of shape (n_samples,)
-            Labels.
-        sensitive_features : array-like of shape (n_samples,), default=None
-            Group of each row; by default from the columns that a FairRanker was made for.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
-        response_method : {"auto", "predict_proba", "decision_function"}, default="auto"
-            How a classifier scores rows.
-        name : str, default=None
-            What the score is called.
-
-        Returns
-        -------
-        XaucMatrixDisplay
-            The matrix, ready to be drawn.
-        """
-        rows = scored_rows(estimator, X, y, sensitive_features=sensitive_features, response_method=response_method)
-        return cls.from_predictions(
-            rows.y_true,
-            rows.final,
-            sensitive_features=rows.groups,
-            sample_weight=sample_weight,
-            name=name,
-        )
 
     @classmethod
     def from_audit(cls, audit: Audit, *, name: str | None = None) -> XaucMatrixDisplay:

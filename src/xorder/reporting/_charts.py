@@ -12,10 +12,10 @@ from typing import Any
 from xorder._optional import import_optional
 from xorder.reporting._numbers import Drawn
 
-_DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 0], [6, 3], [2, 2], [8, 3, 2, 3]]
+_DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3]]
 
 _Rows = list[dict[str, Any]]
-_Chart = tuple[Any, dict[str, _Rows]]
+_Chart = tuple[list[Any], dict[str, _Rows]]
 
 _HEIGHT = 260
 
@@ -47,15 +47,19 @@ def charts(numbers: dict[str, Any], drawn: Drawn) -> dict[str, Any]:
         return {}
     alt = import_optional("altair", extra="report", purpose="The report")
     stops = numbers["path"]["stops"]
-    last = len(stops) - 1
     found: dict[str, _Chart | None] = {
-        "roc": _roc(alt, drawn, numbers["finding"]["pair"], last),
-        "positives": _distribution(alt, drawn, "positive", last),
-        "negatives": _distribution(alt, drawn, "negative", last),
+        "roc": _roc(alt, drawn, numbers["finding"]["pair"]),
+        "positives": _distribution(alt, drawn, "positive"),
+        "negatives": _distribution(alt, drawn, "negative"),
     }
-    if last > 0:
-        found["tradeoff"] = _tradeoff(alt, stops, drawn.curve, last)
-    return {name: _compiled(*chart) for name, chart in found.items() if chart is not None}
+    if len(stops) > 1:
+        found["tradeoff"] = _tradeoff(alt, stops, drawn.curve)
+    stop = alt.param(name="stop", value=len(stops) - 1)
+    return {
+        name: _compiled(alt.layer(*chart[0]).add_params(stop), chart[1])
+        for name, chart in found.items()
+        if chart is not None
+    }
 
 
 def _compiled(chart: Any, rows: dict[str, _Rows]) -> dict[str, Any]:
@@ -69,9 +73,8 @@ def _compiled(chart: Any, rows: dict[str, _Rows]) -> dict[str, Any]:
     return record
 
 
-def _tradeoff(alt: Any, stops: list[dict[str, Any]], curve: list[list[float]], last: int) -> _Chart:
+def _tradeoff(alt: Any, stops: list[dict[str, Any]], curve: list[list[float]]) -> _Chart:
     """AUC over the gap, fairer to the right: the curve, the stops on it, the score as it is, and the stop chosen."""
-    stop = alt.param(name="stop", value=last)
     # Of two groups the curve has a sign; of more it is the largest gap that counts.
     key = "gap" if curve else "worst"
     line = curve or [[entry[key], entry["auc"]] for entry in stops[1:] if entry["kind"] == "repair"]
@@ -83,35 +86,27 @@ def _tradeoff(alt: Any, stops: list[dict[str, Any]], curve: list[list[float]], l
     across, up = (_padded([row[axis] for row in (*along, *points)]) for axis in "xy")
     x = alt.X("x:Q", title="gap left, in points (fairer to the right)", scale=alt.Scale(domain=across, reverse=True))
     y = alt.Y("y:Q", title="AUC", scale=alt.Scale(domain=up), axis=alt.Axis(format=".3f"))
-    drawn, marks, zero = (_named(alt, name) for name in ("curve", "stops", "zero"))
-    saved = [
-        marks.transform_filter("datum.k == 'map'")
-        .mark_point(shape="square", color="var(--ink)", fill="var(--paper)", size=110, strokeWidth=2, opacity=1)
-        .encode(x, y)
+
+    def marks(which: str, **look: Any) -> Any:
+        return _named(alt, "stops").transform_filter(which).mark_point(opacity=1, strokeWidth=2, **look).encode(x, y)
+
+    hollow = {"color": "var(--ink)", "fill": "var(--paper)"}
+    layers = [
+        _named(alt, "zero").mark_rule(color="var(--muted)", strokeDash=[3, 3]).encode(x="x:Q"),
+        _named(alt, "curve").mark_line(color="var(--accent)", strokeWidth=2, opacity=0.55).encode(x, y, order="i:Q"),
+        marks("datum.k == 'repair'", size=28, color="var(--accent)", filled=True),
+        marks("datum.k == 'as it is'", shape="diamond", size=130, **hollow),
+        marks("datum.k == 'map'", shape="square", size=110, **hollow),
+        marks("datum.s == stop", size=220, fill="var(--accent)", stroke="var(--paper)"),
     ]
-    chart = alt.layer(
-        zero.mark_rule(color="var(--muted)", strokeDash=[3, 3]).encode(x="x:Q"),
-        drawn.mark_line(color="var(--accent)", strokeWidth=2, opacity=0.55).encode(x=x, y=y, order="i:Q"),
-        marks.transform_filter("datum.k == 'repair'")
-        .mark_circle(color="var(--accent)", size=28, opacity=1)
-        .encode(x, y),
-        marks.transform_filter("datum.k == 'as it is'")
-        .mark_point(shape="diamond", color="var(--ink)", fill="var(--paper)", size=130, strokeWidth=2, opacity=1)
-        .encode(x, y),
-        *(saved if stops[-1]["kind"] == "map" else []),
-        marks.transform_filter("datum.s == stop")
-        .mark_point(
-            color="var(--accent)", fill="var(--accent)", stroke="var(--paper)", size=220, strokeWidth=2, opacity=1
-        )
-        .encode(x, y),
-    ).add_params(stop)
-    return chart, {"curve": along, "stops": points, "zero": [{"x": 0}]}
+    return layers, {"curve": along, "stops": points, "zero": [{"x": 0}]}
 
 
-def _roc(alt: Any, drawn: Drawn, pair: list[int], last: int) -> _Chart | None:
+def _roc(alt: Any, drawn: Drawn, pair: list[int]) -> _Chart | None:
     """Both cross-ROC curves of the pair spoken of: faint as it is, full at the stop chosen."""
+    keys = drawn.keys
     rows = [
-        {"x": 100 * x, "y": 100 * y, "s": stop, "g": _key(drawn, group), "i": i}
+        {"x": 100 * x, "y": 100 * y, "s": stop, "g": keys[group], "i": i}
         for stop, curves in enumerate(drawn.roc)
         for group, curve in zip(pair, curves, strict=True)
         for i, (x, y) in enumerate(curve)
@@ -119,24 +114,19 @@ def _roc(alt: Any, drawn: Drawn, pair: list[int], last: int) -> _Chart | None:
     if not rows:
         return None
     whole = alt.Scale(domain=[0, 100])
-    base = _named(alt, "rows").encode(
-        alt.X("x:Q", title="of the other group without the outcome, %", scale=whole),
-        alt.Y("y:Q", title="of its own with the outcome, %", scale=whole),
-        alt.Color("g:N", scale=_colours(alt, drawn), legend=None),
-        alt.StrokeDash("g:N", scale=_dashes(alt, drawn), legend=None),
-        order="i:Q",
-    )
+    x = alt.X("x:Q", title="of the other group without the outcome, %", scale=whole)
+    y = alt.Y("y:Q", title="of its own with the outcome, %", scale=whole)
     diagonal = _named(alt, "diagonal").mark_line(color="var(--line)").encode(x="x:Q", y="y:Q")
     corners = [{"x": 0, "y": 0}, {"x": 100, "y": 100}]
-    return _with_stop(alt, last, base, diagonal, interpolate="linear"), {"rows": rows, "diagonal": corners}
+    return [diagonal, *_lines(alt, drawn, "linear", x, y, order="i:Q")], {"rows": rows, "diagonal": corners}
 
 
-def _distribution(alt: Any, drawn: Drawn, label: str, last: int) -> _Chart | None:
+def _distribution(alt: Any, drawn: Drawn, label: str) -> _Chart | None:
     """Score distributions of the groups shown, for one outcome: faint as it is, full at the stop chosen."""
-    edges = drawn.edges.tolist()
+    edges, keys = drawn.edges.tolist(), drawn.keys
     middle = [(low + high) / 2 for low, high in pairwise(edges)]
     rows = [
-        {"x": x, "y": 100 * share, "s": stop, "g": _key(drawn, group)}
+        {"x": x, "y": 100 * share, "s": stop, "g": keys[group]}
         for stop, groups in enumerate(drawn.distributions)
         for group, shares in zip(drawn.shown, groups, strict=True)
         for x, share in zip(middle, shares[label], strict=False)
@@ -144,22 +134,25 @@ def _distribution(alt: Any, drawn: Drawn, label: str, last: int) -> _Chart | Non
     if not rows:
         return None
     # The same for all stops: a scale that moved would hide what moves.
-    highest = 100 * max(max(shares[label], default=0.0) for groups in drawn.distributions for shares in groups)
+    highest = max(row["y"] for row in rows)
+    x = alt.X("x:Q", title="score", scale=alt.Scale(domain=[edges[0], edges[-1]], nice=False))
+    y = alt.Y("y:Q", title="of them in each bar, %", scale=alt.Scale(domain=[0, highest]))
+    return _lines(alt, drawn, "step", x, y), {"rows": rows}
+
+
+def _lines(alt: Any, drawn: Drawn, interpolate: str, *axes: Any, **order: str) -> list[Any]:
+    """One line per group, in its own colour and dashes: those as it is and, above, those of the stop chosen."""
+    keys = list(drawn.keys.values())
     base = _named(alt, "rows").encode(
-        alt.X("x:Q", title="score", scale=alt.Scale(domain=[edges[0], edges[-1]], nice=False)),
-        alt.Y("y:Q", title="of them in each bar, %", scale=alt.Scale(domain=[0, highest])),
-        alt.Color("g:N", scale=_colours(alt, drawn), legend=None),
-        alt.StrokeDash("g:N", scale=_dashes(alt, drawn), legend=None),
+        *axes,
+        alt.Color("g:N", scale=alt.Scale(domain=keys, range=[f"var(--{key})" for key in keys]), legend=None),
+        alt.StrokeDash("g:N", scale=alt.Scale(domain=keys, range=(2 * _DASHES)[: len(keys)]), legend=None),
+        **order,
     )
-    return _with_stop(alt, last, base, interpolate="step"), {"rows": rows}
-
-
-def _with_stop(alt: Any, last: int, base: Any, *below: Any, interpolate: str) -> Any:
-    return alt.layer(
-        *below,
+    return [
         base.transform_filter("datum.s == 0").mark_line(strokeWidth=1.2, opacity=0.45, interpolate=interpolate),
         base.transform_filter("datum.s == stop").mark_line(strokeWidth=2.4, interpolate=interpolate),
-    ).add_params(alt.param(name="stop", value=last))
+    ]
 
 
 def _padded(values: list[float]) -> list[float]:
@@ -171,17 +164,3 @@ def _padded(values: list[float]) -> list[float]:
 
 def _named(alt: Any, name: str) -> Any:
     return alt.Chart(alt.NamedData(name=name))
-
-
-def _key(drawn: Drawn, group: int) -> str:
-    return f"g{drawn.shown.index(group)}"
-
-
-def _colours(alt: Any, drawn: Drawn) -> Any:
-    keys = [f"g{position}" for position in range(len(drawn.shown))]
-    return alt.Scale(domain=keys, range=[f"var(--{key})" for key in keys])
-
-
-def _dashes(alt: Any, drawn: Drawn) -> Any:
-    keys = [f"g{position}" for position in range(len(drawn.shown))]
-    return alt.Scale(domain=keys, range=_DASHES[: len(keys)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from xorder._metric import METRICS, auc_estimate, check_metric, prf_of, shares
 from xorder._present import known
 from xorder._table import FloatArray, ScoreTable, Tables
+from xorder.estimators._learn import mapped
 from xorder.exceptions import InputError
 from xorder.metrics import Audit
 from xorder.metrics._audit import measured, upside_down
@@ -21,11 +22,14 @@ from xorder.metrics._placements import Moments, moments
 from xorder.plotting._curves import bin_edges, cross_roc, histogram
 from xorder.reporting._ranks import TOP, Standing, group_moves, standing, top_of_list
 from xorder.reporting._repair_path import (
-    after_maps,
     drawn_frontier,
+    learn,
+    limits_to_no_gap,
+    maps_of,
     on_others,
     outside_share,
-    way_to_no_gap,
+    repairable,
+    why_no_repair,
 )
 
 if TYPE_CHECKING:
@@ -48,10 +52,16 @@ class Drawn:
     roc: list[list[list[list[float]]]] = field(default_factory=list)
     distributions: list[list[dict[str, list[float]]]] = field(default_factory=list)
 
+    @property
+    def keys(self) -> dict[int, str]:
+        """What style and charts call the groups shown, by their number."""
+        return {group: f"g{position}" for position, group in enumerate(self.shown)}
+
     def add(self, tables: Sequence[ScoreTable], pair: list[int] | None) -> None:
         """Draw the curves of one stop."""
         curves = [cross_roc(tables[a], tables[b], _POINTS) for a, b in (pair, pair[::-1])] if pair else []
-        self.roc.append([_without_repeats(np.column_stack(curve).round(_DIGITS)) for curve in curves])
+        rounded = (np.column_stack(curve).round(_DIGITS).tolist() for curve in curves)
+        self.roc.append([[point for point, _ in groupby(points)] for points in rounded])
         self.distributions.append([self._bars(tables[g]) for g in self.shown])
 
     def _bars(self, table: ScoreTable) -> dict[str, list[float]]:
@@ -82,27 +92,31 @@ def report_numbers(
 
     add_stop("as it is", before)
     finding["chances"] = stops[0]["chances"]
-    way = way_to_no_gap(tables, metric)
-    path: dict[str, Any] = {"stops": stops, "why_not": None, "moved": None, "reference": None, "left": []}
-    after, notes, expected = tables, [], None
-    if isinstance(way, str):
-        path["why_not"] = way
-    else:
-        for limit, learnt, after in way.repairs(tables):
+    usable = repairable(tables)
+    why_not = why_no_repair(usable)
+    path: dict[str, Any] = {"stops": stops, "why_not": why_not, "moved": None, "reference": None, "left": []}
+    after, notes, expected, outside = tables, [], None, dict[Hashable, float]()
+    if why_not is None:
+        for limit in limits_to_no_gap(usable, metric):
+            # Each repair holds as much as the rows, so none is kept.
+            learnt = learn(usable, metric, limit)
+            after = mapped(tables, learnt.maps)
             add_stop("repair", list(after.values()), limit=limit, below_best=known(learnt.optimality_gap))
             notes = list(learnt.notes)
             others = [groups.index(group) for group in learnt.maps if group != learnt.reference]
             path |= {"reference": groups.index(learnt.reference), "moved": others}
-        path["left"] = [groups.index(group) for group in way.left]
-        if len(way.tables) == 2 and pair and {groups[number] for number in pair} == set(way.tables):
+        path["left"] = [number for number, group in enumerate(groups) if group not in usable]
+        if len(usable) == 2 and pair and {groups[number] for number in pair} == set(usable):
             reference, moved = (before[number] for number in pair)
             drawn.curve = drawn_frontier(reference, moved, metric, [stop["gap"] for stop in stops])
         if repair is None and pair and path["moved"]:
             expected = on_others(tables, metric, pair, confidence)
     if repair is not None:
-        after = after_maps(tables, repair)
+        maps = maps_of(tables, repair)
+        after = mapped(tables, maps)
+        outside = {group: outside_share(tables[group], score_map) for group, score_map in maps.items()}
         add_stop("map", list(after.values()))
-    changed = repair is not None or not isinstance(way, str)
+    changed = repair is not None or why_not is None
     position = standing(before)
     numbers = {
         "metric": metric,
@@ -113,7 +127,7 @@ def report_numbers(
         "readings": {name: _readings(audit, name) for name in METRICS},
         "path": path,
         "expected": expected,
-        "after": _after(audit, after, repair, metric) if changed else None,
+        "after": _after(audit, after, repair, metric, outside) if changed else None,
         "data": _data(tables, audit, position)
         | {"warnings": [*tables.notes, *upside_down(audit.auc, audit.auc_interval), *notes]},
     }
@@ -160,10 +174,11 @@ def _readings(audit: Audit, metric: str) -> list[str]:
     return [readings[gap.pair] for gap in audit.gaps if gap.metric == metric]
 
 
-def _after(audit: Audit, after: Tables, repair: XOrder | None, metric: str) -> dict[str, Any]:
+def _after(
+    audit: Audit, after: Tables, repair: XOrder | None, metric: str, outside: dict[Hashable, float]
+) -> dict[str, Any]:
     """Audit the scores after the repair that the report is about; say whether it was learnt from these very people."""
     found, _ = measured(after, audit.confidence)
-    outside = {} if repair is None else outside_share(after, repair)
     return {
         "kind": "repair" if repair is None else "map",
         "method": "smooth" if repair is None else repair.method,
@@ -232,7 +247,7 @@ def _data(tables: Tables, audit: Audit, position: Standing) -> dict[str, Any]:
     tied = zip(tables.values(), position.tied, strict=True)
     across = sum(float(table.mass[mass > table.mass * (1 + 1e-9)].sum()) for table, mass in tied)
     ties = {
-        "scores": int(np.unique(np.concatenate([table.score for table in tables.values()])).size),
+        "scores": position.scores,
         "across": across / position.total,
         "commonest": max(float(mass.max()) for mass in position.tied) / position.total,
     }
@@ -262,9 +277,3 @@ def _shown(audit: Audit, pair: list[int] | None) -> list[int]:
         return number in (pair or ()), audit.positives[group] + audit.negatives[group]
 
     return sorted(sorted(range(len(audit.groups)), key=size, reverse=True)[:MOST_SHOWN])
-
-
-def _without_repeats(points: FloatArray) -> list[list[float]]:
-    moved = np.append(True, np.any(points[1:] != points[:-1], axis=1))[: len(points)]
-    found: list[list[float]] = points[moved].tolist()
-    return found

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from xorder._table import FloatArray, ScoreTable
+from xorder.plotting._curves import quantiles
 
 TOP = (0.01, 0.05, 0.10, 0.20)
 """Shares of the list that the report looks at."""
@@ -19,7 +20,9 @@ NOTICED = 0.01
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standing:
-    """For each group and score, the mass of people of any group ``above`` it and ``tied`` at it; ``total`` is all.
+    """For each group and score, the mass of people of any group ``above`` it and ``tied`` at it.
+
+    ``total`` is the mass of all, ``scores`` the number of distinct scores.
 
     >>> a = ScoreTable.from_arrays([1, 0], [0.9, 0.4])
     >>> b = ScoreTable.from_arrays([1, 0], [0.4, 0.1])
@@ -31,6 +34,7 @@ class Standing:
     above: list[FloatArray]
     tied: list[FloatArray]
     total: float
+    scores: int
 
     def percentile(self, group: int) -> FloatArray:
         """Share of all people below each score of a group, ties counting one half."""
@@ -45,22 +49,13 @@ class Standing:
 
 
 def standing(tables: Sequence[ScoreTable]) -> Standing:
-    """Find where the scores of K groups stand among those of all; time of looking each group up in each other."""
-    masses = [np.append(0.0, np.cumsum(table.mass)) for table in tables]
-    above, tied = [], []
-    for g, own in enumerate(tables):
-        higher, same = np.zeros(len(own)), np.zeros(len(own))
-        for h, other in enumerate(tables):
-            if g == h:
-                first, past = np.arange(len(own)), np.arange(1, len(own) + 1)
-            else:
-                falling = -other.score
-                first, past = (np.searchsorted(falling, -own.score, side=side) for side in ("left", "right"))
-            higher += masses[h][first]
-            same += masses[h][past] - masses[h][first]
-        above.append(higher)
-        tied.append(same)
-    return Standing(above, tied, float(sum(mass[-1] for mass in masses)))
+    """Find where the scores of each group stand among those of all."""
+    scores, place = np.unique(-np.concatenate([table.score for table in tables]), return_inverse=True)
+    tied = np.bincount(place, np.concatenate([table.mass for table in tables]))
+    above = np.append(0.0, np.cumsum(tied))
+    ends = np.cumsum([len(table) for table in tables])[:-1]
+    above_by_group, tied_by_group = (np.split(mass[place], ends) for mass in (above, tied))
+    return Standing(above_by_group, tied_by_group, float(above[-1]), scores.size)
 
 
 def top_of_list(tables: Sequence[ScoreTable], place: Standing, share: float) -> list[dict[str, Any]]:
@@ -89,7 +84,7 @@ def moves_of(mass: FloatArray, change: FloatArray) -> dict[str, float | None]:
     total = float(mass.sum())
     if not total > 0:
         return dict.fromkeys(("mean", "low", "median", "high", "up", "down"))
-    low, median, high = _quantiles(change, mass, (0.1, 0.5, 0.9))
+    low, median, high = quantiles(change, mass, (0.1, 0.5, 0.9))
     # What rounding leaves of a whole step is a whole step.
     step = NOTICED - 1e-9
     return {
@@ -106,14 +101,6 @@ def group_moves(table: ScoreTable, change: FloatArray) -> dict[str, dict[str, fl
     """Describe the changes of rank of a group's people: all of them, the positives, the negatives."""
     masses = {"all": table.mass, "positive": table.positive, "negative": table.negative}
     return {who: moves_of(mass, change) for who, mass in masses.items()}
-
-
-def _quantiles(values: FloatArray, mass: FloatArray, shares: Sequence[float]) -> list[float]:
-    """Smallest values that at least these shares of the mass do not exceed."""
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(mass[order])
-    place = np.searchsorted(reached, np.asarray(shares) * reached[-1] * (1 - 1e-12))
-    return [float(value) for value in values[order][place]]
 
 
 def _ratio(part: float, whole: float) -> float | None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from xorder._groups import unseen_error
 from xorder._table import ScoreTable, Tables
 from xorder.estimators import RepairSettings, expected_gap_tables
 from xorder.estimators._fitted import FittedRepair
-from xorder.estimators._learn import learn_repair, mapped, measure
+from xorder.estimators._learn import learn_repair, measure
 from xorder.exceptions import InputError, XorderWarning
 from xorder.ordering import frontier
 from xorder.transfer import ScoreMap
@@ -34,22 +33,6 @@ _MARGIN = 0.15
 
 FOLDS = 5
 """Folds by which the report finds out what to expect on new people."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Way:
-    """Repairs of some groups, by the largest gap allowed, falling; ``left`` are groups whose scores always stay."""
-
-    tables: Tables
-    metric: str
-    limits: list[float]
-    left: tuple[Hashable, ...] = ()
-
-    def repairs(self, everyone: Tables) -> Iterator[tuple[float, FittedRepair, Tables]]:
-        """Fit one repair after the other, and apply it; each holds as much as the rows, so none is kept here."""
-        for limit in self.limits:
-            learnt = learn(self.tables, self.metric, limit)
-            yield limit, learnt, mapped(everyone, learnt.maps)
 
 
 def learn(tables: Tables, metric: str, limit: float) -> FittedRepair:
@@ -74,12 +57,13 @@ def on_others(tables: Tables, metric: str, pair: list[int], confidence: float) -
     return {"gap": gap.value, "interval": list(gap.interval), "auc": found.after.auc, "folds": found.folds}
 
 
-def way_to_no_gap(tables: Tables, metric: str) -> Way | str:
-    """Lay out the way, or say why there is none.
+def repairable(tables: Tables) -> Tables:
+    """Return the groups that a repair can move: those that have both classes."""
+    return tables.replacing({group: table for group, table in tables.items() if table.n1 > 0 and table.n0 > 0})
 
-    It starts where limits begin to bind: at the gap as it is, or at that of the highest AUC if that is smaller.
-    """
-    usable = tables.replacing({group: table for group, table in tables.items() if table.n1 > 0 and table.n0 > 0})
+
+def why_no_repair(usable: Tables) -> str | None:
+    """Say why there is no way to a smaller gap between some groups; None if there is one."""
     if len(usable) < 2:
         return "A repair needs two groups that each have people with and without the outcome; there are not two."
     if len(usable) > MOST_GROUPS:
@@ -87,31 +71,33 @@ def way_to_no_gap(tables: Tables, metric: str) -> Way | str:
             f"There are {len(usable)} groups. The way to a smaller gap is worked out for {MOST_GROUPS} at most; "
             "join groups, or look at two at a time."
         )
-    before = measure(usable, metric).worst
-    start = min(before, learn(usable, metric, 1.0).worst_gap)
-    limits = np.linspace(start, 0.0, _REPAIRS_OF_TWO if len(usable) == 2 else _REPAIRS_OF_MANY)
-    left = tuple(group for group in tables if group not in usable)
-    return Way(usable, metric, [0.0] if start == 0 else limits.tolist(), left)
+    return None
 
 
-def after_maps(tables: Tables, repair: XOrder) -> Tables:
-    """Return tables with scores adjusted by a fitted repair; labels are matched by how they are written if need be."""
+def limits_to_no_gap(usable: Tables, metric: str) -> list[float]:
+    """Return the largest gaps to allow, one after the other.
+
+    They start where limits begin to bind: at the gap as it is, or at that of the highest AUC if that is smaller.
+    """
+    start = min(measure(usable, metric).worst, learn(usable, metric, 1.0).worst_gap)
+    if start == 0:
+        return [0.0]
+    limits: list[float] = np.linspace(start, 0.0, _REPAIRS_OF_TWO if len(usable) == 2 else _REPAIRS_OF_MANY).tolist()
+    return limits
+
+
+def maps_of(tables: Tables, repair: XOrder) -> dict[Hashable, ScoreMap]:
+    """Return the maps of the groups that a fitted repair moves; labels match as they are written if need be."""
     if not hasattr(repair, "maps_"):
         raise InputError("repair must be a fitted XOrder, such as xorder.load gives; fit it first.")
-    return mapped(
-        tables, {group: score_map for group in tables if (score_map := _map_of(repair, group, tables)).raw.size}
-    )
+    found = {group: _map_of(repair, group, tables) for group in tables}
+    return {group: score_map for group, score_map in found.items() if score_map.raw.size}
 
 
-def outside_share(tables: Tables, repair: XOrder) -> dict[Hashable, float]:
-    """Share of each moved group's people whose scores lie outside those that a repair was learnt from."""
-    shares = {}
-    for group, table in tables.items():
-        knots = _map_of(repair, group, tables).raw
-        if knots.size:
-            outside = (table.score < knots[0]) | (table.score > knots[-1])
-            shares[group] = float(table.mass[outside].sum() / table.mass.sum())
-    return shares
+def outside_share(table: ScoreTable, score_map: ScoreMap) -> float:
+    """Share of a group's people whose scores lie outside those that its map was learnt from."""
+    outside = (table.score < score_map.raw[0]) | (table.score > score_map.raw[-1])
+    return float(table.mass[outside].sum() / table.mass.sum())
 
 
 def drawn_frontier(reference: ScoreTable, moved: ScoreTable, metric: str, gaps: list[float]) -> list[list[float]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import Any, NamedTuple, ParamSpec
 
 from xorder import _present
 from xorder._metric import METRICS
@@ -18,10 +18,24 @@ _WIDEST_PLAUSIBLE = 0.05
 # A change too small to speak of.
 _UNCHANGED = 0.0005
 
-_HARMS = {"opens": "It opens a gap", "turns": "It turns the gap round", "widens": "It widens the gap"}
 
-WITHOUT = {"positives": "nobody with the outcome", "negatives": "nobody without it"}
-"""What a group without a class is said to have."""
+class _Harm(NamedTuple):
+    """What a saved map does wrong: after the headline's finding, on the tile, and in the sentence about the map."""
+
+    headline: str
+    tile: str
+    sentence: str
+
+
+_HARMS = {
+    "opens": _Harm(
+        ", but the saved map opens one", "It opens a gap", "opens a gap that the score itself does not show"
+    ),
+    "turns": _Harm(", and the saved map turns that round", "It turns the gap round", "turns the gap round"),
+    "widens": _Harm(", and the saved map makes that worse", "It widens the gap", "widens the gap"),
+}
+
+_WITHOUT = {"positives": "nobody with the outcome", "negatives": "nobody without it"}
 
 
 def _with_minus(write: Callable[P, str]) -> Callable[P, str]:
@@ -36,7 +50,7 @@ def _with_minus(write: Callable[P, str]) -> Callable[P, str]:
 
 number = _with_minus(_present.number)
 signed = _with_minus(_present.signed)
-interval = _with_minus(_present.interval_text)
+interval_text = _with_minus(_present.interval_text)
 
 
 def points(value: float | None, digits: int = 1) -> str:
@@ -59,7 +73,7 @@ def interval_in_points(ends: Iterable[float | None]) -> str:
     >>> interval_in_points([-0.012, 0.1]), interval_in_points([None, None])
     ('−1.2 to +10.0', 'not known')
     """
-    return interval([None if end is None else 100 * end for end in ends], 1)
+    return interval_text([None if end is None else 100 * end for end in ends], 1)
 
 
 def called(name: str) -> str:
@@ -93,7 +107,7 @@ def summary(numbers: dict[str, Any], names: list[str], outcome: str) -> dict[str
             "sentences": [
                 "No two groups have the people it takes to compare them: those with the outcome in one, those without "
                 "it in the other. What cannot be known is shown as not known.",
-                *_lacking(numbers, names),
+                *_groups_lacking(numbers, names),
             ],
             "cost": [],
             "facts": [],
@@ -107,7 +121,7 @@ def summary(numbers: dict[str, Any], names: list[str], outcome: str) -> dict[str
             _how_sure(numbers, names),
             *_who_bears_it(finding, called(favoured), called(lower)),
             *_other_pairs(finding, names),
-            *_lacking(numbers, names),
+            *_groups_lacking(numbers, names),
         ],
         "cost": cost_sentences(numbers, names),
         "facts": facts(numbers, names),
@@ -128,26 +142,26 @@ def _headline(numbers: dict[str, Any], lower: str) -> str:
         "unsure": "A gap was seen, but these people cannot tell how certain it is",
         "none": "No gap was seen",
     }[finding["verdict"]]
-    if harm_of_map(numbers) == "opens" and finding["verdict"] != "unsure":
-        said += ", but the saved map opens one"
-    elif harm_of_map(numbers) == "turns":
-        said += ", and the saved map turns that round"
-    elif harm_of_map(numbers) == "widens":
-        said += ", and the saved map makes that worse"
-    return said
+    harm = harm_of_map(numbers)
+    return said if harm is None or finding["verdict"] == "unsure" else said + _HARMS[harm].headline
 
 
-def _lacking(numbers: dict[str, Any], names: list[str]) -> list[str]:
-    """Name groups that cannot be compared for want of an outcome."""
-    lacking = [
-        f"{called(name)} has {' and '.join(WITHOUT[kind] for kind in group['missing'])}"
+def lacking(numbers: dict[str, Any], names: list[str]) -> list[str]:
+    """Say of each group without a class which one it is."""
+    return [
+        f"{called(name)} has {' and '.join(_WITHOUT[kind] for kind in group['missing'])}"
         for name, group in zip(names, numbers["data"]["groups"], strict=True)
         if group["missing"]
     ]
-    if not lacking or not METRICS[numbers["metric"]].by_label:
+
+
+def _groups_lacking(numbers: dict[str, Any], names: list[str]) -> list[str]:
+    """Name groups that cannot be compared for want of an outcome."""
+    found = lacking(numbers, names)
+    if not found or not METRICS[numbers["metric"]].by_label:
         return []
-    more = [f"{len(lacking) - 4} more groups lack one or the other"] if lacking[4:] else []
-    return [f"{capital(listed(lacking[:4] + more))}."]
+    more = [f"{len(found) - 4} more groups lack one or the other"] if found[4:] else []
+    return [f"{capital(listed(found[:4] + more))}."]
 
 
 def _pairs_in_words(numbers: dict[str, Any], favoured: str, lower: str, outcome: str) -> str:
@@ -264,18 +278,11 @@ def facts(numbers: dict[str, Any], names: list[str]) -> list[dict[str, str]]:
     return [who, how_much, sure, cost_fact(numbers)]
 
 
-def bars(finding: dict[str, Any], favoured: str, lower: str) -> list[dict[str, Any]]:
-    """Two bars to see the gap with."""
-    words, both = METRICS[finding["metric"]].side_in_words, (favoured, lower)
-    return [
-        {
-            "text": words.format(first=first, second=second),
-            "group": group,
-            "width": round(100 * chance, 2),
-            "shown": points(chance),
-        }
-        for first, second, group, chance in zip(both, both[::-1], finding["pair"], finding["chances"], strict=True)
-    ]
+def bars(finding: dict[str, Any], *names: str) -> list[tuple[str, int, float]]:
+    """What each side of the gap is, its group, and its chance: to see the gap with."""
+    words = METRICS[finding["metric"]].side_in_words
+    said = [words.format(first=first, second=second) for first, second in (names, names[::-1])]
+    return list(zip(said, finding["pair"], finding["chances"], strict=True))
 
 
 def is_real(finding: dict[str, Any]) -> bool:
@@ -344,7 +351,8 @@ def cost_fact(numbers: dict[str, Any]) -> dict[str, str]:
     if numbers["after"]["kind"] == "map":
         fact["term"] = "Cost of the saved map"
         fact["note"] += f"; gap {signed_points(finding['value'])} before, {signed_points(then['gap'])} after"
-        fact["value"] = _HARMS.get(harm_of_map(numbers) or "", fact["value"])
+        harm = harm_of_map(numbers)
+        fact["value"] = fact["value"] if harm is None else _HARMS[harm].tile
     elif finding["verdict"] == "unsure":
         fact |= {"value": "Cannot be decided", "note": f"if it were done: {fact['note']}"}
     elif not is_real(finding):
@@ -426,9 +434,8 @@ def _of_map(numbers: dict[str, Any], names: list[str], then: dict[str, Any], auc
     if harm is not None:
         found = after["finding"]
         favoured, lower = (called(names[g]) for g in found["pair"])
-        what = {"opens": "opens a gap that the score itself does not show", "turns": "turns the gap round"}
         said = (
-            f"The saved map {what.get(harm, 'widens the gap')}: with it {lower} is ranked too low against {favoured}, "
+            f"The saved map {_HARMS[harm].sentence}: with it {lower} is ranked too low against {favoured}, "
             f"by {points(found['value'])} points ({level(found['allowed_confidence'])} interval "
             f"{interval_in_points(found['allowed_interval'])}; {aucs})."
         )

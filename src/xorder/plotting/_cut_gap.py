@@ -1,0 +1,293 @@
+"""Who is found above each cut of the list, as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from xorder._present import interval_text, level, percent, signed
+from xorder._table import FloatArray
+from xorder._validation import WeightKind, check_tables
+from xorder.exceptions import InputError
+from xorder.metrics import Audit, CutGap
+from xorder.metrics._audit import check_confidence, measured
+from xorder.metrics._cuts import CUTS, Cut, Cuts, cut_text
+from xorder.metrics._gaps import Pair
+from xorder.plotting._scored import RowsDisplay
+from xorder.plotting._style import COLOURS, GREY, axes_for, group_names, legend, line_style, named, tidy, title
+
+# Cuts that are drawn, evenly spaced; the worst and those of the user come on top.
+_POINTS = 200
+
+# Groups that get a line of their own in colour, the pair among them; the rest are thin and grey.
+_MOST_LINES = 8
+
+# Names of cuts that are closer than this share of the list are written upwards.
+_CLOSE = 0.08
+
+# Two names longer than this, together, get a line each.
+_LONG = 30
+
+
+@dataclass
+class CutGapDisplay(RowsDisplay):
+    """Share of each group's positives that is found above each cut of the list, and by how much two groups differ.
+
+    Where the band around the difference leaves out 0, chance does not explain it, also allowing for all cuts being
+    looked at; it does not allow for the number of pairs that there are of more than two groups. Numbers first: make it
+    with :meth:`from_predictions`, :meth:`from_estimator` or :meth:`from_audit`, then :meth:`plot`.
+
+    Parameters
+    ----------
+    shares : ndarray
+        Cuts, as shares of the list, rising from 0 to 1.
+    sensitivity : dict
+        Group -> share of its positives above each cut; ``nan`` where it has none.
+    worst : CutGap
+        The widest difference of the pair shown, over all cuts.
+    half_width : float
+        Half the width of the band around the difference; ``nan`` where rows are too few for one.
+    cuts : dict
+        Cut of the user's, such as 0.05 -> its :class:`xorder.metrics.CutGap` for the same pair.
+    confidence : float, default=0.95
+        Confidence of the band, which holds at all cuts at once.
+    name : str, default=None
+        What the score is called.
+    """
+
+    shares: FloatArray
+    sensitivity: dict[Hashable, FloatArray]
+    worst: CutGap
+    half_width: float
+    cuts: dict[Cut, CutGap]
+    confidence: float = 0.95
+    name: str | None = None
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_score: Any,
+        *,
+        sensitive_features: Any,
+        sample_weight: Any = None,
+        pair: Pair | None = None,
+        cuts: Sequence[Cut] = CUTS,
+        confidence: float = 0.95,
+        weights_are: WeightKind = "counts",
+        name: str | None = None,
+    ) -> CutGapDisplay:
+        """Compute the curves of rows.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            Labels, 1 for the positive class, 0 for the other.
+        y_score : array-like of shape (n_samples,)
+            Scores.
+        sensitive_features : array-like of shape (n_samples,)
+            Group of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+        pair : tuple of two group labels, default=None
+            Groups whose difference is shown, first minus second; by default those that differ most at any cut.
+        cuts : sequence of float, int or Threshold, default=(0.01, 0.05, 0.1, 0.2)
+            Cuts to mark, as in :func:`xorder.audit`.
+        confidence : float, default=0.95
+            Confidence of the band.
+        weights_are : {"counts", "sampling"}, default="counts"
+            What weights mean for the uncertainty, as in :func:`xorder.audit`.
+        name : str, default=None
+            What the score is called.
+
+        Returns
+        -------
+        CutGapDisplay
+            The numbers, ready to be drawn.
+        """
+        check_confidence(confidence)
+        tables = check_tables(y_true, y_score, sensitive_features, sample_weight, weights_are=weights_are)
+        found, _ = measured(tables, confidence, cuts)
+        return cls.from_audit(found, pair=pair, name=name)
+
+    @classmethod
+    def from_audit(cls, audit: Audit, *, pair: Pair | None = None, name: str | None = None) -> CutGapDisplay:
+        """Take the curves, and the cuts to mark, of an audit.
+
+        Parameters
+        ----------
+        audit : Audit
+            The audit.
+        pair : tuple of two group labels, default=None
+            Groups whose difference is shown, first minus second; by default those that differ most at any cut.
+        name : str, default=None
+            What the score is called.
+
+        Returns
+        -------
+        CutGapDisplay
+            The numbers, ready to be drawn.
+
+        Raises
+        ------
+        InputError
+            If there are not two groups, or the audit was not made from rows or tables.
+        """
+        if len(audit.groups) < 2:
+            raise InputError(f"cuts are compared between two groups or more; got {len(audit.groups)}.")
+        worst = audit.cut_gap(pair=pair)
+        if pair is None and worst.value < 0:
+            worst = worst.reversed()
+        cuts = {cut: audit.cut_gap(cut, worst.pair) for cut in audit.cuts}
+        by_cut = cast(Cuts, audit._cuts)
+        marked = [worst.cut, *(gap.cut for gap in cuts.values())]
+        shares = np.unique([*np.linspace(0.0, 1.0, _POINTS + 1), *(share for share in marked if 0 < share < 1)])
+        sensitivity = {group: _sensitivity(by_cut, group, shares) for group in audit.groups}
+        half_width = by_cut.curve(worst.pair, "sensitivity", 2)[2] if np.isfinite(worst.interval).all() else np.nan
+        return cls(shares, sensitivity, worst, half_width, cuts, audit.confidence, name)
+
+    def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> CutGapDisplay:
+        """Draw the sensitivities and, below them, the difference of the pair with its band.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, or array of two, default=None
+            Two axes, or one that is split; by default two of a new figure.
+        name : str, default=None
+            What the score is called, instead of the display's own name for it.
+        **kwargs : dict
+            Passed on to each line.
+
+        Returns
+        -------
+        CutGapDisplay
+            The display itself, which keeps ``axes_``, ``ax_`` (the last of them), ``figure_``, ``lines_`` (by group),
+            ``gap_line_`` and ``band_`` (the patches of the band: all of it, and where it leaves out 0).
+        """
+        axes, self.figure_ = axes_for(
+            ax,
+            name="CutGapDisplay",
+            rows=2,
+            split=True,
+            size=(7.0, 7.4),
+            why=", sensitivities and their difference",
+            sharex=True,
+        )
+        names = dict(zip(self.sensitivity, group_names(self.sensitivity), strict=True))
+        self._draw_sensitivities(axes[0], names, kwargs)
+        self._draw_difference(axes[1], kwargs)
+        first, second = (names[group] for group in self.worst.pair)
+        between = " " if len(first + second) <= _LONG else "\n"
+        title(axes[0], f"Who is found above each cut{named(name or self.name)}", self._worst_in_words(first, second))
+        title(axes[1], f"Difference: {first}{between}minus {second}", self._band_in_words())
+        for one in axes:
+            for gap in self.cuts.values():
+                one.axvline(100 * gap.cut, color=GREY, linewidth=0.7, zorder=1)
+            tidy(one)
+        self._name_cuts(axes[0])
+        # Above 100 % there is room for the names of the cuts.
+        axes[0].set(xlim=(0, 100), ylim=(0, 118), yticks=range(0, 101, 20), ylabel="positives above the cut, %")
+        axes[1].set(xlabel="cut: share of the list above it, %", ylabel="difference, points")
+        self.axes_, self.ax_ = axes, axes[1]
+        return self
+
+    def _draw_sensitivities(self, ax: Any, names: dict[Hashable, str], kwargs: dict[str, Any]) -> None:
+        pair = self.worst.pair
+        # The pair first, so that it has the plainest lines; drawn last, so that it lies on top.
+        ranked = [*pair, *(group for group in self.sensitivity if group not in pair)]
+        self.lines_ = {}
+        for number, group in enumerate(ranked):
+            look: dict[str, Any] = line_style(number) | {"linewidth": 1.0, "zorder": 2}
+            label = names[group]
+            if group in pair:
+                look |= {"linewidth": 2.2, "zorder": 3}
+            if number >= _MOST_LINES:
+                look = {"color": "0.75", "linewidth": 0.7, "zorder": 1}
+                label = f"{len(ranked) - _MOST_LINES} more groups" if number == _MOST_LINES else "_more"
+            values = 100 * self.sensitivity[group]
+            if np.isnan(values).all():
+                label += " (no positives)"
+            self.lines_[group] = ax.plot(100 * self.shares, values, **(look | {"label": label} | kwargs))[0]
+        if np.isfinite(self.worst.value):
+            at, ends = 100 * self.worst.cut, [100 * rate for rate in self.worst.rates]
+            ax.plot(
+                [at, at],
+                ends,
+                color="black",
+                linewidth=1.6,
+                marker="o",
+                markersize=4.5,
+                zorder=4,
+                label=f"worst cut: first {percent(self.worst.cut)}",
+            )
+        legend(ax, inside=True, loc="lower right")
+
+    def _draw_difference(self, ax: Any, kwargs: dict[str, Any]) -> None:
+        first, second = (self.sensitivity[group] for group in self.worst.pair)
+        gap = 100 * (first - second)
+        low, high = np.maximum(gap - 100 * self.half_width, -100), np.minimum(gap + 100 * self.half_width, 100)
+        # At the ends of the list nobody is above the cut, or everybody is: both groups are the same by definition.
+        inside = (self.shares > 0) & (self.shares < 1)
+        clear = inside & ((low > 0) | (high < 0))
+        x = 100 * self.shares
+        ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
+        self.band_ = [
+            ax.fill_between(x, low, high, where=inside, color="0.88", linewidth=0, label="includes 0: may be chance"),
+            ax.fill_between(x, low, high, where=clear, color="#9fbfdf", linewidth=0, label="leaves out 0"),
+        ]
+        look = {"color": COLOURS[0], "linewidth": 1.8, "zorder": 3}
+        (self.gap_line_,) = ax.plot(x, gap, **(look | kwargs))
+        if np.isfinite(self.worst.value):
+            ax.plot([100 * self.worst.cut], [100 * self.worst.value], color="black", marker="o", markersize=5, zorder=4)
+        if np.isfinite(self.half_width):
+            legend(ax, inside=True, handles=self.band_)
+
+    def _name_cuts(self, ax: Any) -> None:
+        """Write the user's cuts at their lines, upwards where two are close."""
+        places = sorted(gap.cut for gap in self.cuts.values())
+        turned = {"rotation": 90} if np.diff(places).min(initial=1.0) < _CLOSE else {}
+        for cut, gap in self.cuts.items():
+            ax.annotate(
+                cut_text(cut),
+                (100 * gap.cut, 1),
+                (2, -2),
+                xycoords=ax.get_xaxis_transform(),
+                textcoords="offset points",
+                va="top",
+                color=GREY,
+                fontsize="x-small",
+                **turned,
+            )
+
+    def _worst_in_words(self, first: str, second: str) -> str:
+        if not np.isfinite(self.worst.value):
+            return f"not known: {first} or {second} has no positives"
+        score = f", score from {self.worst.threshold:.4g}" if np.isfinite(self.worst.threshold) else ""
+        found = [percent(rate, 0) for rate in self.worst.rates]
+        between = " " if len(first + second) <= _LONG else "\n"
+        return (
+            f"worst cut: the first {percent(self.worst.cut)} of the list{score}; above it are\n"
+            f"{found[0]} of the positives of {first}{between}and {found[1]} of those of {second}"
+        )
+
+    def _band_in_words(self) -> str:
+        if not np.isfinite(self.half_width):
+            return "too few positives to say how sure it is"
+        value, ends = signed(100 * self.worst.value, 1), interval_text([100 * end for end in self.worst.interval], 1)
+        alone = ", of this pair alone" if len(self.sensitivity) > 2 else ""
+        return f"at the worst cut {value} points ({ends}); {level(self.confidence)} band for all cuts at once{alone}"
+
+
+def _sensitivity(cuts: Cuts, group: Hashable, shares: FloatArray) -> FloatArray:
+    """Share of a group's positives above each cut."""
+    column = cuts._column("sensitivity", group)
+    if not column.mass[-1] > 0:
+        return np.full(shares.size, np.nan)
+    found = [0.0]
+    for share in shares[1:-1].tolist():
+        threshold, part, _ = cuts._place(share)
+        found.append(column.at(threshold).rate(part))
+    return np.array([*found, 1.0])
