@@ -210,7 +210,7 @@ def test_labels_that_cannot_be_compared_are_sorted_by_type_and_text():
         ([1, 1, 1, np.inf], "finite and not negative; row 3 holds inf"),
         (pl.Series([1.0, None, 1.0, 1.0]), "row 1 holds nan"),
         ([0, 0, 0, 0], "above 0 for some row; all weights are zero"),
-        (["a", "b", "c", "d"], "hold numbers; got values that are not"),
+        (["1", "b", "c", "d"], r"hold numbers; got values such as \['1'\]"),
         ([1, 1, 1], "one value a row; got 3 for 4 scores"),
         (2.0, r"one-dimensional; got shape \(\)"),
         ([[1], [1], [1], [1]], r"one-dimensional; got shape \(4, 1\)"),

@@ -18,7 +18,29 @@ def atomic_path(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iter
     Whatever goes wrong inside the block, the temporary file is removed and ``path`` is as it was before.
     Problems of the file system are told as :class:`InputError` in one sentence.
     """
-    # Through a link the file it points to is written, as a plain open would.
+    target = check_target(path, overwrite=overwrite)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror or error}.") from error
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        # On Windows a file takes its permissions from its folder, and one marked read-only could not be removed.
+        if os.name != "nt":
+            temporary.chmod(_usual_mode(target))
+        temporary.replace(target)
+    except OSError as error:
+        raise InputError(f"could not write {target}: {error.strerror or error}; nothing was changed.") from error
+    finally:
+        # Whatever keeps it from being removed must not hide why it was not written.
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def check_target(path: str | os.PathLike[str], *, overwrite: bool) -> Path:
+    """Return the file that a path names, through links as a plain open would; refuse one that cannot be written."""
     target = Path(os.path.realpath(path))
     try:
         if target.is_dir():
@@ -32,24 +54,9 @@ def atomic_path(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iter
             raise InputError(f"{target} exists already; choose another name, or replace it with overwrite=True.")
         if not target.parent.is_dir():
             raise InputError(f"cannot write {target}: the folder {target.parent} does not exist; create it first.")
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror or error}.") from error
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        try:
-            yield temporary
-            # On Windows a file takes its permissions from its folder, and one marked read-only could not be removed.
-            if os.name != "nt":
-                temporary.chmod(_usual_mode(target))
-            temporary.replace(target)
-        except OSError as error:
-            raise InputError(f"could not write {target}: {error.strerror or error}; nothing was changed.") from error
-    finally:
-        # Whatever keeps it from being removed must not hide why it was not written.
-        with suppress(OSError):
-            temporary.unlink()
+    return target
 
 
 def _usual_mode(target: Path) -> int:

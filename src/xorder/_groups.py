@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from xorder._parameters import check_word
 from xorder._table import MISSING, IntArray
 from xorder.exceptions import InputError
 
@@ -42,22 +43,28 @@ def is_missing(value: Any, *, blanks: bool = False) -> bool:
 
 def check_group_choices(missing_group: Any, unseen_group: Any = "error") -> None:
     """Refuse what is no choice for missing and unseen groups."""
-    for name, value, allowed in (
-        ("missing_group", missing_group, MISSING_GROUPS),
-        ("unseen_group", unseen_group, UNSEEN_GROUPS),
-    ):
-        if not isinstance(value, str) or value not in allowed:
-            raise InputError(f"{name} must be one of {', '.join(allowed)}; got {value!r}.")
+    check_word("missing_group", missing_group, MISSING_GROUPS)
+    check_word("unseen_group", unseen_group, UNSEEN_GROUPS)
 
 
 def missing_error(name: str, rows: int | None, first: str | None = None) -> InputError:
     """Return the complaint about rows without a group in the column called ``name``; ``first`` says where one is."""
-    many = "some rows have none" if rows is None else "1 row has none" if rows == 1 else f"{rows:,} rows have none"
-    where = "" if first is None else f", the first in {first}" if rows != 1 else f", {first}"
     return InputError(
-        f"{name} must name a group for each row; {many}{where}. Remove these rows, or choose what becomes of them with "
-        "missing_group='leave' or missing_group='group'."
+        f"{name} must name a group for each row; {without_value(rows, first)}. Remove these rows, or choose what "
+        "becomes of them with missing_group='leave' or missing_group='group'."
     )
+
+
+def without_value(rows: int | None, first: str | None) -> str:
+    """Say how many rows have no value, and where one is.
+
+    >>> without_value(1200, "line 5"), without_value(1, "row 3"), without_value(None, None)
+    ('1,200 rows have none, the first in line 5', '1 row has none, row 3', 'some rows have none')
+    """
+    if rows == 1:
+        return "1 row has none" + ("" if first is None else f", {first}")
+    many = "some" if rows is None else f"{rows:,}"
+    return f"{many} rows have none" + ("" if first is None else f", the first in {first}")
 
 
 def unseen_error(
@@ -138,13 +145,11 @@ class Combinations(dict[tuple[Any, ...], "str | None"]):
             _, code = np.unique(code * (len(values) + 1) + codes + 1, return_inverse=True)
         _, rows, code = np.unique(code, return_index=True, return_inverse=True)
         order = np.argsort(rows)
-        place = np.empty_like(order)
-        place[order] = np.arange(order.size)
         labels = [
             self[tuple(values[codes[row]] if codes[row] >= 0 else None for values, codes in columns)]
             for row in rows[order].tolist()
         ]
-        return labels, place[code]
+        return labels, np.argsort(order)[code]
 
 
 def part_texts(label: Any, names: Sequence[str]) -> list[list[str]]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from xorder._parameters import check_word
 from xorder._table import FloatArray, ScoreTable
 from xorder.exceptions import InputError
 
@@ -259,18 +260,14 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
 
 def check_metric(name: str) -> Metric:
     """Return the metric of a name; refuse what is not one."""
-    if not isinstance(name, str) or name not in METRICS:
-        raise InputError(f"metric must be one of {', '.join(METRICS)}; got {name!r}.")
-    return METRICS[name]
+    return METRICS[check_word("metric", name, METRICS)]
 
 
 def check_pair_gains(metric: str | PairGains, a: ScoreTable, b: ScoreTable) -> PairGains:
     """Return what pairs are worth to a metric that a user named, or passed ready-made, for these two tables."""
     if isinstance(metric, PairGains):
         return metric
-    if not isinstance(metric, str) or metric not in METRICS:
-        raise InputError(f"metric must be one of {', '.join(METRICS)}, or PairGains; got {metric!r}.")
-    return METRICS[metric].gains(a, b)
+    return METRICS[check_word("metric", metric, METRICS, otherwise="PairGains")].gains(a, b)
 
 
 def shares(masses: FloatArray) -> FloatArray:
@@ -306,6 +303,5 @@ def _weighted(values: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _unit(m: Moments, g: int) -> FloatArray:
-    unit = np.zeros(m.positives.size)
-    unit[g] = 1.0
-    return unit
+    """All weight on one group."""
+    return np.asarray(np.eye(m.positives.size)[g])

@@ -46,11 +46,11 @@ class BaseRepair(BaseEstimator):
         score = check_scores(y_score)
         adjusted = np.array(score, dtype=np.float64)
         for group, mask in check_groups(sensitive_features, score.size):
-            if group in self._moved_groups():
+            if group in self.moved_:
                 adjusted[mask] = self._move(adjusted[mask], group)
-            elif group not in self._known_groups():
-                rows = int(np.count_nonzero(mask))
-                raise unseen_error(repr(group), self._known_groups(), rows, f"row {int(np.argmax(mask))}", choice=False)
+            elif group != self.reference_:
+                known, rows = (self.reference_, *self.moved_), int(np.count_nonzero(mask))
+                raise unseen_error(repr(group), known, rows, f"row {int(np.argmax(mask))}", choice=False)
         return adjusted
 
     def fit_transform(
@@ -67,14 +67,6 @@ class BaseRepair(BaseEstimator):
         tags.target_tags.required = True
         tags.transformer_tags = TransformerTags()
         return tags
-
-    def _moved_groups(self) -> tuple[Hashable, ...]:
-        """Groups whose scores move."""
-        return self.moved_
-
-    def _known_groups(self) -> tuple[Hashable, ...]:
-        """Groups seen in fit."""
-        return (self.reference_, *self.moved_)
 
     def _move(self, score: FloatArray, group: Hashable) -> FloatArray:
         raise NotImplementedError

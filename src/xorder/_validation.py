@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._groups import check_group_choices, check_name_is_free, group_labels, is_missing, look_alike, missing_error
+from xorder._groups import (
+    check_group_choices,
+    check_name_is_free,
+    group_labels,
+    is_missing,
+    look_alike,
+    missing_error,
+    without_value,
+)
+from xorder._parameters import check_word
 from xorder._table import (
     MISSING,
     NO_TURN,
@@ -109,8 +118,7 @@ def _fold_sums(
 
 def check_weights_are(kind: Any) -> None:
     """Refuse what is no meaning of weights."""
-    if kind not in ("counts", "sampling"):
-        raise InputError(f"weights_are must be 'counts' or 'sampling'; got {kind!r}.")
+    check_word("weights_are", kind, get_args(WeightKind))
 
 
 def notes_on_counts(name: str, whole: bool, total: float, rows: int) -> list[str]:
@@ -167,19 +175,12 @@ def check_both_classes(table: ScoreTable, name: str) -> None:
 
 def check_scores(y_score: Any, name: str = "y_score") -> NDArray[Any]:
     """One-dimensional finite scores, as float32 or float64."""
-    score = _column(y_score, name)
+    score = _numbers(y_score, name)
     if score.ndim == 2:
         hint = f"From predict_proba take the column of the positive class: {name}[:, 1]."
         if score.shape[1] == 1:
             hint = "Pass the column itself, not a table of one column."
         raise InputError(f"{name} must be one-dimensional; got shape {score.shape}. {hint}")
-    if score.dtype not in (np.float32, np.float64):
-        if score.dtype.kind in "USMm":
-            raise InputError(f"{name} must hold numbers; got values such as {score.ravel()[:1].tolist()}.")
-        try:
-            score = score.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"{name} must hold numbers; got values that are not ({error}).") from error
     _check_one_dimensional(score, name)
     # Adding up is faster than testing each: a sum is finite only if every term is.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -204,13 +205,7 @@ def check_groups(
     are refused, no other group may have that name, where it is ``reserved``.
     """
     name = "sensitive_features"
-    values = _column(sensitive_features, name)
-    if values.dtype.kind in "US" and isinstance(sensitive_features, list | tuple):
-        # Of a list of mixed values numpy makes text: of 1 '1', and of nan, which is no group, 'nan'.
-        values = np.asarray(sensitive_features, dtype=object)
-    if values.ndim == 2:
-        # Several attributes: their combinations are the groups.
-        values = np.asarray(group_labels(sensitive_features), dtype=object)
+    values = _column(group_labels(sensitive_features), name)
     _check_one_dimensional(values, name)
     _check_length(values, rows, name)
     lost = None
@@ -286,17 +281,13 @@ def labels_error(name: str, extra: list[str], first: str | None = None, *, named
 
 def no_value_error(name: str, rows: int | None = None, first: str | None = None) -> InputError:
     """Return the complaint about rows without a value; ``first`` says where one is."""
-    many = "" if rows is None else "; 1 row has none" if rows == 1 else f"; {rows:,} rows have none"
-    where = "" if first is None else f", {first}" if rows == 1 else f", the first in {first}"
-    return InputError(f"{name} must have a value in each row{many}{where}. Remove or complete these rows.")
+    none = without_value(rows, first)
+    return InputError(f"{name} must have a value in each row; {none}. Remove or complete these rows.")
 
 
 def check_weights(sample_weight: Any, rows: int | None = None) -> FloatArray:
     """Weights that are finite and not negative, one a row, not all 0."""
-    try:
-        weight = _column(sample_weight, "sample_weight").astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"sample_weight must hold numbers; got values that are not ({error}).") from error
+    weight = _numbers(sample_weight, "sample_weight").astype(np.float64, copy=False)
     _check_one_dimensional(weight, "sample_weight")
     if rows is not None:
         _check_length(weight, rows, "sample_weight")
@@ -320,6 +311,19 @@ def _column(values: Any, name: str) -> NDArray[Any]:
     if np.iscomplexobj(column):
         raise InputError(f"{name} must hold real values; got complex ones.")
     return column
+
+
+def _numbers(values: Any, name: str) -> NDArray[Any]:
+    """Return a column, or several, as float32 or float64."""
+    column = _column(values, name)
+    if column.dtype in (np.float32, np.float64):
+        return column
+    if column.dtype.kind in "USMm":
+        raise InputError(f"{name} must hold numbers; got values such as {column.ravel()[:1].tolist()}.")
+    try:
+        return column.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must hold numbers; got values that are not ({error}).") from error
 
 
 def _check_one_dimensional(values: NDArray[Any], name: str) -> None:
