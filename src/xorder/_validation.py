@@ -285,12 +285,11 @@ def no_value_error(name: str, rows: int | None = None, first: str | None = None)
     return InputError(f"{name} must have a value in each row; {none}. Remove or complete these rows.")
 
 
-def check_weights(sample_weight: Any, rows: int | None = None) -> FloatArray:
+def check_weights(sample_weight: Any, rows: int) -> FloatArray:
     """Weights that are finite and not negative, one a row, not all 0."""
     weight = _numbers(sample_weight, "sample_weight").astype(np.float64, copy=False)
     _check_one_dimensional(weight, "sample_weight")
-    if rows is not None:
-        _check_length(weight, rows, "sample_weight")
+    _check_length(weight, rows, "sample_weight")
     bad = ~((weight >= 0) & (weight < np.inf))
     if bad.any():
         row = int(bad.argmax())

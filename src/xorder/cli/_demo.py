@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xorder import estimators
 from xorder._atomic import atomic_path
 from xorder._optional import import_optional
+from xorder._present import signed
 from xorder.cli._program import add_output, show
 from xorder.datasets import Population, simulate_population
 from xorder.engines import apply_to_file
@@ -82,9 +83,8 @@ def _table(audits: dict[str, Audit]) -> str:
     for name, result in audits.items():
         xauc, prf = result.gap("xauc"), result.gap("prf")
         ends = f"[{xauc.interval[0]:+.3f}, {xauc.interval[1]:+.3f}]"
-        # A negative nothing is nothing.
-        gaps = [round(gap.value, 3) + 0.0 for gap in (xauc, prf)]
-        lines.append(f"{name:<32}  {result.auc:>6.3f}  {gaps[0]:>+8.3f}  {ends:^18}  {gaps[1]:>+8.3f}")
+        gaps = f"{signed(xauc.value, 3):>8}  {ends:^18}  {signed(prf.value, 3):>8}"
+        lines.append(f"{name:<32}  {result.auc:>6.3f}  {gaps}")
     return "\n".join(lines)
 
 

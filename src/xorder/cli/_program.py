@@ -89,8 +89,8 @@ def _parser(chosen: str | None) -> Parser:
     parser = Parser(
         prog="xorder",
         description="Audit how fairly a risk score ranks people of different groups, and repair it after the fact.",
-        epilog="Exit codes: 0: done; 2: the command or its input is wrong; 70: any other failure, such as a full disk or "
-        "a fault in xorder (XORDER_TRACEBACK=1 in the environment shows where it happened); 130: interrupted.",
+        epilog="Exit codes: 0: done; 2: the command or its input is wrong; 70: any other failure, such as a full disk "
+        "or a fault in xorder (XORDER_TRACEBACK=1 in the environment shows where it happened); 130: interrupted.",
     )
     parser.add_argument(
         "--version", action="version", version=f"xorder {__version__}", help="Show the version and exit"
@@ -347,7 +347,7 @@ def read_tables(options: argparse.Namespace, folds: int = 0) -> Tables:
 
 def check_output(output: str, *, overwrite: bool, inputs: Sequence[str]) -> None:
     """Refuse what could not be written in the end before anything is read or computed."""
-    check_target(output, overwrite=overwrite)
+    check_target(Path(output), overwrite=overwrite)
     if any(_is_same_file(output, file) for name in inputs for file in files_of(name)):
         raise InputError(f"{output} is an input itself; choose another name.")
 
