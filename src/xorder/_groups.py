@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from xorder._parameters import check_word
 from xorder._table import MISSING, IntArray
@@ -42,7 +41,7 @@ def is_missing(value: Any, *, blanks: bool = False) -> bool:
 
 
 def check_group_choices(missing_group: Any, unseen_group: Any = "error") -> None:
-    """Refuse what is no choice for missing and unseen groups."""
+    """Refuse a choice for missing or unseen groups that is not one of those above."""
     check_word("missing_group", missing_group, MISSING_GROUPS)
     check_word("unseen_group", unseen_group, UNSEEN_GROUPS)
 
@@ -216,7 +215,7 @@ def groups_in(X: Any, columns: Any) -> NDArray[Any]:
         found = [frame.get_column(name).to_numpy() for name in names]
     else:
         parts = _array(X)[:, names]
-        found = list((parts.toarray() if issparse(parts) else parts).T)
+        found = list((parts.toarray() if _is_sparse(parts) else parts).T)
     if len(names) == 1:
         return np.asarray(found[0])
     combinations = Combinations(names)
@@ -225,7 +224,7 @@ def groups_in(X: Any, columns: Any) -> NDArray[Any]:
 
 
 def text_columns(X: Any) -> list[Hashable]:
-    """Return the columns of a frame that hold text; nothing for what is no frame."""
+    """Return the columns of a frame that hold text; none for what is not a frame."""
     frame = _frame(X)
     if frame is None:
         return []
@@ -258,7 +257,7 @@ def group_labels(sensitive_features: Any) -> NDArray[Any]:
     except ValueError as error:
         raise InputError(f"sensitive_features must be a column of labels ({error}).") from error
     if isinstance(sensitive_features, list | tuple) and values.dtype.kind in "US":
-        # Of a list of mixed values numpy makes text: of 1 '1', and of nan, which is no group, 'nan'.
+        # Of a list of mixed values numpy makes text: of 1 '1', and of nan, which is not a group, 'nan'.
         values = np.asarray(sensitive_features, dtype=object)
     return values if values.ndim != 2 else groups_in(values, list(range(values.shape[1])))
 
@@ -320,7 +319,12 @@ def _frame(X: Any) -> Any:
 
 def _array(X: Any) -> Any:
     # Rows of a sparse matrix of another kind, or of a list, cannot be picked by column.
-    return X.tocsc() if issparse(X) else np.asarray(X)
+    return X.tocsc() if _is_sparse(X) else np.asarray(X)
+
+
+def _is_sparse(X: Any) -> bool:
+    """Whether this is a sparse matrix or array of SciPy; to ask SciPy would take a quarter of all loading."""
+    return hasattr(X, "tocsc")
 
 
 def _width(X: Any) -> int:

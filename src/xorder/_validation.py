@@ -117,7 +117,7 @@ def _fold_sums(
 
 
 def check_weights_are(kind: Any) -> None:
-    """Refuse what is no meaning of weights."""
+    """Refuse a meaning of weights other than the two there are."""
     check_word("weights_are", kind, get_args(WeightKind))
 
 
@@ -269,7 +269,7 @@ def _check_labels(y_true: Any, rows: int) -> BoolArray:
 
 
 def labels_error(name: str, extra: list[str], first: str | None = None, *, named: bool = False) -> InputError:
-    """Return the complaint about values that are no labels, as they are written; ``first`` says where one is."""
+    """Return the complaint about values that are not labels, as they are written; ``first`` says where one is."""
     shown = f"{', '.join(extra[:5])}{' and more' if len(extra) > 5 else ''}"
     where = "" if first is None else f" (first in {first})"
     hint = ", or name it with positive=" if named else ""
@@ -286,7 +286,7 @@ def no_value_error(name: str, rows: int | None = None, first: str | None = None)
 
 
 def check_weights(sample_weight: Any, rows: int) -> FloatArray:
-    """Weights that are finite and not negative, one a row, not all 0."""
+    """Weights that are finite and not negative, one per row, not all 0."""
     weight = _numbers(sample_weight, "sample_weight").astype(np.float64, copy=False)
     _check_one_dimensional(weight, "sample_weight")
     _check_length(weight, rows, "sample_weight")
@@ -334,11 +334,11 @@ def _check_one_dimensional(values: NDArray[Any], name: str) -> None:
 
 def _check_length(values: NDArray[Any], rows: int, name: str) -> None:
     if values.size != rows:
-        raise InputError(f"{name} must have one value a row; got {values.size:,} for {rows:,} scores.")
+        raise InputError(f"{name} must have one value per row; got {values.size:,} for {rows:,} scores.")
 
 
 def _equal(values: NDArray[Any], value: Any, name: str) -> BoolArray:
-    """Compare element by element; pandas' NA, which answers neither yes nor no, is told as missing."""
+    """Compare element by element; pandas' NA, which answers neither yes nor no, is reported as missing."""
     try:
         return np.asarray(values == value, dtype=bool)
     except TypeError as error:

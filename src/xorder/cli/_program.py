@@ -137,7 +137,7 @@ def _ends_as_interrupt() -> Iterator[list[int]]:
 
 
 def _is_broken_pipe(error: OSError) -> bool:
-    """Whether nobody reads our output any more, which Windows reports as an invalid argument."""
+    """Whether our output is no longer read, which Windows reports as an invalid argument."""
     invalid = os.name == "nt" and error.errno == errno.EINVAL and error.filename is None
     return invalid or isinstance(error, BrokenPipeError)
 
