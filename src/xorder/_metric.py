@@ -136,13 +136,18 @@ def auc_gains(a: ScoreTable, b: ScoreTable) -> PairGains:
     """AUC of both groups together, as a sum over cross-group pairs like any gap."""
     pairs = (a.n1 + b.n1) * (a.n0 + b.n0)
     within = float(a.concordant.sum() + b.concordant.sum())
-    return PairGains(
-        np.array([[0.0, 1.0], [-1.0, 0.0]]) / pairs,
-        (within + a.n0 * b.n1) / pairs,
-        a_part=np.array([[0.0, 1.0], [0.0, 0.0]]) / pairs,
-        own=(1 / pairs, 1 / pairs),
-        name="auc",
-    )
+    offset = (within + a.n0 * b.n1) / pairs
+    return _across_classes(1 / pairs, -1 / pairs, offset, own=(1 / pairs, 1 / pairs), name="auc")
+
+
+def _across_classes(
+    up: float, down: float, offset: float, *, name: str, own: tuple[float, float] = (0.0, 0.0)
+) -> PairGains:
+    """Return what pairs of a positive and a negative are worth: with that of a above, ``up`` for a positive of a and
+    ``down`` for a negative; each is credited when its positive is placed.
+    """
+    matrix, a_part = np.array([[0.0, up], [down, 0.0]]), np.array([[0.0, up], [0.0, 0.0]])
+    return PairGains(matrix, offset, a_part=a_part, own=own, name=name)
 
 
 def auc_estimate(m: Moments) -> Estimate:
@@ -158,8 +163,7 @@ def prf_of(m: Moments) -> FloatArray:
 
 
 def _xauc_gains(a: ScoreTable, b: ScoreTable) -> PairGains:
-    up, down = 1 / (a.n1 * b.n0), 1 / (a.n0 * b.n1)
-    return PairGains(np.array([[0.0, up], [down, 0.0]]), -1.0, a_part=np.array([[0.0, up], [0.0, 0.0]]), name="xauc")
+    return _across_classes(1 / (a.n1 * b.n0), 1 / (a.n0 * b.n1), -1.0, name="xauc")
 
 
 def _xauc_estimate(m: Moments, a: int, b: int) -> Estimate:
@@ -177,13 +181,7 @@ def _prf_gains(a: ScoreTable, b: ScoreTable) -> PairGains:
     n0 = a.n0 + b.n0
     up, down = 1 / (a.n1 * n0), 1 / (b.n1 * n0)
     within = float(up * a.concordant.sum() - down * b.concordant.sum())
-    return PairGains(
-        np.array([[0.0, up], [down, 0.0]]),
-        within - a.n0 / n0,
-        a_part=np.array([[0.0, up], [0.0, 0.0]]),
-        own=(up, -down),
-        name="prf",
-    )
+    return _across_classes(up, down, within - a.n0 / n0, own=(up, -down), name="prf")
 
 
 def _prf_estimate(m: Moments, a: int, b: int) -> Estimate:

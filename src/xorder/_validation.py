@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -145,20 +146,12 @@ def notes_on_missing(rows: int) -> list[str]:
 def _check_indexes(**columns: Any) -> None:
     """Warn of pandas columns whose indexes hold the same labels in another order: rows are matched by position."""
     indexed = {name: column.index for name, column in columns.items() if hasattr(column, "iloc")}
-    for (first, index), (second, other) in zip(indexed.items(), list(indexed.items())[1:], strict=False):
-        if len(index) == len(other) and not index.equals(other) and _same_labels(index, other):
+    for (first, index), (second, other) in pairwise(indexed.items()):
+        if not index.equals(other) and index.isin(other).all() and other.isin(index).all():
             warn_caller(
                 f"{first} and {second} have the same pandas index in another order, and rows are matched by position; "
                 f"if the labels say which rows belong together, pass {second}.loc[{first}.index]."
             )
-
-
-def _same_labels(index: Any, other: Any) -> bool:
-    try:
-        return bool(index.sort_values().equals(other.sort_values()))
-    except TypeError:
-        # Labels that cannot be compared; these are told apart by what they are.
-        return sorted(map(repr, index)) == sorted(map(repr, other))
 
 
 def check_both_classes(table: ScoreTable, name: str) -> None:
@@ -208,7 +201,7 @@ def check_groups(
     values = _column(group_labels(sensitive_features), name)
     _check_one_dimensional(values, name)
     _check_length(values, rows, name)
-    lost = None
+    lost = np.zeros(rows, dtype=bool)
     if _some_missing(values):
         lost = np.fromiter(map(is_missing, values.tolist()), dtype=bool, count=rows)
         if missing_group == "error":
@@ -217,7 +210,7 @@ def check_groups(
             # None is equal to no label; pandas' NA answers neither yes nor no.
             values = values.copy()
             values[lost] = None
-    unseen = np.ones(rows, dtype=bool) if lost is None else ~lost
+    unseen = ~lost
     masks: dict[Hashable, BoolArray] = {}
     while unseen.any():
         row = int(unseen.argmax())
@@ -225,7 +218,7 @@ def check_groups(
         if isinstance(label, list | tuple | set | dict | np.ndarray):
             raise InputError(f"{name} must hold plain labels such as text or numbers; row {row} holds {label!r}.")
         if len(masks) == MAX_GROUPS:
-            distinct = len(set((values if lost is None else values[~lost]).tolist()))
+            distinct = len(set(values[~lost].tolist()))
             raise InputError(
                 f"{name} has {distinct:,} distinct values; at most {MAX_GROUPS} groups can be compared. Is it the "
                 "right column?"
@@ -234,7 +227,7 @@ def check_groups(
         unseen &= ~masks[label]
     if missing_group != "error" and reserved:
         check_name_is_free(name, masks)
-    if missing_group == "group" and lost is not None:
+    if missing_group == "group" and lost.any():
         masks[MISSING] = lost
     for label in sorted_groups(masks):
         yield label, masks[label]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,12 +107,12 @@ def _write_files(
         "new_adjusted.csv": "new_people.csv with one more column, the adjusted score",
         "tradeoff.csv": "the whole trade-off: the best AUC for each xAUC gap",
     }
-    drawn: dict[str, tuple[str, Callable[[Path], None]]] = {
-        "tradeoff.png": ("the same as a picture", lambda path: _write_picture(path, display)),
-        "report.html": ("a page on the score as it was, for people to read", lambda path: _write_report(path, known)),
-    }
+    drawn = [
+        ("tradeoff.png", "the same as a picture", partial(_write_picture, display)),
+        ("report.html", "a page on the score as it was, for people to read", partial(_write_report, known)),
+    ]
     notes = []
-    for name, (what, write) in drawn.items():
+    for name, what, write in drawn:
         try:
             write(out / name)
         except MissingExtraError as error:
@@ -122,7 +122,7 @@ def _write_files(
     return files, notes
 
 
-def _write_picture(path: Path, display: TradeoffDisplay) -> None:
+def _write_picture(display: TradeoffDisplay, path: Path) -> None:
     # Not through pyplot, which needs whatever screen MPLBACKEND names and keeps the figure open.
     module = import_optional("matplotlib.figure", extra="plot", purpose="Drawing the trade-off")
     figure = module.Figure(figsize=(6.4, 4.4), layout="constrained")
@@ -131,7 +131,7 @@ def _write_picture(path: Path, display: TradeoffDisplay) -> None:
         figure.savefig(temporary, format="png", dpi=150)
 
 
-def _write_report(path: Path, people: Population) -> None:
+def _write_report(people: Population, path: Path) -> None:
     result = report(
         people.y_true,
         people.y_score,

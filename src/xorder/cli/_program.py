@@ -162,7 +162,8 @@ def _ended_by(error: Exception, options: argparse.Namespace) -> int:
         message = "out of memory: there are too many rows to be held here at once."
     else:
         message = f"a fault in xorder, {type(error).__name__}: {error}."
-    if isinstance(error, XorderError | OSError) and not _is_of_the_machine(error):
+    is_about_input = isinstance(error, XorderError) or (isinstance(error, OSError) and error.filename is not None)
+    if is_about_input and not _is_of_the_machine(error):
         _print_line("error", message)
         return 2
     if os.environ.get("XORDER_TRACEBACK"):
