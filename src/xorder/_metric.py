@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -266,6 +267,11 @@ def check_pair_gains(metric: str | PairGains, a: ScoreTable, b: ScoreTable) -> P
     if isinstance(metric, PairGains):
         return metric
     return METRICS[check_word("metric", metric, METRICS, otherwise="PairGains")].gains(a, b)
+
+
+def normal_quantile(confidence: float) -> float:
+    """Return how many standard errors a two-sided interval of this confidence reaches to either side."""
+    return NormalDist().inv_cdf(0.5 + confidence / 2)
 
 
 def shares(masses: FloatArray) -> FloatArray:
