@@ -1,3 +1,5 @@
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -5,7 +7,7 @@ from hypothesis import strategies as st
 
 from support.oracles import all_interleavings, auc, gap, interleaving_value, rows_of
 from xorder import ScoreTable
-from xorder._metric import METRICS, PairGains, auc_gains, check_pair_gains
+from xorder._metric import METRICS, PairGains, auc_gains, check_pair_gains, normal_quantile
 from xorder.exceptions import InputError
 from xorder.ordering._dynamic import partial_objective
 from xorder.ordering._ordering import (
@@ -197,3 +199,7 @@ def test_an_unknown_metric_is_refused_with_the_known_ones():
 
 def test_interleavings_of_the_oracle_are_complete():
     assert len({tuple(path) for path in all_interleavings(3, 4)}) == 35
+
+
+def test_quantiles_are_two_sided():
+    assert normal_quantile(0.95) == pytest.approx(NormalDist().inv_cdf(0.975))

@@ -1,6 +1,6 @@
 """xorder: audit how fairly a risk score ranks people of different groups, and repair it after the fact."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xorder import datasets, exceptions, metrics
 from xorder._lazy import lazy_names
@@ -49,8 +49,7 @@ __all__ = [
 _LATER = dict.fromkeys(("FairRanker", "XOrder", "expected_gap", "load"), "estimators")
 
 
-def __getattr__(name: str) -> Any:
-    return lazy_names(__name__, _LATER)(name)
+__getattr__ = lazy_names(__name__, _LATER)
 
 
 def __dir__() -> list[str]:

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
+from xorder._parameters import check_word
 from xorder._table import MISSING, IntArray
 from xorder.exceptions import InputError
 
@@ -41,23 +41,29 @@ def is_missing(value: Any, *, blanks: bool = False) -> bool:
 
 
 def check_group_choices(missing_group: Any, unseen_group: Any = "error") -> None:
-    """Refuse what is no choice for missing and unseen groups."""
-    for name, value, allowed in (
-        ("missing_group", missing_group, MISSING_GROUPS),
-        ("unseen_group", unseen_group, UNSEEN_GROUPS),
-    ):
-        if not isinstance(value, str) or value not in allowed:
-            raise InputError(f"{name} must be one of {', '.join(allowed)}; got {value!r}.")
+    """Refuse a choice for missing or unseen groups that is not one of those above."""
+    check_word("missing_group", missing_group, MISSING_GROUPS)
+    check_word("unseen_group", unseen_group, UNSEEN_GROUPS)
 
 
 def missing_error(name: str, rows: int | None, first: str | None = None) -> InputError:
     """Return the complaint about rows without a group in the column called ``name``; ``first`` says where one is."""
-    many = "some rows have none" if rows is None else "1 row has none" if rows == 1 else f"{rows:,} rows have none"
-    where = "" if first is None else f", the first in {first}" if rows != 1 else f", {first}"
     return InputError(
-        f"{name} must name a group for each row; {many}{where}. Remove these rows, or choose what becomes of them with "
-        "missing_group='leave' or missing_group='group'."
+        f"{name} must name a group for each row; {without_value(rows, first)}. Remove these rows, or choose what "
+        "becomes of them with missing_group='leave' or missing_group='group'."
     )
+
+
+def without_value(rows: int | None, first: str | None) -> str:
+    """Say how many rows have no value, and where one is.
+
+    >>> without_value(1200, "line 5"), without_value(1, "row 3"), without_value(None, None)
+    ('1,200 rows have none, the first in line 5', '1 row has none, row 3', 'some rows have none')
+    """
+    if rows == 1:
+        return "1 row has none" + ("" if first is None else f", {first}")
+    many = "some" if rows is None else f"{rows:,}"
+    return f"{many} rows have none" + ("" if first is None else f", the first in {first}")
 
 
 def unseen_error(
@@ -138,13 +144,11 @@ class Combinations(dict[tuple[Any, ...], "str | None"]):
             _, code = np.unique(code * (len(values) + 1) + codes + 1, return_inverse=True)
         _, rows, code = np.unique(code, return_index=True, return_inverse=True)
         order = np.argsort(rows)
-        place = np.empty_like(order)
-        place[order] = np.arange(order.size)
         labels = [
             self[tuple(values[codes[row]] if codes[row] >= 0 else None for values, codes in columns)]
             for row in rows[order].tolist()
         ]
-        return labels, place[code]
+        return labels, np.argsort(order)[code]
 
 
 def part_texts(label: Any, names: Sequence[str]) -> list[list[str]]:
@@ -211,7 +215,7 @@ def groups_in(X: Any, columns: Any) -> NDArray[Any]:
         found = [frame.get_column(name).to_numpy() for name in names]
     else:
         parts = _array(X)[:, names]
-        found = list((parts.toarray() if issparse(parts) else parts).T)
+        found = list((parts.toarray() if _is_sparse(parts) else parts).T)
     if len(names) == 1:
         return np.asarray(found[0])
     combinations = Combinations(names)
@@ -220,7 +224,7 @@ def groups_in(X: Any, columns: Any) -> NDArray[Any]:
 
 
 def text_columns(X: Any) -> list[Hashable]:
-    """Return the columns of a frame that hold text; nothing for what is no frame."""
+    """Return the columns of a frame that hold text; none for what is not a frame."""
     frame = _frame(X)
     if frame is None:
         return []
@@ -253,7 +257,7 @@ def group_labels(sensitive_features: Any) -> NDArray[Any]:
     except ValueError as error:
         raise InputError(f"sensitive_features must be a column of labels ({error}).") from error
     if isinstance(sensitive_features, list | tuple) and values.dtype.kind in "US":
-        # Of a list of mixed values numpy makes text: of 1 '1', and of nan, which is no group, 'nan'.
+        # Of a list of mixed values numpy makes text: of 1 '1', and of nan, which is not a group, 'nan'.
         values = np.asarray(sensitive_features, dtype=object)
     return values if values.ndim != 2 else groups_in(values, list(range(values.shape[1])))
 
@@ -315,7 +319,12 @@ def _frame(X: Any) -> Any:
 
 def _array(X: Any) -> Any:
     # Rows of a sparse matrix of another kind, or of a list, cannot be picked by column.
-    return X.tocsc() if issparse(X) else np.asarray(X)
+    return X.tocsc() if _is_sparse(X) else np.asarray(X)
+
+
+def _is_sparse(X: Any) -> bool:
+    """Whether this is a sparse matrix or array of SciPy; to ask SciPy would take a quarter of all loading."""
+    return hasattr(X, "tocsc")
 
 
 def _width(X: Any) -> int:

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from xorder._parameters import check_word
 from xorder._table import FloatArray, ScoreTable
 from xorder.exceptions import InputError
 
@@ -135,13 +137,18 @@ def auc_gains(a: ScoreTable, b: ScoreTable) -> PairGains:
     """AUC of both groups together, as a sum over cross-group pairs like any gap."""
     pairs = (a.n1 + b.n1) * (a.n0 + b.n0)
     within = float(a.concordant.sum() + b.concordant.sum())
-    return PairGains(
-        np.array([[0.0, 1.0], [-1.0, 0.0]]) / pairs,
-        (within + a.n0 * b.n1) / pairs,
-        a_part=np.array([[0.0, 1.0], [0.0, 0.0]]) / pairs,
-        own=(1 / pairs, 1 / pairs),
-        name="auc",
-    )
+    offset = (within + a.n0 * b.n1) / pairs
+    return _across_classes(1 / pairs, -1 / pairs, offset, own=(1 / pairs, 1 / pairs), name="auc")
+
+
+def _across_classes(
+    up: float, down: float, offset: float, *, name: str, own: tuple[float, float] = (0.0, 0.0)
+) -> PairGains:
+    """Return what pairs of a positive and a negative are worth: with that of a above, ``up`` for a positive of a and
+    ``down`` for a negative; each is credited when its positive is placed.
+    """
+    matrix, a_part = np.array([[0.0, up], [down, 0.0]]), np.array([[0.0, up], [0.0, 0.0]])
+    return PairGains(matrix, offset, a_part=a_part, own=own, name=name)
 
 
 def auc_estimate(m: Moments) -> Estimate:
@@ -157,8 +164,7 @@ def prf_of(m: Moments) -> FloatArray:
 
 
 def _xauc_gains(a: ScoreTable, b: ScoreTable) -> PairGains:
-    up, down = 1 / (a.n1 * b.n0), 1 / (a.n0 * b.n1)
-    return PairGains(np.array([[0.0, up], [down, 0.0]]), -1.0, a_part=np.array([[0.0, up], [0.0, 0.0]]), name="xauc")
+    return _across_classes(1 / (a.n1 * b.n0), 1 / (a.n0 * b.n1), -1.0, name="xauc")
 
 
 def _xauc_estimate(m: Moments, a: int, b: int) -> Estimate:
@@ -176,13 +182,7 @@ def _prf_gains(a: ScoreTable, b: ScoreTable) -> PairGains:
     n0 = a.n0 + b.n0
     up, down = 1 / (a.n1 * n0), 1 / (b.n1 * n0)
     within = float(up * a.concordant.sum() - down * b.concordant.sum())
-    return PairGains(
-        np.array([[0.0, up], [down, 0.0]]),
-        within - a.n0 / n0,
-        a_part=np.array([[0.0, up], [0.0, 0.0]]),
-        own=(up, -down),
-        name="prf",
-    )
+    return _across_classes(up, down, within - a.n0 / n0, own=(up, -down), name="prf")
 
 
 def _prf_estimate(m: Moments, a: int, b: int) -> Estimate:
@@ -259,18 +259,19 @@ METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
 
 def check_metric(name: str) -> Metric:
     """Return the metric of a name; refuse what is not one."""
-    if not isinstance(name, str) or name not in METRICS:
-        raise InputError(f"metric must be one of {', '.join(METRICS)}; got {name!r}.")
-    return METRICS[name]
+    return METRICS[check_word("metric", name, METRICS)]
 
 
 def check_pair_gains(metric: str | PairGains, a: ScoreTable, b: ScoreTable) -> PairGains:
     """Return what pairs are worth to a metric that a user named, or passed ready-made, for these two tables."""
     if isinstance(metric, PairGains):
         return metric
-    if not isinstance(metric, str) or metric not in METRICS:
-        raise InputError(f"metric must be one of {', '.join(METRICS)}, or PairGains; got {metric!r}.")
-    return METRICS[metric].gains(a, b)
+    return METRICS[check_word("metric", metric, METRICS, otherwise="PairGains")].gains(a, b)
+
+
+def normal_quantile(confidence: float) -> float:
+    """Return how many standard errors a two-sided interval of this confidence reaches to either side."""
+    return NormalDist().inv_cdf(0.5 + confidence / 2)
 
 
 def shares(masses: FloatArray) -> FloatArray:
@@ -306,6 +307,5 @@ def _weighted(values: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def _unit(m: Moments, g: int) -> FloatArray:
-    unit = np.zeros(m.positives.size)
-    unit[g] = 1.0
-    return unit
+    """All weight on one group."""
+    return np.asarray(np.eye(m.positives.size)[g])

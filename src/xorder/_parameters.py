@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection
 from numbers import Integral, Real
 from typing import Any
 
@@ -35,9 +35,8 @@ def check_whole(name: str, value: Any, *, at_least: int = 1) -> int:
     return int(value)
 
 
-def check_word(name: str, value: Any, words: Iterable[str]) -> str:
-    """Return one of some words."""
-    allowed = list(words)
-    if not isinstance(value, str) or value not in allowed:
-        raise InputError(f"{name} must be one of {', '.join(allowed)}; got {value!r}.")
+def check_word(name: str, value: Any, words: Collection[str], *, otherwise: str = "") -> str:
+    """Return one of some words; ``otherwise`` says what else the parameter may be."""
+    if not isinstance(value, str) or value not in words:
+        raise InputError(f"{name} must be one of {', '.join(words)}{otherwise and f', or {otherwise}'}; got {value!r}.")
     return value

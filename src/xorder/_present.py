@@ -7,7 +7,6 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Hashable, Iterable
-from statistics import NormalDist
 
 from xorder._metric import METRICS
 
@@ -131,11 +130,6 @@ def group_names(groups: Iterable[Hashable], longest: int = 28) -> list[str]:
 def gap_title(metric: str) -> str:
     """Return what people read for a metric, or for the name of pair gains that a user made."""
     return METRICS[metric].title if metric in METRICS else f"{metric} gap"
-
-
-def normal_quantile(confidence: float) -> float:
-    """Return how many standard errors a two-sided interval of this confidence reaches to either side."""
-    return NormalDist().inv_cdf(0.5 + confidence / 2)
 
 
 def _width(text: str) -> int:

@@ -1,4 +1,4 @@
-"""What XOrder and its rivals share as estimators of scikit-learn: tags, routing, and how new scores are adjusted."""
+"""What XOrder and PostLogit share as estimators of scikit-learn: tags, routing, and how new scores are adjusted."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from xorder.ordering._ordering import roles_of_two
 class BaseRepair(BaseEstimator):
     """An estimator that leaves the scores of one group, the reference, and moves those of the other.
 
-    A subclass has the parameters ``metric`` and ``reference``, learns in ``fit``, which ends by setting the attribute
-    that ``_learnt`` names, and moves scores in ``_move``.
+    A subclass has the parameters ``metric`` and ``reference``, ends its ``fit`` by setting the attribute that
+    ``_learnt`` names, and moves scores in ``_move``.
     """
 
     _learnt: str
@@ -37,7 +37,7 @@ class BaseRepair(BaseEstimator):
     reference: Hashable | None
 
     def fit(self, y_score: Any, y_true: Any, *, sensitive_features: Any, sample_weight: Any = None) -> Any:
-        """Learn the adjustment from scores, labels and groups."""
+        """Fit the adjustment to scores, labels and groups."""
         raise NotImplementedError
 
     def transform(self, y_score: Any, *, sensitive_features: Any) -> FloatArray:
@@ -46,11 +46,11 @@ class BaseRepair(BaseEstimator):
         score = check_scores(y_score)
         adjusted = np.array(score, dtype=np.float64)
         for group, mask in check_groups(sensitive_features, score.size):
-            if group in self._moved_groups():
+            if group in self.moved_:
                 adjusted[mask] = self._move(adjusted[mask], group)
-            elif group not in self._known_groups():
-                rows = int(np.count_nonzero(mask))
-                raise unseen_error(repr(group), self._known_groups(), rows, f"row {int(np.argmax(mask))}", choice=False)
+            elif group != self.reference_:
+                known, rows = (self.reference_, *self.moved_), int(np.count_nonzero(mask))
+                raise unseen_error(repr(group), known, rows, f"row {int(np.argmax(mask))}", choice=False)
         return adjusted
 
     def fit_transform(
@@ -68,14 +68,6 @@ class BaseRepair(BaseEstimator):
         tags.transformer_tags = TransformerTags()
         return tags
 
-    def _moved_groups(self) -> tuple[Hashable, ...]:
-        """Groups whose scores move."""
-        return self.moved_
-
-    def _known_groups(self) -> tuple[Hashable, ...]:
-        """Groups seen in fit."""
-        return (self.reference_, *self.moved_)
-
     def _move(self, score: FloatArray, group: Hashable) -> FloatArray:
         raise NotImplementedError
 
@@ -88,7 +80,7 @@ class BaseRepair(BaseEstimator):
 
 
 def check_repair(repair: Any) -> Any:
-    """Return what can be learnt as a repair; refuse what cannot, a class or a plain classifier among it."""
+    """Return a repair that can be fitted; refuse what cannot, such as a class or a plain classifier."""
     fit = getattr(repair, "fit", None)
     takes_groups = not isinstance(repair, type) and callable(fit) and "sensitive_features" in signature(fit).parameters
     if not takes_groups or not callable(getattr(repair, "transform", None)):

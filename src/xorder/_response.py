@@ -1,4 +1,4 @@
-"""The score that a fitted classifier ranks people by."""
+"""The score by which a fitted classifier ranks rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def response(estimator: Any, X: Any, **params: Any) -> FloatArray:
         both = np.asarray(estimator.predict_proba(X, **params), dtype=np.float64)
         if both.ndim != 2 or both.shape[1] != 2:
             name = type(estimator).__name__
-            raise InputError(f"predict_proba of {name} must give two columns, one a class; got shape {both.shape}.")
+            raise InputError(f"predict_proba of {name} must give two columns, one per class; got shape {both.shape}.")
         return both[:, 1]
     if not hasattr(estimator, "decision_function"):
         raise InputError(

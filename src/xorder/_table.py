@@ -118,7 +118,7 @@ class ScoreTable:
             return cls._from_classes(score[positive], score[~positive])
         weight = np.asarray(sample_weight, dtype=np.float64)
         if weight.shape != score.shape:
-            raise InputError(f"sample_weight must have one value a row; got {weight.shape} for {score.shape}.")
+            raise InputError(f"sample_weight must have one value per row; got {weight.shape} for {score.shape}.")
         classes = positive, ~positive
         masses = [weight, squared(weight)] if squares else [weight]
         return cls.from_masses(
@@ -183,7 +183,7 @@ class ScoreTable:
 
     @classmethod
     def _owning(cls, *columns: NDArray[Any]) -> ScoreTable:
-        """Build a table of fresh arrays that nobody else holds, so that none needs to be copied."""
+        """Build a table of fresh arrays that nothing else holds, so that none needs to be copied."""
         for column in columns:
             column.flags.writeable = False
         return cls(*columns)
@@ -331,7 +331,7 @@ class Tables(Mapping[Hashable, ScoreTable]):
     by_group : mapping of group to ScoreTable
         The table of each group.
     rows : int, optional
-        Number of rows; None where nobody has counted.
+        Number of rows; None where they were not counted.
     binning_error : BinningError, optional
         How far each metric can be from that of the scores as they are; None where all were told apart.
     notes : tuple of str, default=()
@@ -388,7 +388,7 @@ class Tables(Mapping[Hashable, ScoreTable]):
 
 
 def as_tables(tables: Any) -> Tables:
-    """Return :class:`Tables` as they are, and those that somebody has put into a dict, group -> ScoreTable."""
+    """Return :class:`Tables` as they are, and make them of a dict, group -> ScoreTable."""
     return tables if isinstance(tables, Tables) else Tables(tables)
 
 

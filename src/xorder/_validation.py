@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from typing import Any, Literal
+from itertools import pairwise
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._groups import check_group_choices, check_name_is_free, group_labels, is_missing, look_alike, missing_error
+from xorder._groups import (
+    check_group_choices,
+    check_name_is_free,
+    group_labels,
+    is_missing,
+    look_alike,
+    missing_error,
+    without_value,
+)
+from xorder._parameters import check_word
 from xorder._table import (
     MISSING,
     NO_TURN,
@@ -108,9 +118,8 @@ def _fold_sums(
 
 
 def check_weights_are(kind: Any) -> None:
-    """Refuse what is no meaning of weights."""
-    if kind not in ("counts", "sampling"):
-        raise InputError(f"weights_are must be 'counts' or 'sampling'; got {kind!r}.")
+    """Refuse a meaning of weights other than the two there are."""
+    check_word("weights_are", kind, get_args(WeightKind))
 
 
 def notes_on_counts(name: str, whole: bool, total: float, rows: int) -> list[str]:
@@ -137,20 +146,12 @@ def notes_on_missing(rows: int) -> list[str]:
 def _check_indexes(**columns: Any) -> None:
     """Warn of pandas columns whose indexes hold the same labels in another order: rows are matched by position."""
     indexed = {name: column.index for name, column in columns.items() if hasattr(column, "iloc")}
-    for (first, index), (second, other) in zip(indexed.items(), list(indexed.items())[1:], strict=False):
-        if len(index) == len(other) and not index.equals(other) and _same_labels(index, other):
+    for (first, index), (second, other) in pairwise(indexed.items()):
+        if not index.equals(other) and index.isin(other).all() and other.isin(index).all():
             warn_caller(
                 f"{first} and {second} have the same pandas index in another order, and rows are matched by position; "
                 f"if the labels say which rows belong together, pass {second}.loc[{first}.index]."
             )
-
-
-def _same_labels(index: Any, other: Any) -> bool:
-    try:
-        return bool(index.sort_values().equals(other.sort_values()))
-    except TypeError:
-        # Labels that cannot be compared; these are told apart by what they are.
-        return sorted(map(repr, index)) == sorted(map(repr, other))
 
 
 def check_both_classes(table: ScoreTable, name: str) -> None:
@@ -167,19 +168,12 @@ def check_both_classes(table: ScoreTable, name: str) -> None:
 
 def check_scores(y_score: Any, name: str = "y_score") -> NDArray[Any]:
     """One-dimensional finite scores, as float32 or float64."""
-    score = _column(y_score, name)
+    score = _numbers(y_score, name)
     if score.ndim == 2:
         hint = f"From predict_proba take the column of the positive class: {name}[:, 1]."
         if score.shape[1] == 1:
             hint = "Pass the column itself, not a table of one column."
         raise InputError(f"{name} must be one-dimensional; got shape {score.shape}. {hint}")
-    if score.dtype not in (np.float32, np.float64):
-        if score.dtype.kind in "USMm":
-            raise InputError(f"{name} must hold numbers; got values such as {score.ravel()[:1].tolist()}.")
-        try:
-            score = score.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"{name} must hold numbers; got values that are not ({error}).") from error
     _check_one_dimensional(score, name)
     # Adding up is faster than testing each: a sum is finite only if every term is.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -204,16 +198,10 @@ def check_groups(
     are refused, no other group may have that name, where it is ``reserved``.
     """
     name = "sensitive_features"
-    values = _column(sensitive_features, name)
-    if values.dtype.kind in "US" and isinstance(sensitive_features, list | tuple):
-        # Of a list of mixed values numpy makes text: of 1 '1', and of nan, which is no group, 'nan'.
-        values = np.asarray(sensitive_features, dtype=object)
-    if values.ndim == 2:
-        # Several attributes: their combinations are the groups.
-        values = np.asarray(group_labels(sensitive_features), dtype=object)
+    values = _column(group_labels(sensitive_features), name)
     _check_one_dimensional(values, name)
     _check_length(values, rows, name)
-    lost = None
+    lost = np.zeros(rows, dtype=bool)
     if _some_missing(values):
         lost = np.fromiter(map(is_missing, values.tolist()), dtype=bool, count=rows)
         if missing_group == "error":
@@ -222,7 +210,7 @@ def check_groups(
             # None is equal to no label; pandas' NA answers neither yes nor no.
             values = values.copy()
             values[lost] = None
-    unseen = np.ones(rows, dtype=bool) if lost is None else ~lost
+    unseen = ~lost
     masks: dict[Hashable, BoolArray] = {}
     while unseen.any():
         row = int(unseen.argmax())
@@ -230,7 +218,7 @@ def check_groups(
         if isinstance(label, list | tuple | set | dict | np.ndarray):
             raise InputError(f"{name} must hold plain labels such as text or numbers; row {row} holds {label!r}.")
         if len(masks) == MAX_GROUPS:
-            distinct = len(set((values if lost is None else values[~lost]).tolist()))
+            distinct = len(set(values[~lost].tolist()))
             raise InputError(
                 f"{name} has {distinct:,} distinct values; at most {MAX_GROUPS} groups can be compared. Is it the "
                 "right column?"
@@ -239,7 +227,7 @@ def check_groups(
         unseen &= ~masks[label]
     if missing_group != "error" and reserved:
         check_name_is_free(name, masks)
-    if missing_group == "group" and lost is not None:
+    if missing_group == "group" and lost.any():
         masks[MISSING] = lost
     for label in sorted_groups(masks):
         yield label, masks[label]
@@ -274,7 +262,7 @@ def _check_labels(y_true: Any, rows: int) -> BoolArray:
 
 
 def labels_error(name: str, extra: list[str], first: str | None = None, *, named: bool = False) -> InputError:
-    """Return the complaint about values that are no labels, as they are written; ``first`` says where one is."""
+    """Return the complaint about values that are not labels, as they are written; ``first`` says where one is."""
     shown = f"{', '.join(extra[:5])}{' and more' if len(extra) > 5 else ''}"
     where = "" if first is None else f" (first in {first})"
     hint = ", or name it with positive=" if named else ""
@@ -286,20 +274,15 @@ def labels_error(name: str, extra: list[str], first: str | None = None, *, named
 
 def no_value_error(name: str, rows: int | None = None, first: str | None = None) -> InputError:
     """Return the complaint about rows without a value; ``first`` says where one is."""
-    many = "" if rows is None else "; 1 row has none" if rows == 1 else f"; {rows:,} rows have none"
-    where = "" if first is None else f", {first}" if rows == 1 else f", the first in {first}"
-    return InputError(f"{name} must have a value in each row{many}{where}. Remove or complete these rows.")
+    none = without_value(rows, first)
+    return InputError(f"{name} must have a value in each row; {none}. Remove or complete these rows.")
 
 
-def check_weights(sample_weight: Any, rows: int | None = None) -> FloatArray:
-    """Weights that are finite and not negative, one a row, not all 0."""
-    try:
-        weight = _column(sample_weight, "sample_weight").astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"sample_weight must hold numbers; got values that are not ({error}).") from error
+def check_weights(sample_weight: Any, rows: int) -> FloatArray:
+    """Weights that are finite and not negative, one per row, not all 0."""
+    weight = _numbers(sample_weight, "sample_weight").astype(np.float64, copy=False)
     _check_one_dimensional(weight, "sample_weight")
-    if rows is not None:
-        _check_length(weight, rows, "sample_weight")
+    _check_length(weight, rows, "sample_weight")
     bad = ~((weight >= 0) & (weight < np.inf))
     if bad.any():
         row = int(bad.argmax())
@@ -322,6 +305,19 @@ def _column(values: Any, name: str) -> NDArray[Any]:
     return column
 
 
+def _numbers(values: Any, name: str) -> NDArray[Any]:
+    """Return a column, or several, as float32 or float64."""
+    column = _column(values, name)
+    if column.dtype in (np.float32, np.float64):
+        return column
+    if column.dtype.kind in "USMm":
+        raise InputError(f"{name} must hold numbers; got values such as {column.ravel()[:1].tolist()}.")
+    try:
+        return column.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must hold numbers; got values that are not ({error}).") from error
+
+
 def _check_one_dimensional(values: NDArray[Any], name: str) -> None:
     if values.ndim != 1:
         raise InputError(f"{name} must be one-dimensional; got shape {values.shape}.")
@@ -331,11 +327,11 @@ def _check_one_dimensional(values: NDArray[Any], name: str) -> None:
 
 def _check_length(values: NDArray[Any], rows: int, name: str) -> None:
     if values.size != rows:
-        raise InputError(f"{name} must have one value a row; got {values.size:,} for {rows:,} scores.")
+        raise InputError(f"{name} must have one value per row; got {values.size:,} for {rows:,} scores.")
 
 
 def _equal(values: NDArray[Any], value: Any, name: str) -> BoolArray:
-    """Compare element by element; pandas' NA, which answers neither yes nor no, is told as missing."""
+    """Compare element by element; pandas' NA, which answers neither yes nor no, is reported as missing."""
     try:
         return np.asarray(values == value, dtype=bool)
     except TypeError as error:

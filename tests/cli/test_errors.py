@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -15,14 +17,14 @@ from pathlib import Path
 import pytest
 
 import xorder
-from support.command_line import Ran, one_line, shell
+from support.command_line import Ran, files, one_line, shell
 from support.people_files import LABELLED, PEOPLE, table, write
 from xorder.cli import main
 from xorder.cli._errors import translated
 
 SCRIPT = Path(sys.executable).with_name("xorder")
 FILE = Namespace(
-    file="people.csv", score="risk", label="died", group="sex", weight=None, positive=None, missing_group="error",
+    file="people.csv", score="risk", label="died", group=["sex"], weight=None, positive=None, missing_group="error",
     weights_are="counts", max_gap=None, tradeoff=None, confidence=0.95, into="adjusted", encoding="utf-8", force=False,
 )  # fmt: skip
 
@@ -68,7 +70,61 @@ def test_standard_output_on_a_full_disk(people: Path) -> None:
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         command = [sys.executable, "-m", "xorder.cli", "audit", str(people), *LABELLED]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
-    assert "No space left" in one_line(Ran(done.returncode, "", done.stderr))
+    line = one_line(Ran(done.returncode, "", done.stderr), code=70)
+    assert line.startswith("xorder: error: output: No space left on device. This is not your mistake")
+
+
+class TestFailures:
+    """What is not the user's mistake: exit code 70, one line, and where a traceback can be had."""
+
+    @pytest.fixture
+    def fail(
+        self, monkeypatch: pytest.MonkeyPatch, run: Callable[..., Ran], people: Path, tmp_path: Path
+    ) -> Callable[[BaseException], Ran]:
+        """Run fit, with an error raised while the map is being written; see that nothing is left of it."""
+
+        def fail(error: BaseException) -> Ran:
+            def replace(path: Path, target: Path) -> None:
+                raise error
+
+            monkeypatch.setattr(Path, "replace", replace)
+            before = files(tmp_path)
+            ran = run("fit", people, *LABELLED, "-o", tmp_path / "map.json")
+            assert files(tmp_path) == before
+            return ran
+
+        return fail
+
+    @pytest.mark.parametrize(
+        ("error", "words"),
+        [
+            (RuntimeError("two\nlines"), r"a fault in xorder, RuntimeError: two lines\."),
+            (MemoryError(), r"out of memory: there are too many rows to be held here at once\."),
+            (OSError(errno.ENOSPC, "No space left on device"), r"could not write .*: No space left .* changed\."),
+        ],
+    )
+    def test_exit_code_and_line(self, fail: Callable[[BaseException], Ran], error: BaseException, words: str) -> None:
+        line = one_line(fail(error), code=70)
+        rest = re.escape(" This is not your mistake; XORDER_TRACEBACK=1 shows where it happened.\n")
+        assert re.fullmatch(f"xorder: error: {words}{rest}", line)
+
+    def test_a_folder_that_may_not_be_written_to_is_the_users(self, fail: Callable[[BaseException], Ran]) -> None:
+        assert "Permission denied" in one_line(fail(PermissionError(errno.EACCES, "Permission denied")))
+
+    def test_an_interrupt(self, fail: Callable[[BaseException], Ran]) -> None:
+        assert fail(KeyboardInterrupt()) == Ran(130, "", "")
+
+    def test_a_traceback_on_demand(self, fail: Callable[[BaseException], Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("XORDER_TRACEBACK", "1")
+        ran = fail(KeyError("x"))
+        assert ran.code == 70
+        assert ran.err.startswith("Traceback (most recent call last):\n")
+        assert "in run\n" in ran.err
+        assert ran.err.splitlines()[-1].startswith("xorder: error: a fault in xorder, KeyError: 'x'. This is not")
+
+    def test_a_command_that_cannot_be_loaded(self, run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "xorder.cli._audit", None)
+        assert "a fault in xorder, ModuleNotFoundError" in one_line(run("audit"), code=70)
 
 
 @pytest.mark.slow

@@ -50,6 +50,26 @@ class TestUsage:
             assert name in error
 
     @pytest.mark.parametrize(
+        ("arguments", "meant"),
+        [
+            (["audti", "f.csv"], "audit"),
+            (["Fit"], "fit"),
+            (["data", "feth"], "fetch"),
+            (["data", "build-mimic"], "build-mimic3"),
+            (["audit", "f.csv", *LABELLED, "--missing-group", "groups"], "group"),
+        ],
+    )
+    def test_a_misspelt_word_gets_a_suggestion(
+        self, refuse: Callable[..., str], arguments: list[str], meant: str
+    ) -> None:
+        error = refuse(*arguments)
+        assert "invalid choice: " in error
+        assert f"; did you mean {meant}? (see 'xorder" in error
+
+    def test_a_word_that_is_like_no_command_gets_none(self, refuse: Callable[..., str]) -> None:
+        assert "did you mean" not in refuse("xyz")
+
+    @pytest.mark.parametrize(
         ("command", "missing"),
         [
             ("audit", ["FILE", "--score", "--group", "--label"]),
@@ -94,6 +114,9 @@ class TestHelp:
         text = succeed("--help")
         for command in OPTIONS:
             assert re.search(rf"^    {command} +\w", text, re.M)
+
+    def test_the_exit_codes_are_in_the_help(self, succeed: Callable[..., str]) -> None:
+        assert re.findall(r"\b\d+(?=: )", succeed("--help").partition("Exit codes: ")[2]) == ["0", "2", "70", "130"]
 
     def test_the_version(self, succeed: Callable[..., str]) -> None:
         assert succeed("--version") == f"xorder {xorder.__version__}\n"

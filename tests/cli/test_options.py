@@ -291,9 +291,10 @@ class TestOutput:
         )
         before = files(tmp_path)
         ran = shell(*arguments, launch=[sys.executable, "-c", launcher])
-        error = one_line(ran)
+        error = one_line(ran, code=70)
         assert str(out) in error
         assert "too large" in error
+        assert "not your mistake" in error
         assert files(tmp_path) == before
 
 

@@ -556,7 +556,7 @@ class TestOptions:
             ({"score": None}, "score must be the name of a column; got None."),
             ({"weight": 3}, "weight must be the name of a column; got 3."),
             ({"group": ""}, "group must be the name of a column; got ''."),
-            ({"weights_are": "rows"}, "weights_are must be 'counts' or 'sampling'; got 'rows'."),
+            ({"weights_are": "rows"}, "weights_are must be one of counts, sampling; got 'rows'."),
             ({"group": "y"}, "group and label both name the column 'y'; each needs one of its own."),
             ({"weight": "s"}, "score and weight both name the column 's'; each needs one of its own."),
         ],

@@ -221,9 +221,9 @@ def test_wrong_rows_are_told_in_the_users_words():
     score, label, group = sample(60)
     with pytest.raises(InputError, match="y_true must hold only 0 and 1"):
         expected_gap(OddsShift(), score, label + 1, sensitive_features=group)
-    with pytest.raises(InputError, match="sensitive_features must have one value a row"):
+    with pytest.raises(InputError, match="sensitive_features must have one value per row"):
         expected_gap(OddsShift(), score, label, sensitive_features=group[1:])
-    with pytest.raises(InputError, match="sample_weight must have one value a row"):
+    with pytest.raises(InputError, match="sample_weight must have one value per row"):
         expected_gap(OddsShift(), score, label, sensitive_features=group, sample_weight=np.ones(3))
 
 

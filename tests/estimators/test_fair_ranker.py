@@ -804,7 +804,7 @@ class OddDecisions(Odd):
     ("model", "words"),
     [
         (Odd(), "must have predict_proba or decision_function to rank by; Odd has neither"),
-        (OddProbabilities(), r"OddProbabilities must give two columns, one a class; got shape \(30, 3\)"),
+        (OddProbabilities(), r"OddProbabilities must give two columns, one per class; got shape \(30, 3\)"),
         (OddDecisions(), r"OddDecisions gave shape \(30, 2\) for 30 rows"),
     ],
 )

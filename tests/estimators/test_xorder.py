@@ -313,7 +313,7 @@ def test_bad_rows_are_told():
         XOrder(method="dp").fit([0.5, np.nan, *score[2:]], label, sensitive_features=group)
     with pytest.raises(InputError, match="y_true must hold only 0 and 1"):
         XOrder(method="dp").fit(score, label + 1, sensitive_features=group)
-    with pytest.raises(InputError, match="sensitive_features must have one value a row"):
+    with pytest.raises(InputError, match="sensitive_features must have one value per row"):
         XOrder(method="dp").fit(score, label, sensitive_features=group[:-1])
     repair = XOrder(method="dp", tradeoff=1.0).fit(score, label, sensitive_features=group)
     with pytest.raises(InputError, match="y_score must be finite"):

@@ -229,7 +229,7 @@ def test_weights_that_are_no_counts_are_questioned():
         ({"confidence": 0}, "confidence must lie between 0 and 1"),
         ({"confidence": 1.0}, "confidence must lie between 0 and 1"),
         ({"confidence": float("nan")}, "confidence must lie between 0 and 1"),
-        ({"weights_are": "rows"}, "weights_are must be 'counts' or 'sampling'; got 'rows'"),
+        ({"weights_are": "rows"}, "weights_are must be one of counts, sampling; got 'rows'"),
         ({"sensitive_features": ["a"] * 400}, "compares at least two groups; there is only one: 'a'"),
         ({"sample_weight": -np.ones(400)}, "sample_weight must be finite and not negative"),
         ({"y_score": np.full(400, np.nan)}, "y_score must be finite"),

@@ -20,8 +20,8 @@ def files(folder: Path) -> dict[str, bytes | None]:
     return {str(path): path.read_bytes() if path.is_file() else None for path in sorted(folder.rglob("*"))}
 
 
-def one_line(ran: Ran) -> str:
-    assert ran.code == 2
+def one_line(ran: Ran, code: int = 2) -> str:
+    assert ran.code == code
     assert ran.out == ""
     assert re.fullmatch(r"xorder( [\w-]+){0,2}: error: [^\n]+\n", ran.err), ran.err
     assert "Traceback" not in ran.err

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from xorder.cli._program import add_input, add_map, add_output, add_unseen, progress_line, show
+from xorder.cli._program import add_input, add_output, add_unseen, progress_line, show
 from xorder.engines import apply_to_file
 from xorder.estimators import load_fitted
 
@@ -13,7 +13,7 @@ from xorder.estimators import load_fitted
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_input(command, labelled=False, missing="as in fit")
-    add_map(command, "Map that 'xorder fit' wrote", required=True)
+    command.add_argument("--map", required=True, metavar="MAP", help="Map that 'xorder fit' wrote")
     add_output(command, "OUT", "File to write, with the adjusted scores")
     command.add_argument(
         "--into", default="adjusted", metavar="COLUMN", help="Name of the new column (default adjusted)"
@@ -41,10 +41,9 @@ def run(options: argparse.Namespace) -> None:
     if options.json:
         show({"rows": rows, "left_alone": left_alone, "column": options.into, "output": options.output})
         return
-    were = (
-        "1 row of a missing or unseen group keeps its score"
-        if left_alone == 1
-        else (f"{left_alone:,} rows of missing or unseen groups keep their scores")
-    )
-    left = f" {were}." if left_alone else ""
+    left = ""
+    if left_alone == 1:
+        left = " 1 row of a missing or unseen group keeps its score."
+    elif left_alone:
+        left = f" {left_alone:,} rows of missing or unseen groups keep their scores."
     show(f"Wrote {rows:,} rows to {options.output}; the new column is {options.into!r}.{left}")

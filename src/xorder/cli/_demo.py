@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xorder import estimators
 from xorder._atomic import atomic_path
 from xorder._optional import import_optional
+from xorder._present import signed
 from xorder.cli._program import add_output, show
 from xorder.datasets import Population, simulate_population
 from xorder.engines import apply_to_file
@@ -82,9 +83,8 @@ def _table(audits: dict[str, Audit]) -> str:
     for name, result in audits.items():
         xauc, prf = result.gap("xauc"), result.gap("prf")
         ends = f"[{xauc.interval[0]:+.3f}, {xauc.interval[1]:+.3f}]"
-        # A negative nothing is nothing.
-        gaps = [round(gap.value, 3) + 0.0 for gap in (xauc, prf)]
-        lines.append(f"{name:<32}  {result.auc:>6.3f}  {gaps[0]:>+8.3f}  {ends:^18}  {gaps[1]:>+8.3f}")
+        gaps = f"{signed(xauc.value, 3):>8}  {ends:^18}  {signed(prf.value, 3):>8}"
+        lines.append(f"{name:<32}  {result.auc:>6.3f}  {gaps}")
     return "\n".join(lines)
 
 
@@ -107,12 +107,12 @@ def _write_files(
         "new_adjusted.csv": "new_people.csv with one more column, the adjusted score",
         "tradeoff.csv": "the whole trade-off: the best AUC for each xAUC gap",
     }
-    drawn: dict[str, tuple[str, Callable[[Path], None]]] = {
-        "tradeoff.png": ("the same as a picture", lambda path: _write_picture(path, display)),
-        "report.html": ("a page on the score as it was, for people to read", lambda path: _write_report(path, known)),
-    }
+    drawn = [
+        ("tradeoff.png", "the same as a picture", partial(_write_picture, display)),
+        ("report.html", "a page on the score as it was, for people to read", partial(_write_report, known)),
+    ]
     notes = []
-    for name, (what, write) in drawn.items():
+    for name, what, write in drawn:
         try:
             write(out / name)
         except MissingExtraError as error:
@@ -122,7 +122,7 @@ def _write_files(
     return files, notes
 
 
-def _write_picture(path: Path, display: TradeoffDisplay) -> None:
+def _write_picture(display: TradeoffDisplay, path: Path) -> None:
     # Not through pyplot, which needs whatever screen MPLBACKEND names and keeps the figure open.
     module = import_optional("matplotlib.figure", extra="plot", purpose="Drawing the trade-off")
     figure = module.Figure(figsize=(6.4, 4.4), layout="constrained")
@@ -131,7 +131,7 @@ def _write_picture(path: Path, display: TradeoffDisplay) -> None:
         figure.savefig(temporary, format="png", dpi=150)
 
 
-def _write_report(path: Path, people: Population) -> None:
+def _write_report(people: Population, path: Path) -> None:
     result = report(
         people.y_true,
         people.y_score,

@@ -6,6 +6,8 @@ import argparse
 import re
 import shlex
 
+from xorder._groups import BETWEEN
+
 # Arguments of Python, and their options on the command line; all other options are named as their arguments are.
 _OPTIONS = {
     "sensitive_features": "group",
@@ -39,8 +41,8 @@ def translated(message: str, options: argparse.Namespace) -> str:
         name, value = match["name"], match["value"].strip("'")
         option = _OPTIONS.get(name, name)
         if name in _ROWS and "file" in given and given.get(option) is not None:
-            columns = given[option] if isinstance(given[option], list) else [given[option]]
-            return f"{options.file}: column {' & '.join(map(repr, columns))}"
+            columns = given[option] if option == "group" else [given[option]]
+            return f"{options.file}: column {BETWEEN.join(map(repr, columns))}"
         if name in _ROWS or option not in given:
             return match[0]
         prefix = "--no-" if value == "False" else "--"

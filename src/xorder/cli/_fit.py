@@ -7,8 +7,10 @@ import math
 import warnings
 from dataclasses import fields
 
+from xorder._metric import METRICS
+from xorder._present import known
 from xorder._table import Tables
-from xorder.cli._program import FOLDS, add_input, add_metric, add_output, add_unseen, check_output, read_tables, show
+from xorder.cli._program import FOLDS, add_input, add_output, add_unseen, check_output, read_tables, show
 from xorder.estimators import (
     METHODS,
     SMALL_GROUPS,
@@ -27,7 +29,9 @@ def add(command: argparse.ArgumentParser) -> None:
     usual = RepairSettings()
     add_input(command, labelled=True)
     add_output(command, "MAP", "File to write the map to (JSON)")
-    add_metric(command, "Metric of the gap to close (default xauc)", usual.metric)
+    command.add_argument(
+        "--metric", choices=METRICS, default=usual.metric, help=f"Metric of the gap to close (default {usual.metric})"
+    )
     aim = command.add_mutually_exclusive_group()
     aim.add_argument("--max-gap", type=float, default=0.0, metavar="GAP", help="Largest gap wanted (default 0)")
     aim.add_argument("--tradeoff", type=float, help="Points of AUC worth giving for a point of the gap")
@@ -46,7 +50,9 @@ def add(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument(
         "--do-no-harm",
-        action=argparse.BooleanOptionalAction,
+        "--no-do-no-harm",
+        action="store_true",
+        default=None,
         help="Repair each gap only as far as the evidence for it carries (default: yes for smooth, no for frontier "
         "and dp)",
     )
@@ -84,8 +90,7 @@ def run(options: argparse.Namespace) -> None:
     expected, why_not = _expected(settings, tables) if repaired > 1 else (None, "fewer than two groups are repaired.")
     repair.save(options.output, overwrite=options.force)
     if options.json:
-        interval = [end if math.isfinite(end) else None for end in (low, high)]
-        result = repair.to_dict() | {"gap_before_interval": interval, "map": options.output}
+        result = repair.to_dict() | {"gap_before_interval": [known(low), known(high)], "map": options.output}
         show(result | {"expected": None if expected is None else expected.to_dict()})
         return
     sure = "its uncertainty cannot be estimated" if math.isnan(low) else f"95 % interval {low:+.4f} to {high:+.4f}"

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import errno
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import sys
 import threading
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -21,8 +24,8 @@ from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 from xorder import __version__
+from xorder._atomic import check_target
 from xorder._groups import MISSING_GROUPS, UNSEEN_GROUPS
-from xorder._metric import METRICS
 from xorder._progress import Progress
 from xorder._table import Tables
 from xorder.cli._errors import translated
@@ -42,9 +45,30 @@ _COMMANDS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; return 0, or 2 with one line on standard error for what the user got wrong."""
+    """Run one command; return its exit code, and print one line on standard error where that is not 0.
+
+    0: done. 2: what the user gave is wrong. 70: any other failure, such as a full disk or a fault in xorder; what it
+    has begun to write is removed. 130: interrupted, as by Ctrl-C; 128 plus its number for another signal.
+    """
     arguments = sys.argv[1:] if arguments is None else arguments
-    return run_command(_parser(next(iter(arguments), None)).parse_args(arguments))
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A name that the terminal's encoding lacks is shown escaped, as it is on standard error.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    options = argparse.Namespace()
+    with warnings.catch_warnings(), _ends_as_interrupt() as received:
+        # Files are read in parts; what is true of many parts is said once.
+        warnings.simplefilter("once", XorderWarning)
+        warnings.showwarning = partial(_show_warning, options)
+        try:
+            _parser(next(iter(arguments), None)).parse_args(arguments, options)
+            note_idle(options)
+            options.run(options)
+            sys.stdout.flush()
+        except Exception as error:
+            return _ended_by(error, options)
+        except KeyboardInterrupt:
+            return 128 + (received[0] if received else signal.SIGINT)
+    return 0
 
 
 def program() -> NoReturn:
@@ -65,6 +89,8 @@ def _parser(chosen: str | None) -> Parser:
     parser = Parser(
         prog="xorder",
         description="Audit how fairly a risk score ranks people of different groups, and repair it after the fact.",
+        epilog="Exit codes: 0: done; 2: the command or its input is wrong; 70: any other failure, such as a full disk "
+        "or a fault in xorder (XORDER_TRACEBACK=1 in the environment shows where it happened); 130: interrupted.",
     )
     parser.add_argument(
         "--version", action="version", version=f"xorder {__version__}", help="Show the version and exit"
@@ -77,37 +103,6 @@ def _parser(chosen: str | None) -> Parser:
             module.add(command)
             command.set_defaults(run=module.run)
     return parser
-
-
-def run_command(options: argparse.Namespace) -> int:
-    """Run what was parsed; return 0, or the exit code of what went wrong, which is printed."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        # A name that the terminal's encoding lacks is shown escaped, as it is on standard error.
-        sys.stdout.reconfigure(errors="backslashreplace")
-    with warnings.catch_warnings(), _ends_as_interrupt() as received:
-        # Files are read in parts; what is true of many parts is said once.
-        warnings.simplefilter("once", XorderWarning)
-        warnings.showwarning = partial(_show_warning, options)
-        try:
-            note_idle(options)
-            options.run(options)
-            sys.stdout.flush()
-        except XorderError as error:
-            return _complain(translated(str(error), options))
-        except ExceptionGroup as failures:
-            for failure in failures.exceptions:
-                _complain(translated(str(failure), options))
-            return 2
-        except OSError as error:
-            if not _is_broken_pipe(error):
-                return _complain(f"{error.filename or 'output'}: {error.strerror or error}.")
-            # Whoever reads our output has had enough; keep the interpreter from complaining at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        except MemoryError:
-            return _complain("out of memory: there are too many rows to be held here at once.")
-        except KeyboardInterrupt:
-            return 128 + (received[0] if received else signal.SIGINT)
-    return 0
 
 
 # Windows has no SIGHUP, and alone has SIGBREAK, by which one process asks another to end.
@@ -142,22 +137,59 @@ def _ends_as_interrupt() -> Iterator[list[int]]:
 
 
 def _is_broken_pipe(error: OSError) -> bool:
-    """Whether nobody reads our output any more, which Windows reports as an invalid argument."""
+    """Whether our output is no longer read, which Windows reports as an invalid argument."""
     invalid = os.name == "nt" and error.errno == errno.EINVAL and error.filename is None
     return invalid or isinstance(error, BrokenPipeError)
 
 
-def _complain(message: str) -> int:
-    print("xorder: error: " + " ".join(message.split()), file=sys.stderr)
-    return 2
+# The machine has run out of something, or fails: space on the disk, the size of a file, open files, memory.
+_OF_THE_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+
+
+def _ended_by(error: Exception, options: argparse.Namespace) -> int:
+    """Print what ended a command, in one line; return the exit code."""
+    if isinstance(error, ExceptionGroup):
+        return max(_ended_by(each, options) for each in error.exceptions)
+    if isinstance(error, OSError) and _is_broken_pipe(error):
+        # Whoever reads our output has had enough; keep the interpreter from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    if isinstance(error, XorderError):
+        message = translated(str(error), options)
+    elif isinstance(error, OSError):
+        message = f"{error.filename or 'output'}: {error.strerror or error}."
+    elif isinstance(error, MemoryError):
+        message = "out of memory: there are too many rows to be held here at once."
+    else:
+        message = f"a fault in xorder, {type(error).__name__}: {error}."
+    is_about_input = isinstance(error, XorderError) or (isinstance(error, OSError) and error.filename is not None)
+    if is_about_input and not _is_of_the_machine(error):
+        _print_line("error", message)
+        return 2
+    if os.environ.get("XORDER_TRACEBACK"):
+        traceback.print_exception(error)
+    _print_line("error", f"{message} This is not your mistake; XORDER_TRACEBACK=1 shows where it happened.")
+    return 70
+
+
+def _is_of_the_machine(error: BaseException | None) -> bool:
+    """Whether an error, or what it was raised from, says that the machine has run out of something or fails."""
+    while error is not None:
+        if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _OF_THE_MACHINE):
+            return True
+        error = error.__cause__
+    return False
+
+
+def _print_line(kind: str, message: str) -> None:
+    print(f"xorder: {kind}: {' '.join(message.split())}", file=sys.stderr)
 
 
 def _show_warning(
     options: argparse.Namespace, message: Warning | str, category: type[Warning], *_: Any, **__: Any
 ) -> None:
     if issubclass(category, XorderWarning):
-        words = translated(str(message), options)
-        print("xorder: warning: " + " ".join(words.split()), file=sys.stderr)
+        _print_line("warning", translated(str(message), options))
 
 
 FOLDS = 5
@@ -168,7 +200,10 @@ _NEEDED = {"weights_are": "weight", "unseen_group": "map", "force": "output"}
 
 
 class _Once(argparse.Action):
-    """Stores a value, and refuses a second one: neither is what the user meant without a doubt."""
+    """Stores a value, and refuses a second one: neither is what the user meant without a doubt.
+
+    An option without a value stores True, or False where it is written as ``--no-...``.
+    """
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
@@ -177,41 +212,7 @@ class _Once(argparse.Action):
         if option_string is not None and self.dest in given:
             parser.error(f"{'/'.join(self.option_strings)} is given twice; give it once")
         given.add(self.dest)
-        setattr(namespace, self.dest, values)
-
-
-class _OnceTrue(_Once):
-    """Notes that an option is there, once."""
-
-    def __init__(self, option_strings: Any, dest: str, **settings: Any) -> None:
-        super().__init__(option_strings, dest, nargs=0, const=True, **settings | {"default": False})
-
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
-    ) -> None:
-        super().__call__(parser, namespace, True, option_string)
-
-
-class _OnceYesOrNo(argparse.BooleanOptionalAction, _Once):
-    """Stores whether an option or its opposite is there, once."""
-
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
-    ) -> None:
-        _Once.__call__(self, parser, namespace, not str(option_string).startswith("--no-"), option_string)
-
-
-class _Columns(argparse.Action):
-    """Stores the name of a column, or a list of the names of several, in the order given."""
-
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
-    ) -> None:
-        before = getattr(namespace, self.dest)
-        if before is None:
-            setattr(namespace, self.dest, values)
-        else:
-            setattr(namespace, self.dest, [*(before if isinstance(before, list) else [before]), values])
+        setattr(namespace, self.dest, values if self.nargs != 0 else not option_string.startswith("--no-"))
 
 
 class Parser(argparse.ArgumentParser):
@@ -221,8 +222,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(add_help=False, **settings)
         self.register("action", None, _Once)
         self.register("action", "store", _Once)
-        self.register("action", "store_true", _OnceTrue)
-        self.register("action", argparse.BooleanOptionalAction, _OnceYesOrNo)
+        self.register("action", "store_true", partial(_Once, nargs=0, default=False))
         self.add_argument("-h", "--help", action="help", help="Show this help and exit")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -233,7 +233,11 @@ class Parser(argparse.ArgumentParser):
         return parsed, unknown
 
     def error(self, message: str) -> NoReturn:
-        """Print the line, and end with exit code 2."""
+        """Print the line, with the choice that looks most like a wrong one, and end with exit code 2."""
+        wrong = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message)
+        alike = difflib.get_close_matches(wrong[1], re.findall(r"[\w-]+", wrong[2]), n=1) if wrong else []
+        if alike:
+            message += f"; did you mean {alike[0]}?"
         self.exit(2, f"{self.prog}: error: {' '.join(message.split())} (see '{self.prog} --help')\n")
 
 
@@ -258,7 +262,7 @@ def add_input(command: argparse.ArgumentParser, *, labelled: bool, missing: str 
     command.add_argument(
         "--group",
         required=True,
-        action=_Columns,
+        action="append",
         metavar="COLUMN",
         help="Column of the group; give several, each with --group, for combinations such as 'Black & female'",
     )
@@ -293,16 +297,6 @@ def add_unseen(command: argparse.ArgumentParser, usual: str | None) -> None:
         help="Choice for rows to adjust whose group was not in fit: refuse them, or leave their scores alone (default "
         f"{usual or 'as in fit'})",
     )
-
-
-def add_map(command: argparse.ArgumentParser, what: str, *, required: bool) -> None:
-    """Add the map to use."""
-    command.add_argument("--map", required=required, metavar="MAP", help=what)
-
-
-def add_metric(command: argparse.ArgumentParser, what: str, usual: str | None) -> None:
-    """Add the metric, one of those there are by now."""
-    command.add_argument("--metric", choices=tuple(METRICS), default=usual, help=what)
 
 
 def add_confidence(command: argparse.ArgumentParser) -> None:
@@ -354,8 +348,7 @@ def read_tables(options: argparse.Namespace, folds: int = 0) -> Tables:
 
 def check_output(output: str, *, overwrite: bool, inputs: Sequence[str]) -> None:
     """Refuse what could not be written in the end before anything is read or computed."""
-    if not overwrite and Path(output).exists():
-        raise InputError(f"{output} exists already; choose another name, or replace it with overwrite=True.")
+    check_target(Path(output), overwrite=overwrite)
     if any(_is_same_file(output, file) for name in inputs for file in files_of(name)):
         raise InputError(f"{output} is an input itself; choose another name.")
 

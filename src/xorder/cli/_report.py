@@ -7,13 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from xorder import estimators
+from xorder._groups import BETWEEN
+from xorder._metric import METRICS
 from xorder.cli._errors import translated
 from xorder.cli._program import (
     FOLDS,
     add_confidence,
     add_input,
-    add_map,
-    add_metric,
     add_output,
     add_unseen,
     check_output,
@@ -30,9 +30,9 @@ def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_input(command, labelled=True, missing="as in the map, or error")
     add_output(command, "PAGE", "Page to write (HTML)", required=False)
-    add_map(command, "Map that 'xorder fit' wrote, to say what it does to these rows", required=False)
+    command.add_argument("--map", metavar="MAP", help="Map that 'xorder fit' wrote, to say what it does to these rows")
     add_unseen(command, None)
-    add_metric(command, "Metric of the gap to report (default the map's, or xauc)", None)
+    command.add_argument("--metric", choices=METRICS, help="Metric of the gap to report (default the map's, or xauc)")
     command.add_argument("--title", help="Title of the page")
     add_confidence(command)
 
@@ -57,12 +57,11 @@ def run(options: argparse.Namespace) -> None:
     if repair is not None:
         maps = GroupMaps(repair.maps_, repair.missing_group, repair.unseen_group)
         check_matched(maps, tables, options.file, score=options.score, group=options.group, encoding=options.encoding)
-    groups = [options.group] if isinstance(options.group, str) else options.group
     result = report_tables(
         tables,
         repair=repair,
         metric=options.metric,
-        names={"score": options.score, "label": options.label, "group": " & ".join(groups)},
+        names={"score": options.score, "label": options.label, "group": BETWEEN.join(options.group)},
         title=options.title,
         confidence=options.confidence,
         # A pattern has no one file to be named.

@@ -6,12 +6,12 @@ import math
 import warnings
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from xorder._groups import group_labels, is_missing
+from xorder._metric import normal_quantile
 from xorder._table import MISSING, BoolArray, FloatArray, IntArray, ScoreTable, Tables, as_tables
 from xorder._validation import WeightKind, check_scores, check_tables
 from xorder.estimators._fitted import RepairSettings
@@ -90,7 +90,7 @@ class ExpectedGap:
 
         ``nan`` if the rows cannot tell for some pair, such as one with a single positive.
         """
-        return _z(self.after.confidence) * self._most_uncertain().stderr
+        return normal_quantile(self.after.confidence) * self._most_uncertain().stderr
 
     @property
     def caution(self) -> str | None:
@@ -341,10 +341,6 @@ def target_of(repair: Any) -> float:
     """Return the gap that a repair aims at or, where that is 0, one worth excluding."""
     wanted = getattr(repair, "max_gap", None)
     return float(wanted) if wanted else NOTABLE_GAP
-
-
-def _z(confidence: float) -> float:
-    return NormalDist().inv_cdf(0.5 + confidence / 2)
 
 
 def _folded_mean(value: float, stderr: float) -> float:

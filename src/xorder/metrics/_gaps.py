@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from xorder._metric import Estimate
-from xorder._present import known, normal_quantile
+from xorder._metric import Estimate, normal_quantile
+from xorder._present import known
 from xorder._table import FloatArray, ScoreTable
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from xorder._present import count, level, normal_quantile
+from xorder._metric import normal_quantile
+from xorder._present import count, level
 from xorder._table import FloatArray, ScoreTable, Tables
 from xorder._validation import WeightKind
 from xorder.exceptions import InputError
