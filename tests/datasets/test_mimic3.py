@@ -146,7 +146,7 @@ class TestCohort:
     def test_progress_names_each_table(self, reports: Reports) -> None:
         seen, _ = reports
         steps = list(dict.fromkeys(step for step, _ in seen))
-        assert steps[-3:] == ["reading CHARTEVENTS.csv.gz", "reading LABEVENTS.csv.gz", "computing features"]
+        assert steps[-3:] == ["reading CHARTEVENTS", "reading LABEVENTS", "computing features"]
         assert seen[-1] == ("computing features", 1.0)
         assert all(share is None or 0 <= share <= 1 for _, share in seen)
 
