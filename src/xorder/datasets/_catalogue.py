@@ -68,12 +68,12 @@ def describe(name: str, *, data_home: DataHome = None) -> Entry:
     )
 
 
-def fetch(name: str, *, data_home: DataHome = None, progress: bool = True) -> Path:
+def fetch(name: str, *, data_home: DataHome = None) -> Path:
     """Return the verified raw file of an open set, downloaded into ``data_home`` or the cache unless it is there.
 
-    ``progress`` draws a bar if standard error is a terminal.
+    A bar is drawn if standard error is a terminal.
     """
-    return fetch_raw(_named(name).file, data_home, progress=progress)
+    return fetch_raw(_named(name).file, data_home)
 
 
 def _named(name: str) -> OpenSet:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import TextIO
 from urllib.parse import unquote, urlsplit
 
 from xorder._atomic import atomic_path
@@ -55,16 +55,16 @@ def silent(done: int, total: int | None) -> None:
 
 
 _CHUNK = 1 << 16
+_ATTEMPTS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long to wait, in seconds: for an answer, for a whole file, between two attempts; and how many attempts."""
+    """How long to wait, in seconds: for an answer, for a whole file, between two attempts."""
 
     answer: float = 20.0
     whole: float = 300.0
     pause: float = 1.0
-    attempts: int = 2
 
 
 class DownloadError(InputError):
@@ -93,8 +93,14 @@ def download(
     ``verify(path, url)``, which raises :class:`InputError`, and moved into place in one step: two processes may
     fetch it at once, and a failure leaves nothing behind, no new folder either. Proxies are taken from the environment.
     """
+    reasons = []
     with _no_empty_folder(folder):
-        return _first_good(urls, folder, verify, patience or Patience(), progress)
+        for url in urls:
+            try:
+                return _fetch(url, folder / file_name(url), verify, patience or Patience(), progress)
+            except _AddressError as failure:
+                reasons.append(f"{url}: {failure}")
+        raise DownloadError("; ".join(reasons))
 
 
 def file_name(url: str) -> str:
@@ -106,32 +112,31 @@ def file_name(url: str) -> str:
     return unquote(urlsplit(url).path).rpartition("/")[2]
 
 
-def _first_good(
-    urls: Sequence[str], folder: Path, verify: Callable[[Path, str], object], patience: Patience, progress: Progress
+def _fetch(
+    url: str, target: Path, verify: Callable[[Path, str], object], patience: Patience, progress: Progress
 ) -> Path:
-    reasons = []
-    for url in urls:
-        target = folder / file_name(url)
-        for attempt in range(1, patience.attempts + 1):
-            # For each attempt anew: another process that failed may have removed it.
-            _create(folder)
-            try:
-                with atomic_path(target) as temporary:
-                    _stream(url, temporary, patience, progress)
-                    _check(verify, temporary, url)
-            except _AddressError as failure:
-                if failure.passing and attempt < patience.attempts:
-                    time.sleep(patience.pause)
-                    continue
-                reasons.append(f"{url}: {failure}")
-                break
-            except InputError:
-                # Windows does not replace a file while another process, which was first to fetch it, is reading it.
-                if not target.is_file():
-                    raise
-                verify(target, url)
-            return target
-    raise DownloadError("; ".join(reasons))
+    for attempts_left in reversed(range(_ATTEMPTS)):
+        # For each attempt anew: another process that failed may have removed it.
+        _create(target.parent)
+        try:
+            with atomic_path(target) as temporary:
+                with temporary.open("wb") as out:
+                    for chunk, done, size in _chunks(url, patience):
+                        out.write(chunk)
+                        progress(done, size)
+                _check(verify, temporary, url)
+        except _AddressError as failure:
+            if not (failure.passing and attempts_left):
+                raise
+            time.sleep(patience.pause)
+            continue
+        except InputError:
+            # Windows does not replace a file while another process, which was first to fetch it, is reading it.
+            if not target.is_file():
+                raise
+            verify(target, url)
+        break
+    return target
 
 
 @contextmanager
@@ -161,37 +166,26 @@ def _check(verify: Callable[[Path, str], object], path: Path, url: str) -> None:
         raise _AddressError(str(error).removeprefix(f"{url} ").rstrip(".")) from error
 
 
-def _stream(url: str, path: Path, patience: Patience, progress: Progress) -> None:
-    """Write what the address gives to ``path``; only faults of the network become :class:`_AddressError`."""
+def _chunks(url: str, patience: Patience) -> Iterator[tuple[bytes, int, int | None]]:
+    """Yield what the address gives, piece by piece, with the bytes so far and in all; faults are the address's."""
     request = urllib.request.Request(url, headers={"User-Agent": "xorder"})
+    done = 0
     try:
         # urlopen would keep the proxies of its first use for as long as the process lives.
-        response = urllib.request.build_opener().open(request, timeout=patience.answer)
+        with urllib.request.build_opener().open(request, timeout=patience.answer) as response:
+            latest = time.monotonic() + patience.whole
+            length = response.headers.get("Content-Length", "")
+            size = int(length) if length.isdecimal() else None
+            # read1 returns what has arrived, so that a server that trickles is held to the time for the whole file.
+            while chunk := response.read1(_CHUNK):
+                done += len(chunk)
+                if done > MOST_BYTES:
+                    raise _AddressError(f"the file is larger than {MOST_BYTES >> 20} MiB")
+                if time.monotonic() > latest:
+                    raise _AddressError(f"the file did not arrive within {patience.whole:g} s")
+                yield chunk, done, size
     except (OSError, http.client.HTTPException) as error:
         raise _explained(error, patience) from error
-    with response, path.open("wb") as out:
-        size = response.headers.get("Content-Length", "")
-        _copy(response, out, int(size) if size.isdecimal() else None, patience, progress)
-
-
-def _copy(response: Any, out: BinaryIO, size: int | None, patience: Patience, progress: Progress) -> None:
-    latest = time.monotonic() + patience.whole
-    done = 0
-    while True:
-        try:
-            # read1 returns what has arrived, so that a server that trickles is held to the time for the whole file.
-            chunk = response.read1(_CHUNK)
-        except (OSError, http.client.HTTPException) as error:
-            raise _explained(error, patience) from error
-        if not chunk:
-            break
-        done += len(chunk)
-        if done > MOST_BYTES:
-            raise _AddressError(f"the file is larger than {MOST_BYTES >> 20} MiB")
-        if time.monotonic() > latest:
-            raise _AddressError(f"the file did not arrive within {patience.whole:g} s")
-        out.write(chunk)
-        progress(done, size)
     if size is not None and done < size:
         raise _AddressError(f"the connection ended after {done:,} of {size:,} bytes", passing=True)
 

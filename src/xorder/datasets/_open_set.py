@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from xorder._optional import import_optional
 from xorder._table import FloatArray
-from xorder.datasets._download import Patience
 from xorder.datasets._problem import Problem
 from xorder.datasets._raw_file import DataHome, RawFile, load_raw
 from xorder.datasets._raw_table import RawTable
@@ -67,17 +66,12 @@ OPEN_SETS: dict[str, OpenSet] = {}
 
 
 def load_open_set(
-    open_set: OpenSet,
-    *,
-    data_home: DataHome = None,
-    sensitive_inputs: bool = True,
-    splits: Splits = None,
-    patience: Patience | None = None,
+    open_set: OpenSet, *, data_home: DataHome = None, sensitive_inputs: bool = True, splits: Splits = None
 ) -> Problem:
     """Find or download the raw file of a set, and make the problem of it."""
     pandas = import_optional("pandas", extra="data", purpose="loading a data set")
     check_splits(splits)
-    parts = open_set.prepare(load_raw(open_set.file, data_home, patience=patience))
+    parts = open_set.prepare(load_raw(open_set.file, data_home))
     hidden = () if sensitive_inputs else tuple(open_set.revealing)
     inputs = {name: values for name, values in parts.inputs.items() if name not in hidden}
     return Problem(
