@@ -25,7 +25,6 @@ TEXT = "\n".join(["id,amount,time", *ROWS]) + "\n"
 TYPES = {"id": "INTEGER", "amount": "DOUBLE", "time": "TIMESTAMP"}
 TOTALS = "count(*), sum(id), sum(amount), max(time)::VARCHAR"
 EXPECTED = [(5000, 12497500, 3124375.0, "2150-01-01 00:00:59")]
-COMMAND = "xorder data build-x"
 
 
 def write(path: Path, text: str | bytes) -> Path:
@@ -316,7 +315,7 @@ class TestCohortFile:
         return tmp_path / "c"
 
     def test_round_trip(self, file: Path) -> None:
-        rows, about = read_cohort(file, kind="test", command=COMMAND, columns=["a", "b"])
+        rows, about = read_cohort(file, kind="test", columns=["a", "b"])
         assert rows["a"].tolist() == [1, 2]
         assert about["kind"] == "test"
         assert about["source"] == "s"
@@ -342,8 +341,8 @@ class TestCohortFile:
     def test_other_files_are_refused(self, file: Path, tmp_path: Path) -> None:
         def words(path: Path, kind: str = "test", columns: tuple[str, ...] = ()) -> str:
             with pytest.raises(InputError) as caught:
-                read_cohort(path, kind=kind, command=COMMAND, columns=columns)
-            assert COMMAND in str(caught.value)
+                read_cohort(path, kind=kind, columns=columns)
+            assert f"xorder data build-{kind}" in str(caught.value)
             return str(caught.value)
 
         assert "is a cohort of kind 'test'" in words(file, kind="other")

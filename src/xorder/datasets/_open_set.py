@@ -26,30 +26,40 @@ class Parts(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class OpenSet:
-    """A public data set.
+class About:
+    """What is known of a public data set without reading it.
 
     Attributes
     ----------
     name, description, source, licence : as in :class:`Problem`
-    label, groups : what 1 stands for, and the two groups, in a few words each
-    warnings : what to know about it, whichever inputs are used
     rows, inputs : how many the problem has
-    file : the raw file
-    prepare : from the raw table to inputs, labels and groups
-    stored : the paper's ten splits
-    revealing : inputs that state the group, wholly or in part, with the warning that each is there
+    label, groups : what 1 stands for, and the two groups, in a few words each
+    warnings : what to know about it
     """
 
     name: str
+    rows: int
+    inputs: int
     label: str
     groups: tuple[str, str]
     description: str
     source: str
     licence: str
     warnings: tuple[str, ...]
-    rows: int
-    inputs: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSet(About):
+    """A public data set; ``warnings`` hold whichever inputs are used.
+
+    Attributes
+    ----------
+    file : the raw file
+    prepare : from the raw table to inputs, labels and groups
+    stored : the paper's ten splits
+    revealing : inputs that state the group, wholly or in part, with the warning that each is there
+    """
+
     file: RawFile
     prepare: Callable[[RawTable], Parts]
     stored: StoredSplits

@@ -181,4 +181,4 @@ def _numbers(column: str, cells: list[str], shown: str) -> NDArray[np.float64]:
     if wrong is not None:
         raise InputError(f"{shown}: the column {column} must hold numbers; got {wrong!r}.")
     # 28.4 and 28.399999618530273 are the same single-precision number, and copies use either.
-    return np.array([cell or "nan" for cell in cells], dtype=np.float32).astype(np.float64)
+    return np.array([float(cell or "nan") for cell in cells], dtype=np.float32).astype(np.float64)

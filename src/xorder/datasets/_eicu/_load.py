@@ -81,7 +81,7 @@ def load_eicu(
     check_splits(splits, stored=False)
     check_impute(impute)
     inputs = [feature.name for feature in FEATURES]
-    rows, about = read_cohort(cohort, kind=KIND, command="xorder data build-eicu", columns=(*ABOUT, *inputs))
+    rows, about = read_cohort(cohort, kind=KIND, columns=(*ABOUT, *inputs))
     known_label = rows[task].notna()
     known_group = rows[group].isin(_GROUPS[group]) if _GROUPS[group] else rows[group].notna()
     left_out = {
