@@ -11,7 +11,7 @@ from pathlib import Path
 from xorder._progress import Progress
 from xorder.datasets._clinical import Database, SourceTable, find_tables, open_database
 from xorder.datasets._cohort_file import check_output, write_cohort
-from xorder.datasets._eicu._features import DAILY, FEATURES, LABS, VITALS, Measurement
+from xorder.datasets._eicu._features import FEATURES, LABS, VITALS, Measurement
 from xorder.exceptions import InputError
 
 KIND = "eicu"
@@ -225,7 +225,6 @@ def _summarise(
 
 
 NAME = "eICU"
-_SQL = {"min": "min", "mean": "avg", "max": "max"}
 _GRID = "hourly_48vars"
 _GRID_WANTED = {_GRID: ["stay_id", "hour", *(measurement.grid for measurement in (*VITALS, *LABS))]}
 # The columns of each table that hold vital signs: those of the arterial line, and those of the cuff.
@@ -268,9 +267,9 @@ def summarise_first_day(database: Database, tables: Mapping[str, SourceTable]) -
 def _day_columns(measurements: Sequence[Measurement]) -> dict[str, str]:
     """Map the name of a statistic of the day to the SQL that makes it from the medians of its hours."""
     return {
-        f"{measurement.name}_{statistic}": f"{_SQL[statistic]}({measurement.name})"
+        f"{measurement.name}_{statistic}": f"{statistic}({measurement.name})"
         for measurement in measurements
-        for statistic in DAILY[measurement.name]
+        for statistic in measurement.daily
     }
 
 
