@@ -13,7 +13,7 @@ import numpy as np
 from xorder._optional import import_optional
 from xorder._parameters import check_number, check_whole, check_word
 from xorder._table import FloatArray
-from xorder.baselines._grouped import METRICS, GroupedLinearModel, GroupedRows
+from xorder.baselines._grouped import TRAINABLE, GroupedLinearModel, GroupedRows
 from xorder.baselines._pairs import CELLS, PairBatch, check_none_empty, pair_batches
 from xorder.exceptions import InputError, XorderWarning
 from xorder.models._base import all_or_nothing, midway_intercept
@@ -85,7 +85,7 @@ class FairRankingProblem(_CooperProblem):
         epsilon: float = 0.05,
     ) -> None:
         super().__init__()
-        check_word("metric", metric, METRICS)
+        check_word("metric", metric, TRAINABLE)
         self.scorer = scorer
         self.epsilon = check_number("epsilon", epsilon, at_least=0, at_most=1)
         positives, negatives = _check_counts(counts)

@@ -8,7 +8,7 @@ import numpy as np
 
 from xorder._optional import import_optional
 from xorder._parameters import check_number, check_whole, check_word
-from xorder.baselines._grouped import METRICS, GroupedLinearModel
+from xorder.baselines._grouped import TRAINABLE, GroupedLinearModel
 from xorder.exceptions import InputError
 from xorder.models._base import all_or_nothing
 
@@ -64,7 +64,7 @@ def pairwise_correlation(
     >>> round(float(pairwise_correlation(score, positive, member)), 4)
     -0.1961
     """
-    check_word("metric", metric, METRICS)
+    check_word("metric", metric, TRAINABLE)
     # In half precision sums of many rows, and squares of small scores, would be lost.
     score = score.to(torch.promote_types(score.dtype, torch.float32))
     positive, member = _mask(positive, "positive", score), _mask(member, "member", score)

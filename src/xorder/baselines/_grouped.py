@@ -14,7 +14,7 @@ from xorder.models._linear import LinearModel
 from xorder.ordering import as_scored
 
 # The gaps that can be trained for.
-METRICS = ("xauc", "prf")
+TRAINABLE = ("xauc", "prf")
 
 
 class GroupedRows(NamedTuple):
@@ -45,7 +45,7 @@ class GroupedLinearModel(LinearModel):
 
     def _check_grouped_rows(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> GroupedRows:
         """Check rows and groups, note the two groups, and return the rows that have any weight."""
-        check_word("metric", self.metric, METRICS)
+        check_word("metric", self.metric, TRAINABLE)
         X, positive, weight = self._check_all_rows(X, y, sample_weight)
         kept = weight > 0
         masks = {group: mask for group, mask in check_groups(sensitive_features, len(X)) if mask[kept].any()}

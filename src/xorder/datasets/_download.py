@@ -12,7 +12,6 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 from urllib.parse import unquote, urlsplit
@@ -56,15 +55,8 @@ def silent(done: int, total: int | None) -> None:
 
 _CHUNK = 1 << 16
 _ATTEMPTS = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long to wait, in seconds: for an answer, for a whole file, between two attempts."""
-
-    answer: float = 20.0
-    whole: float = 300.0
-    pause: float = 1.0
+# How long to wait, in seconds: for an answer, for a whole file, between two attempts.
+_ANSWER, _WHOLE, _PAUSE = 20.0, 300.0, 1.0
 
 
 class DownloadError(InputError):
@@ -84,7 +76,6 @@ def download(
     folder: Path,
     verify: Callable[[Path, str], object],
     *,
-    patience: Patience | None = None,
     progress: Progress = silent,
 ) -> Path:
     """Fetch the first of ``urls`` that gives a file ``verify`` accepts; return its path in ``folder``.
@@ -97,7 +88,7 @@ def download(
     with _no_empty_folder(folder):
         for url in urls:
             try:
-                return _fetch(url, folder / file_name(url), verify, patience or Patience(), progress)
+                return _fetch(url, folder / file_name(url), verify, progress)
             except _AddressError as failure:
                 reasons.append(f"{url}: {failure}")
         raise DownloadError("; ".join(reasons))
@@ -112,23 +103,21 @@ def file_name(url: str) -> str:
     return unquote(urlsplit(url).path).rpartition("/")[2]
 
 
-def _fetch(
-    url: str, target: Path, verify: Callable[[Path, str], object], patience: Patience, progress: Progress
-) -> Path:
+def _fetch(url: str, target: Path, verify: Callable[[Path, str], object], progress: Progress) -> Path:
     for attempts_left in reversed(range(_ATTEMPTS)):
         # For each attempt anew: another process that failed may have removed it.
         _create(target.parent)
         try:
             with atomic_path(target) as temporary:
                 with temporary.open("wb") as out:
-                    for chunk, done, size in _chunks(url, patience):
+                    for chunk, done, size in _chunks(url):
                         out.write(chunk)
                         progress(done, size)
                 _check(verify, temporary, url)
         except _AddressError as failure:
             if not (failure.passing and attempts_left):
                 raise
-            time.sleep(patience.pause)
+            time.sleep(_PAUSE)
             continue
         except InputError:
             # Windows does not replace a file while another process, which was first to fetch it, is reading it.
@@ -166,14 +155,14 @@ def _check(verify: Callable[[Path, str], object], path: Path, url: str) -> None:
         raise _AddressError(str(error).removeprefix(f"{url} ").rstrip(".")) from error
 
 
-def _chunks(url: str, patience: Patience) -> Iterator[tuple[bytes, int, int | None]]:
+def _chunks(url: str) -> Iterator[tuple[bytes, int, int | None]]:
     """Yield what the address gives, piece by piece, with the bytes so far and in all; faults are the address's."""
     request = urllib.request.Request(url, headers={"User-Agent": "xorder"})
     done = 0
     try:
         # urlopen would keep the proxies of its first use for as long as the process lives.
-        with urllib.request.build_opener().open(request, timeout=patience.answer) as response:
-            latest = time.monotonic() + patience.whole
+        with urllib.request.build_opener().open(request, timeout=_ANSWER) as response:
+            latest = time.monotonic() + _WHOLE
             length = response.headers.get("Content-Length", "")
             size = int(length) if length.isdecimal() else None
             # read1 returns what has arrived, so that a server that trickles is held to the time for the whole file.
@@ -182,21 +171,21 @@ def _chunks(url: str, patience: Patience) -> Iterator[tuple[bytes, int, int | No
                 if done > MOST_BYTES:
                     raise _AddressError(f"the file is larger than {MOST_BYTES >> 20} MiB")
                 if time.monotonic() > latest:
-                    raise _AddressError(f"the file did not arrive within {patience.whole:g} s")
+                    raise _AddressError(f"the file did not arrive within {_WHOLE:g} s")
                 yield chunk, done, size
     except (OSError, http.client.HTTPException) as error:
-        raise _explained(error, patience) from error
+        raise _explained(error) from error
     if size is not None and done < size:
         raise _AddressError(f"the connection ended after {done:,} of {size:,} bytes", passing=True)
 
 
-def _explained(error: Exception, patience: Patience) -> _AddressError:
+def _explained(error: Exception) -> _AddressError:
     if isinstance(error, urllib.error.HTTPError):
         error.close()
         return _AddressError(f"the server answered {error.code} {error.reason}", passing=error.code >= 500)
     cause = getattr(error, "reason", error)
     if isinstance(cause, TimeoutError):
-        return _AddressError(f"no answer within {patience.answer:g} s")
+        return _AddressError(f"no answer within {_ANSWER:g} s")
     if isinstance(error, urllib.error.URLError):
         return _AddressError(f"no connection ({getattr(cause, 'strerror', None) or cause})")
     return _AddressError(f"the connection broke ({str(error) or type(error).__name__})", passing=True)
