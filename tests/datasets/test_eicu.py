@@ -337,7 +337,7 @@ class TestLoading:
         assert n_file > len(problem.y)
         with pytest.raises(InputError, match=f"each from 0 to {len(problem.y) - 1:,}; got "):
             load_eicu(cohort_file, impute=[0, n_file - 1])
-        with pytest.raises(InputError, match="impute must be None, 'mean' for"):
+        with pytest.raises(InputError, match="impute must be None, 'mean' or numbers of training rows"):
             load_eicu(cohort_file, impute=True)  # type: ignore[arg-type]
 
     def test_splits(self, cohort_file: Path) -> None:

@@ -526,7 +526,7 @@ class TestLoading:
             ({"group": "age"}, "group must be one of gender, ethnicity; got 'age'"),
             ({"splits": 0}, "splits must be"),
             ({"splits": "stored"}, "no splits are stored for clinical data"),
-            ({"impute": "median"}, "impute must be None, 'mean' for means over all rows, or the numbers"),
+            ({"impute": "median"}, "impute must be None, 'mean' or numbers of training rows, .*; got 'median'"),
             ({"impute": [100_000]}, "impute must be None, 'mean' or numbers of training rows, at least one, each from"),
         ):
             with pytest.raises(InputError, match=words):

@@ -44,19 +44,12 @@ def impute_mean(X: Any, training_rows: TrainingRows) -> Any:
     return _filled(X, training_rows, "training_rows must be")
 
 
-def check_impute(impute: object) -> None:
-    """Raise unless ``impute`` is None, ``"mean"`` or may be row numbers, which only the rows can show."""
-    if isinstance(impute, str | bytes | bool | int | float) and impute != "mean":
-        raise InputError(
-            f"impute must be None, 'mean' for means over all rows, or the numbers of the training rows; got {impute!r}."
-        )
-
-
 def imputed(X: Any, impute: Impute) -> Any:
     """Return ``X`` as it is (None), or filled with means over all rows (``"mean"``) or over the given ones."""
     if impute is None:
         return X
-    return _filled(X, np.arange(len(X)) if isinstance(impute, str) else impute, "impute must be None, 'mean' or")
+    rows = np.arange(len(X)) if isinstance(impute, str) and impute == "mean" else impute
+    return _filled(X, rows, "impute must be None, 'mean' or")
 
 
 def imputing_warnings(impute: Impute) -> list[str]:

@@ -80,7 +80,8 @@ def load_open_set(
 ) -> Problem:
     """Find or download the raw file of a set, and make the problem of it."""
     pandas = import_optional("pandas", extra="data", purpose="loading a data set")
-    check_splits(splits)
+    # Before a download.
+    check_splits(splits, stored=True)
     parts = open_set.prepare(load_raw(open_set.file, data_home))
     hidden = () if sensitive_inputs else tuple(open_set.revealing)
     inputs = {name: values for name, values in parts.inputs.items() if name not in hidden}

@@ -51,7 +51,7 @@ def stored_splits(stored: StoredSplits, n_rows: int) -> tuple[Split, ...]:
 Splits = int | Literal["stored"] | None
 
 
-def check_splits(splits: object, *, stored: bool = True) -> None:
+def check_splits(splits: object, *, stored: bool) -> None:
     """Raise unless ``splits`` is None, a number of splits, or, where there are stored ones, ``"stored"``."""
     if splits == "stored" and not stored:
         raise InputError("no splits are stored for clinical data; ask for random ones, such as splits=10.")
@@ -62,11 +62,14 @@ def check_splits(splits: object, *, stored: bool = True) -> None:
         )
 
 
-def make_splits(splits: Splits, n_rows: int, stored: StoredSplits) -> tuple[Split, ...]:
-    """Return the splits asked for: none, the paper's, or so many random ones."""
+def make_splits(splits: Splits, n_rows: int, stored: StoredSplits | None = None) -> tuple[Split, ...]:
+    """Return the splits asked for: none, the paper's where they are stored, or so many random ones."""
+    check_splits(splits, stored=stored is not None)
     if splits is None:
         return ()
-    return stored_splits(stored, n_rows) if splits == "stored" else random_splits(n_rows, splits)
+    if stored is not None and splits == "stored":
+        return stored_splits(stored, n_rows)
+    return random_splits(n_rows, int(splits))
 
 
 def random_splits(n_rows: int, n_splits: int) -> tuple[Split, ...]:

@@ -9,10 +9,10 @@ import numpy as np
 
 from xorder._parameters import check_word
 from xorder.datasets._cohort_file import read_cohort
-from xorder.datasets._impute import Impute, check_impute, imputed, imputing_warnings
+from xorder.datasets._impute import Impute, imputed, imputing_warnings
 from xorder.datasets._mimic3._features import FEATURES
 from xorder.datasets._problem import Problem, Split
-from xorder.datasets._splits import check_splits, random_splits
+from xorder.datasets._splits import make_splits
 
 # task -> the paper's group for it, and the label in words
 _TASKS = {
@@ -82,8 +82,6 @@ def load_mimic3(
     """
     usual, label = _TASKS[check_word("task", task, _TASKS)]
     grouping = check_word("group", usual if group is None else group, ("gender", "ethnicity"))
-    check_splits(splits, stored=False)
-    check_impute(impute)
     rows, about = read_cohort(cohort, kind="mimic3", columns=(*_COLUMNS, *FEATURES))
     y = rows["mortality"] if task == "mortality" else rows["los"] > 7
     differing = int((rows["mortality"] != rows["hospital_expire_flag"]).sum())
@@ -122,11 +120,9 @@ def _groups(rows: Any, group: str) -> Any:
 
 def _splits_by_patient(patient: Any, splits: int | None) -> tuple[Split, ...]:
     """Draw patients, not stays: a model must not be tested on people it has seen."""
-    if splits is None:
-        return ()
     known, number = np.unique(patient, return_inverse=True)
     drawn = []
-    for split in random_splits(len(known), splits):
+    for split in make_splits(splits, len(known)):
         training = np.isin(number, split.train)
         drawn.append(Split(np.flatnonzero(training), np.flatnonzero(~training)))
     return tuple(drawn)
