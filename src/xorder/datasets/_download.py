@@ -22,6 +22,8 @@ from xorder.exceptions import InputError
 
 # bytes so far, bytes in all or None if the server does not say
 Progress = Callable[[int, int | None], None]
+# a file and its address; raises InputError if it is not the expected one
+Verify = Callable[[Path, str], object]
 
 _WIDTH = 30
 
@@ -71,13 +73,7 @@ class _AddressError(Exception):
         self.passing = passing
 
 
-def download(
-    urls: Sequence[str],
-    folder: Path,
-    verify: Callable[[Path, str], object],
-    *,
-    progress: Progress = silent,
-) -> Path:
+def download(urls: Sequence[str], folder: Path, verify: Verify, *, progress: Progress = silent) -> Path:
     """Fetch the first of ``urls`` that gives a file ``verify`` accepts; return its path in ``folder``.
 
     The file keeps the name it has at its address. It is written under a temporary name of its own, checked by
@@ -103,7 +99,7 @@ def file_name(url: str) -> str:
     return unquote(urlsplit(url).path).rpartition("/")[2]
 
 
-def _fetch(url: str, target: Path, verify: Callable[[Path, str], object], progress: Progress) -> Path:
+def _fetch(url: str, target: Path, verify: Verify, progress: Progress) -> Path:
     for attempts_left in reversed(range(_ATTEMPTS)):
         # For each attempt anew: another process that failed may have removed it.
         _create(target.parent)
@@ -148,7 +144,7 @@ def _create(folder: Path) -> None:
         raise InputError(f"cannot create the folder {folder}: {error.strerror or error}.") from error
 
 
-def _check(verify: Callable[[Path, str], object], path: Path, url: str) -> None:
+def _check(verify: Verify, path: Path, url: str) -> None:
     try:
         verify(path, url)
     except InputError as error:
