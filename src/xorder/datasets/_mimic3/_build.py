@@ -134,16 +134,16 @@ def build_mimic3(
 def _cohort(database: Database, candidates: int) -> tuple[Any, int]:
     """Return an Arrow table of the candidates that have readings, with their features, and the number of readings."""
     pa = import_optional("pyarrow", extra="data", purpose=_PURPOSE)
-    pieces = [np.empty((0, len(FEATURES)), dtype=np.float32)]
+    features = np.empty((candidates, len(FEATURES)), dtype=np.float32)
     readings = 0
     for first in range(0, candidates, _BATCH_STAYS):
         database.report("computing features", first / candidates)
         count = min(_BATCH_STAYS, candidates - first)
         read = database.arrow(merged_readings(first, first + count - 1))
         stay, variable, second = (read[name].to_numpy().astype(np.int64) for name in ("stay", "variable", "second"))
-        pieces.append(window_features(count, stay - first, variable, second, read["number"].to_numpy()))
+        number = read["number"].to_numpy()
+        features[first : first + count] = window_features(count, stay - first, variable, second, number)
         readings += len(stay)
-    features = np.concatenate(pieces)
     stays = database.arrow(f"SELECT {_STAY_COLUMNS} FROM at_least_48_hours ORDER BY stay")
     names = [*stays.column_names, *FEATURES]
     table = pa.Table.from_arrays([*stays.columns, *map(pa.array, features.T)], names=names)
