@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 from collections.abc import Collection, Mapping
@@ -26,10 +27,8 @@ def write_cohort(
     table: Any, output: str | os.PathLike[str], *, kind: str, about: Mapping[str, Any], overwrite: bool
 ) -> None:
     """Write an Arrow table as parquet; ``kind`` (such as ``"mimic3"``) and ``about`` go into its metadata as JSON."""
-    from xorder import __version__  # Not set yet while the package is being imported.
-
     parquet = import_optional("pyarrow.parquet", extra="data", purpose="Writing a cohort")
-    note = json.dumps({"kind": kind, "xorder": __version__, **about})
+    note = json.dumps({"kind": kind, "xorder": _version(), **about})
     table = table.replace_schema_metadata({**(table.schema.metadata or {}), _KEY: note.encode()})
     with atomic_path(output, overwrite=overwrite) as temporary:
         parquet.write_table(table, temporary, compression="zstd")
@@ -66,3 +65,10 @@ def read_cohort(
 
 class _CheckedError(Exception):
     """Leaves the block that would write, with nothing written."""
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version("xorder")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
