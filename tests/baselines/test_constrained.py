@@ -23,7 +23,7 @@ torch, cooper = package("torch", "torch"), package("cooper", "torch")
 
 from support.shifted_rows import shifted  # noqa: E402
 from xorder.baselines import ConstrainedRanker, FairRankingProblem, PairBatch, pair_batches  # noqa: E402
-from xorder.baselines._constrained import Iterate, _best, in_order, soft_order, squared_hinge  # noqa: E402
+from xorder.baselines._constrained import Iterate, _best, in_order, squared_hinge  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
@@ -44,7 +44,7 @@ def linear(coefficients):
     return scorer
 
 
-@pytest.mark.parametrize("surrogate", [squared_hinge, soft_order])
+@pytest.mark.parametrize("surrogate", [squared_hinge, torch.sigmoid])
 def test_slopes_of_the_stand_ins_are_those_of_finite_differences(surrogate):
     margin = torch.linspace(-3.0, 3.0, 24, dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(surrogate, (margin,), eps=1e-6, atol=1e-7)
@@ -53,7 +53,7 @@ def test_slopes_of_the_stand_ins_are_those_of_finite_differences(surrogate):
 def test_the_stand_ins_bound_and_follow_what_is_counted():
     margin = torch.linspace(-3.0, 3.0, 61, dtype=torch.float64)
     assert (squared_hinge(margin) >= 1 - in_order(margin)).all()
-    assert (soft_order(20 * margin) - in_order(margin)).abs()[margin.abs() > 0.4].max() < 1e-3
+    assert (torch.sigmoid(20 * margin) - in_order(margin)).abs()[margin.abs() > 0.4].max() < 1e-3
     assert in_order(torch.tensor([-2.0, 0.0, 1e-9])).tolist() == [0.0, 0.5, 1.0]
 
 
@@ -67,7 +67,7 @@ def test_slopes_of_loss_and_gap_in_the_coefficients(metric):
             scorer = linear(coefficients)
             problem = FairRankingProblem(scorer, counts, metric=metric)
             margins = batch.margins(scorer)
-            value = problem.loss(margins) if what == "loss" else problem.gap(margins, soft_order)
+            value = problem.loss(margins) if what == "loss" else problem.gap(margins, torch.sigmoid)
             value.backward()
             return float(value.detach()), scorer.weight.grad.numpy()[0].copy()
 
@@ -182,8 +182,8 @@ def test_batches_take_labels_as_numbers_and_tell_what_they_cannot_use():
         ({"in_first": group + 1}, "in_first must hold only 0 and 1"),
         ({"size": 0}, "size must be a whole number from 1 up; got 0"),
         ({"sample_weight": np.ones(59)}, "sample_weight must have .* got 59 for 60"),
-        ({"random_state": -1}, "random_state must be a whole number, 0 or more; got -1"),
-        ({"random_state": "a"}, "random_state must be a whole number, 0 or more; got 'a'"),
+        ({"random_state": -1}, "random_state must be a whole number from 0 up; got -1"),
+        ({"random_state": "a"}, "random_state must be a whole number from 0 up; got 'a'"),
     ):
         with pytest.raises(InputError, match=words):
             pair_batches(X, **{**good, **wrong})
@@ -271,7 +271,7 @@ def test_weights_count_in_what_is_measured():
         ({"learning_rate": 0}, "learning_rate must be a finite number above 0; got 0"),
         ({"dual_rate": float("inf")}, "dual_rate must be a finite number above 0; got inf"),
         ({"alpha": -1}, "alpha must be a finite number from 0 up; got -1"),
-        ({"random_state": "a"}, "random_state must be a whole number, 0 or more; got 'a'"),
+        ({"random_state": "a"}, "random_state must be a whole number from 0 up; got 'a'"),
     ],
 )
 def test_what_cannot_be_used_is_told(settings, words):

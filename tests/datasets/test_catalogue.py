@@ -83,7 +83,7 @@ def test_another_name() -> None:
 @pytest.mark.parametrize("name", list(catalogue.OPEN_SETS))
 def test_real_files_are_found_and_verified(name: str) -> None:
     home = data_home(name)
-    path = catalogue.fetch(name, data_home=home, progress=False)
+    path = catalogue.fetch(name, data_home=home)
     assert path == catalogue.describe(name, data_home=home).path
     assert path.is_relative_to(home)
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from xorder.datasets._clinical import SourceTable, check_key, find_tables, open_database, plain_errors, run
+from xorder.datasets._clinical import SourceTable, find_tables, open_database, plain_errors
 from xorder.datasets._cohort_file import check_output, read_cohort, write_cohort
 from xorder.exceptions import InputError
 
@@ -25,7 +25,6 @@ TEXT = "\n".join(["id,amount,time", *ROWS]) + "\n"
 TYPES = {"id": "INTEGER", "amount": "DOUBLE", "time": "TIMESTAMP"}
 TOTALS = "count(*), sum(id), sum(amount), max(time)::VARCHAR"
 EXPECTED = [(5000, 12497500, 3124375.0, "2150-01-01 00:00:59")]
-COMMAND = "xorder data build-x"
 
 
 def write(path: Path, text: str | bytes) -> Path:
@@ -41,10 +40,9 @@ def read_all(path: Path, **options: Any) -> list[tuple[Any, ...]]:
     threads = threading.active_count()
     try:
         table = find_tables(path.parent, {"T": ("id", "amount", "time")}, source="test")["T"]
-        with open_database(purpose="Testing", memory="500MB", spill=spill) as database:
-            sql = f"CREATE TEMP TABLE t AS SELECT * FROM {table.scan(**TYPES)}"
-            run(database, sql, step="reading", reads=[table], **options)
-            return run(database, f"SELECT {TOTALS} FROM t", step="summing")
+        with open_database(purpose="Testing", memory="500MB", spill=spill, **options) as database:
+            database.load(table, TYPES)
+            return database.run(f"SELECT {TOTALS} FROM t")
     finally:
         assert list(spill.iterdir()) == []
         assert threading.active_count() == threads
@@ -154,8 +152,8 @@ class TestReading:
     def test_progress(self, path: Path) -> None:
         seen: list[tuple[str, float | None]] = []
         read_all(write(path, TEXT), progress=lambda step, share: seen.append((step, share)))
-        assert seen[0] == ("reading", None)
-        assert seen[-1] == ("reading", 1.0)
+        assert seen[0] == ("reading T", None)
+        assert seen[-1] == ("reading T", 1.0)
 
     def test_progress_that_fails(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("xorder.datasets._clinical._POLL_SECONDS", 0.0)
@@ -253,40 +251,40 @@ class TestDatabase:
         ):
             pass
 
-    def test_one_row_for_each_key(self, tmp_path: Path) -> None:
-        table = SourceTable("T", tmp_path / "T.csv", ("id",))
-        with open_database(purpose="Testing", memory="500MB", spill=tmp_path) as database:
-            for rows, words in (
-                ([0, 1, 2], None),
-                ([0, 1, 0, 0], "3 rows with id 0"),
-                ([1, 1, 2, 2, None], "2 rows with id 1"),
-                ([1, None, 2], "1 row with id empty"),
-            ):
-                values = ", ".join("(NULL)" if row is None else f"({row})" for row in rows)
-                run(database, f"CREATE OR REPLACE TABLE t AS SELECT * FROM (VALUES {values}) AS v(id)", step="reading")
-                if words is None:
-                    check_key(database, table, "id")
-                    continue
-                with pytest.raises(InputError) as caught:
-                    check_key(database, table, "id")
-                assert str(caught.value) == (
-                    f"{table.path} must have one row for each id, but has {words}. Copy the file again."
-                )
+    @pytest.mark.parametrize(
+        ("rows", "words"),
+        [
+            ("0 1 2", None),
+            ("0 1 0 0", "3 rows with id 0"),
+            ('1 1 2 2 ""', "2 rows with id 1"),
+            ('1 "" 2', "1 row with id empty"),
+        ],
+    )
+    def test_one_row_for_each_key(self, tmp_path: Path, rows: str, words: str | None) -> None:
+        path = write(tmp_path / "T.csv", "\n".join(["id", *rows.split()]) + "\n")
+        table = SourceTable("T", path, ("id",))
+        with open_database(purpose="Testing", memory="500MB", spill=None) as database:
+            if words is None:
+                database.load(table, {"id": "INTEGER"}, "id")
+                return
+            with pytest.raises(InputError) as caught:
+                database.load(table, {"id": "INTEGER"}, "id")
+        assert str(caught.value) == f"{path} must have one row for each id, but has {words}. Copy the file again."
 
     def test_too_little_memory_spills_and_leaves_nothing(self, tmp_path: Path) -> None:
         with open_database(purpose="Testing", memory="40MB", spill=tmp_path) as database:
-            database.execute("SET threads = 1")
-            run(database, "CREATE TEMP TABLE t AS SELECT hash(range) AS h FROM range(10000000)", step="filling")
+            database.run("SET threads = 1")
+            database.run("CREATE TEMP TABLE t AS SELECT hash(range) AS h FROM range(10000000)")
             folder = next(tmp_path.iterdir())
             assert sum(file.stat().st_size for file in folder.iterdir()) > 10 << 20
-            assert run(database, "SELECT count(*) FROM t", step="counting") == [(10_000_000,)]
+            assert database.run("SELECT count(*) FROM t") == [(10_000_000,)]
         assert list(tmp_path.iterdir()) == []
 
     def test_memory_that_does_not_suffice(self, tmp_path: Path) -> None:
         with open_database(purpose="Testing", memory="40MB", spill=tmp_path) as database:
-            database.execute("SET max_temp_directory_size = '1MB'")
+            database.run("SET max_temp_directory_size = '1MB'")
             with pytest.raises(InputError, match=r"raise it .* or free disk space"):
-                run(database, "CREATE TEMP TABLE t AS SELECT hash(range) AS h FROM range(10000000)", step="filling")
+                database.run("CREATE TEMP TABLE t AS SELECT hash(range) AS h FROM range(10000000)")
 
     def test_ctrl_c_is_told_as_such(self) -> None:
         # DuckDB raises this when it notices the signal.
@@ -297,10 +295,10 @@ class TestDatabase:
 
     def test_interrupt_from_elsewhere(self) -> None:
         with open_database(purpose="Testing", memory="500MB", spill=None) as database:
-            timer = threading.Timer(0.2, database.interrupt)
+            timer = threading.Timer(0.2, database.connection.interrupt)
             timer.start()
             with pytest.raises(KeyboardInterrupt):
-                run(database, "SELECT count(*) FROM range(10000000000) WHERE hash(range) = 1", step="counting")
+                database.run("SELECT count(*) FROM range(10000000000) WHERE hash(range) = 1")
             timer.join()
 
 
@@ -317,7 +315,7 @@ class TestCohortFile:
         return tmp_path / "c"
 
     def test_round_trip(self, file: Path) -> None:
-        rows, about = read_cohort(file, kind="test", command=COMMAND, columns=["a", "b"])
+        rows, about = read_cohort(file, kind="test", columns=["a", "b"])
         assert rows["a"].tolist() == [1, 2]
         assert about["kind"] == "test"
         assert about["source"] == "s"
@@ -343,8 +341,8 @@ class TestCohortFile:
     def test_other_files_are_refused(self, file: Path, tmp_path: Path) -> None:
         def words(path: Path, kind: str = "test", columns: tuple[str, ...] = ()) -> str:
             with pytest.raises(InputError) as caught:
-                read_cohort(path, kind=kind, command=COMMAND, columns=columns)
-            assert COMMAND in str(caught.value)
+                read_cohort(path, kind=kind, columns=columns)
+            assert f"xorder data build-{kind}" in str(caught.value)
             return str(caught.value)
 
         assert "is a cohort of kind 'test'" in words(file, kind="other")

@@ -19,15 +19,18 @@ import pytest
 
 from support.raw_tables import draw_rows, give, public_text, serve, small_set
 from xorder.datasets import _download as module
-from xorder.datasets._download import DownloadError, Patience, Progress, byte_bar, download
+from xorder.datasets._download import DownloadError, Progress, byte_bar, download
 from xorder.exceptions import InputError
 
 BODY = random.Random(0).randbytes(200_000)
-HASTY = Patience(answer=0.5, whole=5.0, pause=0.0)
 
 
 @pytest.fixture(autouse=True)
-def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Little patience, and no proxy."""
+    monkeypatch.setattr(module, "_ANSWER", 0.5)
+    monkeypatch.setattr(module, "_WHOLE", 5.0)
+    monkeypatch.setattr(module, "_PAUSE", 0.0)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
 
 
@@ -46,11 +49,11 @@ def files(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
 
-def reason(folder: Path, *urls: str, patience: Patience = HASTY) -> str:
+def reason(folder: Path, *urls: str) -> str:
     """Why no address gave the file; nothing may be left of it."""
     before = files(folder)
     with pytest.raises(DownloadError) as caught:
-        download(urls, folder, accept, patience=patience)
+        download(urls, folder, accept)
     assert files(folder) == before
     assert "\n" not in str(caught.value)
     return str(caught.value)
@@ -90,7 +93,7 @@ def test_a_cut_connection_is_tried_once_more(tmp_path: Path) -> None:
         assert reason(tmp_path, f"{address}/f") == f"{address}/f: the connection ended after 70,000 of 200,000 bytes"
         assert len(asked) == 2
     with serve(cut, give(BODY)) as (address, asked):
-        assert download([f"{address}/f"], tmp_path, accept, patience=HASTY).read_bytes() == BODY
+        assert download([f"{address}/f"], tmp_path, accept).read_bytes() == BODY
         assert len(asked) == 2
 
 
@@ -129,10 +132,11 @@ def test_an_answer_that_is_an_error(tmp_path: Path, status: int, times: int) -> 
         assert len(asked) == times
 
 
-def test_refused_and_unknown_hosts(tmp_path: Path) -> None:
+def test_refused_and_unknown_hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     url = f"http://127.0.0.1:{closed_port()}/f"
     # Windows tries for two seconds, and has other words for it.
-    said = reason(tmp_path, url, patience=Patience(answer=10.0, pause=0.0))
+    monkeypatch.setattr(module, "_ANSWER", 10.0)
+    said = reason(tmp_path, url)
     assert said.startswith(f"{url}: no connection ({'Connection refused' if os.name == 'posix' else ''}")
     assert "no connection (" in reason(tmp_path, "http://no-such-host.invalid/f")
 
@@ -162,7 +166,7 @@ def test_a_server_that_hangs_before_it_answers_and_after(tmp_path: Path) -> None
         freed.set()
 
 
-def test_a_server_that_trickles(tmp_path: Path) -> None:
+def test_a_server_that_trickles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def trickle(request: BaseHTTPRequestHandler) -> None:
         request.send_response(200)
         request.end_headers()
@@ -174,8 +178,8 @@ def test_a_server_that_trickles(tmp_path: Path) -> None:
             pass
 
     with serve(trickle) as (address, _):
-        patience = Patience(answer=1.0, whole=0.2)
-        assert reason(tmp_path, f"{address}/f", patience=patience).endswith("the file did not arrive within 0.2 s")
+        monkeypatch.setattr(module, "_WHOLE", 0.2)
+        assert reason(tmp_path, f"{address}/f").endswith("the file did not arrive within 0.2 s")
 
 
 def test_a_file_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +192,7 @@ def test_the_next_address_is_tried_and_every_reason_told(tmp_path: Path) -> None
     refused = f"http://127.0.0.1:{closed_port()}/f"
     with serve(give(b"gone", status=404), give(b"wrong"), give(BODY)) as (address, asked):
         urls = [f"{address}/a", f"{address}/b", refused, f"{address}/c.csv"]
-        assert download(urls, tmp_path, accept, patience=HASTY) == tmp_path / "c.csv"
+        assert download(urls, tmp_path, accept) == tmp_path / "c.csv"
         assert asked == ["/a", "/b", "/c.csv"]
     assert files(tmp_path) == ["c.csv"]
     with serve(give(b"gone", status=404)) as (address, _):
@@ -247,7 +251,7 @@ def test_a_folder_that_another_process_takes_away_between_two_attempts(
     folder = tmp_path / "new"
     monkeypatch.setattr(module.time, "sleep", lambda _: folder.rmdir())
     with serve(give(b"", status=503), give(BODY)) as (address, _):
-        assert download([f"{address}/f"], folder, accept, patience=HASTY).read_bytes() == BODY
+        assert download([f"{address}/f"], folder, accept).read_bytes() == BODY
 
 
 def test_a_full_disk_is_not_blamed_on_the_network(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from support.real_data import data_file
 from xorder.datasets import build_eicu, load_eicu
 from xorder.datasets._cohort_file import write_cohort
 from xorder.datasets._eicu import EicuSummary, _build
-from xorder.datasets._eicu._features import DAILY, FEATURES, LABS, VITALS
+from xorder.datasets._eicu._features import FEATURES, LABS, VITALS
 from xorder.exceptions import InputError
 
 pytestmark = pytest.mark.slow
@@ -73,7 +73,7 @@ class TestInputs:
             assert f"| `{feature.name}` | {feature.unit} | {feature.source} |" in text
         for m in (*VITALS, *LABS):
             names = f"| {', '.join(m.columns or m.labs)} | {m.grid} | {m.low:g} to {m.high:g} |"
-            assert f"| `{m.name}` | {m.unit} | {', '.join(DAILY[m.name])} {names}" in text
+            assert f"| `{m.name}` | {m.unit} | {', '.join(m.daily)} {names}" in text
 
     @pytest.mark.parametrize(("gz", "upper"), [(False, False), (True, True)])
     def test_full_tables(self, tmp_path: Path, gz: bool, upper: bool) -> None:
@@ -337,7 +337,7 @@ class TestLoading:
         assert n_file > len(problem.y)
         with pytest.raises(InputError, match=f"each from 0 to {len(problem.y) - 1:,}; got "):
             load_eicu(cohort_file, impute=[0, n_file - 1])
-        with pytest.raises(InputError, match="impute must be None, 'mean' for"):
+        with pytest.raises(InputError, match="impute must be None, 'mean' or numbers of training rows"):
             load_eicu(cohort_file, impute=True)  # type: ignore[arg-type]
 
     def test_splits(self, cohort_file: Path) -> None:

@@ -146,7 +146,7 @@ class TestCohort:
     def test_progress_names_each_table(self, reports: Reports) -> None:
         seen, _ = reports
         steps = list(dict.fromkeys(step for step, _ in seen))
-        assert steps[-3:] == ["reading CHARTEVENTS.csv.gz", "reading LABEVENTS.csv.gz", "computing features"]
+        assert steps[-3:] == ["reading CHARTEVENTS", "reading LABEVENTS", "computing features"]
         assert seen[-1] == ("computing features", 1.0)
         assert all(share is None or 0 <= share <= 1 for _, share in seen)
 
@@ -526,7 +526,7 @@ class TestLoading:
             ({"group": "age"}, "group must be one of gender, ethnicity; got 'age'"),
             ({"splits": 0}, "splits must be"),
             ({"splits": "stored"}, "no splits are stored for clinical data"),
-            ({"impute": "median"}, "impute must be None, 'mean' for means over all rows, or the numbers"),
+            ({"impute": "median"}, "impute must be None, 'mean' or numbers of training rows, .*; got 'median'"),
             ({"impute": [100_000]}, "impute must be None, 'mean' or numbers of training rows, at least one, each from"),
         ):
             with pytest.raises(InputError, match=words):

@@ -200,7 +200,7 @@ class TestFetch:
         new = places[0] / "a" / "b"
         with serve(give(public_text("adult", ROWS["adult"]).encode())) as (address, _):
             raw = raw_file("adult", f"{address}/adult.data")
-            assert fetch_raw(raw, new, progress=False) == new / "adult" / "adult.data"
+            assert fetch_raw(raw, new) == new / "adult" / "adult.data"
         assert not places[2].exists()
         assert len(load_raw(raw, new)["age"]) == 40
 
@@ -241,14 +241,14 @@ class TestFetch:
     def test_into_a_folder_though_it_is_elsewhere(self, places: tuple[Path, Path, Path]) -> None:
         put(places[2] / "german.data", "german")
         with serve(give(public_text("german", ROWS["german"]).encode())) as (address, _):
-            path = fetch_raw(raw_file("german", f"{address}/german.data"), places[0], progress=False)
+            path = fetch_raw(raw_file("german", f"{address}/german.data"), places[0])
         assert path == places[0] / "german" / "german.data"
 
     def test_a_failure_leaves_no_new_folder(self, places: tuple[Path, Path, Path]) -> None:
         (places[0] / "old").mkdir()
         for folder in (places[0] / "old", places[0] / "old" / "a" / "b"):
             with pytest.raises(InputError, match="cannot download"):
-                fetch_raw(raw_file("german"), folder, progress=False)
+                fetch_raw(raw_file("german"), folder)
             assert list(places[0].rglob("*")) == [places[0] / "old"]
 
     def test_a_folder_that_cannot_be_written(self, places: tuple[Path, Path, Path]) -> None:

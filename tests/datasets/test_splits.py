@@ -89,6 +89,8 @@ def test_which_are_made() -> None:
     assert len(make_splits(np.int64(2), 10, nothing)) == 2
     for wrong in (0, -3, True, 2.0, "all", ()):
         with pytest.raises(InputError, match="splits must be None"):
-            check_splits(wrong)
+            check_splits(wrong, stored=True)
+        with pytest.raises(InputError, match="splits must be None"):
+            make_splits(wrong, 10, nothing)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="no splits are stored for clinical data"):
-        check_splits("stored", stored=False)
+        make_splits("stored", 10)

@@ -3,28 +3,19 @@
 from xorder._lazy import lazy_names
 from xorder.baselines._post_logit import PostLogit
 
-__all__ = [
-    "ConstrainedRanker",
-    "CorrelationRegularized",
-    "FairRankingProblem",
-    "PairBatch",
-    "PostLogit",
-    "pair_batches",
-    "pairwise_correlation",
-]
-
 # They need torch, which takes seconds to load and may be missing.
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "ConstrainedRanker": "_constrained",
-        "CorrelationRegularized": "_correlation",
-        "FairRankingProblem": "_constrained",
-        "PairBatch": "_pairs",
-        "pair_batches": "_pairs",
-        "pairwise_correlation": "_correlation",
-    },
-)
+_LATER = {
+    "ConstrainedRanker": "_constrained",
+    "CorrelationRegularized": "_correlation",
+    "FairRankingProblem": "_constrained",
+    "PairBatch": "_pairs",
+    "pair_batches": "_pairs",
+    "pairwise_correlation": "_correlation",
+}
+
+__all__ = ["PostLogit", *_LATER]
+
+__getattr__ = lazy_names(__name__, _LATER)
 
 
 def __dir__() -> list[str]:

@@ -13,11 +13,10 @@ import numpy as np
 from xorder._optional import import_optional
 from xorder._parameters import check_number, check_whole, check_word
 from xorder._table import FloatArray
-from xorder.baselines._grouped import GAP_OF, GroupedLinearModel, GroupedRows
+from xorder.baselines._grouped import TRAINABLE, GroupedLinearModel, GroupedRows
 from xorder.baselines._pairs import CELLS, PairBatch, check_none_empty, pair_batches
 from xorder.exceptions import InputError, XorderWarning
-from xorder.metrics import xauc_matrix
-from xorder.models._base import all_or_nothing
+from xorder.models._base import all_or_nothing, midway_intercept
 from xorder.models._linear import PairwiseLinearScorer
 
 torch = import_optional("torch", extra="train", purpose="Training a fair ranker")
@@ -33,17 +32,12 @@ def squared_hinge(margin: Any) -> Any:
     return torch.clamp(1.0 - margin, min=0.0).square()
 
 
-def soft_order(margin: Any) -> Any:
-    """Return the logistic function of the margin: near 1 for a pair in order, near 0 for one that is not."""
-    return torch.sigmoid(margin)
-
-
 def in_order(margin: Any) -> Any:
     """Return 1 for a pair in order, 1/2 for a tie, 0 otherwise: what is counted, without a slope to follow."""
     return 0.5 * (torch.sign(margin.detach()) + 1.0)
 
 
-def _check_counts(counts: Any) -> tuple[tuple[float, float], tuple[float, float]]:
+def _check_counts(counts: Any) -> list[list[float]]:
     try:
         masses = np.array(counts, dtype=float)
     except (TypeError, ValueError):
@@ -54,8 +48,8 @@ def _check_counts(counts: Any) -> tuple[tuple[float, float], tuple[float, float]
             f"negative; got {counts!r}."
         )
     check_none_empty(masses.ravel().tolist())
-    (a, b), (c, d) = masses.tolist()
-    return (a, b), (c, d)
+    checked: list[list[float]] = masses.tolist()
+    return checked
 
 
 class FairRankingProblem(_CooperProblem):
@@ -91,7 +85,7 @@ class FairRankingProblem(_CooperProblem):
         epsilon: float = 0.05,
     ) -> None:
         super().__init__()
-        check_word("metric", metric, GAP_OF)
+        check_word("metric", metric, TRAINABLE)
         self.scorer = scorer
         self.epsilon = check_number("epsilon", epsilon, at_least=0, at_most=1)
         positives, negatives = _check_counts(counts)
@@ -155,7 +149,8 @@ class FairRankingProblem(_CooperProblem):
             Loss, smooth violation (for the scorer) and counted violation (for the multipliers) of both sides.
         """
         margins = batch.margins(self.scorer)
-        smooth = self.gap(margins, soft_order)
+        # Near 1 for a pair in order, near 0 for one that is not.
+        smooth = self.gap(margins, torch.sigmoid)
         counted = self.gap(margins) if strict_gap is None else torch.as_tensor(strict_gap)
         state = cooper.ConstraintState(violation=self._violation(smooth), strict_violation=self._violation(counted))
         return cooper.CMPState(loss=self.loss(margins), observed_constraints={self.limit: state})
@@ -295,17 +290,13 @@ class ConstrainedRanker(GroupedLinearModel):
         self.auc_before_, self.gap_before_ = path[0].auc, path[0].gap
         self.auc_, self.gap_ = best.auc, best.gap
         self.coef_ = best.coefficients
-        score, share = rows.X @ self.coef_, rows.weight
-        middle = [np.average(score[side], weights=share[side]) for side in (rows.positive, ~rows.positive)]
-        self.intercept_ = -0.5 * float(sum(middle))
+        self.intercept_ = midway_intercept(rows.X @ self.coef_, rows.positive, rows.weight)
         return self
 
     def _play(self, scorer: Any, rows: GroupedRows) -> list[Iterate]:
-        masses = [
-            (float(rows.weight[side & rows.in_first].sum()), float(rows.weight[side & ~rows.in_first].sum()))
-            for side in (rows.positive, ~rows.positive)
-        ]
-        problem = FairRankingProblem(scorer, (masses[0], masses[1]), metric=self.metric, epsilon=self.epsilon)
+        first, second = rows.tables(np.zeros(len(rows.X)))
+        counts = (first.n1, second.n1), (first.n0, second.n0)
+        problem = FairRankingProblem(scorer, counts, metric=self.metric, epsilon=self.epsilon)
         primal = torch.optim.Adam(scorer.parameters(), lr=self.learning_rate)
         # Smaller and smaller steps, so that the noise of minibatches dies away.
         slower = torch.optim.lr_scheduler.LinearLR(primal, 1.0, 0.01, total_iters=self.max_steps)
@@ -322,12 +313,17 @@ class ConstrainedRanker(GroupedLinearModel):
             random_state=self.random_state,
             sample_weight=rows.weight,
         )
-        path = [_counted(problem, scorer, rows)]
+
+        def counted() -> Iterate:
+            coefficients = scorer.weight.detach().numpy()[0].copy()
+            return Iterate(coefficients, *rows.figures(coefficients, self.metric))
+
+        path = [counted()]
         for step, batch in enumerate(islice(batches, self.max_steps), start=1):
             optimiser.roll(compute_cmp_state_kwargs={"batch": batch, "strict_gap": path[-1].gap})
             slower.step()
             if step % self.count_every == 0 or step == self.max_steps:
-                path.append(_counted(problem, scorer, rows))
+                path.append(counted())
         return path
 
 
@@ -340,18 +336,6 @@ def _one_thread() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def _counted(problem: FairRankingProblem, scorer: Any, rows: GroupedRows) -> Iterate:
-    """Count AUC and gap over all pairs of the training rows, as they are ordered now."""
-    coefficients = scorer.weight.detach().numpy()[0].copy()
-    # The first group is listed first: sorted, False comes before True.
-    weight = None if (rows.weight == 1).all() else rows.weight
-    score = rows.X @ coefficients
-    matrix = xauc_matrix(rows.positive, score, sensitive_features=~rows.in_first, sample_weight=weight).values
-    auc = sum(problem.share_of_pairs[cell] * matrix[cell] for cell in CELLS)
-    gap = sum(weight * matrix[cell] for cell, weight in problem.weight_in_gap.items())
-    return Iterate(coefficients, float(auc), float(gap))
 
 
 def _best(path: list[Iterate], epsilon: float) -> Iterate:

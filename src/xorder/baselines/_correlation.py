@@ -8,7 +8,7 @@ import numpy as np
 
 from xorder._optional import import_optional
 from xorder._parameters import check_number, check_whole, check_word
-from xorder.baselines._grouped import GAP_OF, GroupedLinearModel
+from xorder.baselines._grouped import TRAINABLE, GroupedLinearModel
 from xorder.exceptions import InputError
 from xorder.models._base import all_or_nothing
 
@@ -64,7 +64,7 @@ def pairwise_correlation(
     >>> round(float(pairwise_correlation(score, positive, member)), 4)
     -0.1961
     """
-    check_word("metric", metric, GAP_OF)
+    check_word("metric", metric, TRAINABLE)
     # In half precision sums of many rows, and squares of small scores, would be lost.
     score = score.to(torch.promote_types(score.dtype, torch.float32))
     positive, member = _mask(positive, "positive", score), _mask(member, "member", score)
@@ -202,7 +202,7 @@ class CorrelationRegularized(GroupedLinearModel):
         self.coef_, self.intercept_ = np.array(found[:-1]), float(found[-1])
         with torch.no_grad():
             self.correlation_ = float(correlation())
-        self._set_training_figures(rows)
+        self.auc_, self.gap_ = rows.figures(self.coef_, self.metric)
         return self
 
 

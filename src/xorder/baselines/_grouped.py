@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from sklearn.metrics import roc_auc_score
 
 from xorder._parameters import check_word
 from xorder._table import BoolArray, FloatArray, ScoreTable
 from xorder._validation import check_both_classes, check_groups
 from xorder.exceptions import InputError
-from xorder.metrics import prf_difference, xauc_difference
 from xorder.models._linear import LinearModel
+from xorder.ordering import as_scored
 
-GAP_OF = {"xauc": xauc_difference, "prf": prf_difference}
+# The gaps that can be trained for.
+TRAINABLE = ("xauc", "prf")
 
 
 class GroupedRows(NamedTuple):
@@ -25,6 +25,18 @@ class GroupedRows(NamedTuple):
     weight: FloatArray
     in_first: BoolArray
 
+    def tables(self, score: FloatArray) -> tuple[ScoreTable, ScoreTable]:
+        """Return the tables of the two groups with these scores."""
+        first, second = (
+            ScoreTable.from_arrays(self.positive[own], score[own], self.weight[own])
+            for own in (self.in_first, ~self.in_first)
+        )
+        return first, second
+
+    def figures(self, coefficients: FloatArray, metric: str) -> tuple[float, float]:
+        """Return AUC and gap, first group minus second, of a linear score, by counting pairs."""
+        return as_scored(*self.tables(self.X @ coefficients), metric)
+
 
 class GroupedLinearModel(LinearModel):
     """A linear scorer fitted to rows of two groups; scoring does not need the group."""
@@ -33,7 +45,7 @@ class GroupedLinearModel(LinearModel):
 
     def _check_grouped_rows(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> GroupedRows:
         """Check rows and groups, note the two groups, and return the rows that have any weight."""
-        check_word("metric", self.metric, GAP_OF)
+        check_word("metric", self.metric, TRAINABLE)
         X, positive, weight = self._check_all_rows(X, y, sample_weight)
         kept = weight > 0
         masks = {group: mask for group, mask in check_groups(sensitive_features, len(X)) if mask[kept].any()}
@@ -42,18 +54,9 @@ class GroupedLinearModel(LinearModel):
                 f"sensitive_features must name exactly two groups to train with; got {len(masks)}: "
                 f"{', '.join(map(repr, list(masks)[:10]))}. Leave out the rows of others, or join groups."
             )
-        for group, mask in masks.items():
-            check_both_classes(
-                ScoreTable.from_arrays(positive[mask], np.zeros(mask.sum()), weight[mask]), f"group {group!r}"
-            )
         first, second = masks
+        rows = GroupedRows(X[kept], positive[kept], weight[kept], masks[first][kept])
+        for group, table in zip(masks, rows.tables(np.zeros(len(rows.X))), strict=True):
+            check_both_classes(table, f"group {group!r}")
         self.groups_ = (first, second)
-        return GroupedRows(X[kept], positive[kept], weight[kept], masks[first][kept])
-
-    def _set_training_figures(self, rows: GroupedRows) -> None:
-        """Set ``auc_`` and ``gap_`` (first group minus second) on the training rows, by counting pairs."""
-        score = rows.X @ self.coef_
-        self.auc_ = float(roc_auc_score(rows.positive, score, sample_weight=rows.weight))
-        self.gap_ = -GAP_OF[self.metric](
-            rows.positive, score, sensitive_features=rows.in_first, sample_weight=rows.weight
-        )
+        return rows

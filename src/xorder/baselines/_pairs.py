@@ -91,10 +91,7 @@ def pair_batches(
     weight = np.ones(len(rows)) if sample_weight is None else check_weights(sample_weight, len(rows))
     pools = [np.flatnonzero(label & side & (weight > 0)) for label in (labels, ~labels) for side in (sides, ~sides)]
     check_none_empty([pool.size for pool in pools])
-    try:
-        rng = np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"random_state must be a whole number, 0 or more; got {random_state!r}.") from error
+    rng = np.random.default_rng(check_whole("random_state", random_state, at_least=0))
     return _draw(rows, pools, weight, check_whole("size", size), rng)
 
 

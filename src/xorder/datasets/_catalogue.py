@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from xorder.datasets._open_set import OPEN_SETS, OpenSet
+from xorder.datasets._open_set import OPEN_SETS, About, OpenSet
 from xorder.datasets._raw_file import DataHome, fetch_raw, find_raw, saving_folder
 from xorder.exceptions import InputError
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """What is known of an open set without reading it.
+class Entry(About):
+    """What is known of an open set without reading it, and where its raw file is.
 
     Attributes
     ----------
-    name, description, source, licence, warnings, rows, inputs : as in the problem that its loader gives
-    label, groups : what 1 stands for, and the two groups, in a few words each
     urls : where its raw file is published, the first to be tried first
     path : where its raw file was found, or None
     save_as : where to put the raw file by hand, so that it is found
     """
 
-    name: str
-    rows: int
-    inputs: int
-    label: str
-    groups: tuple[str, str]
-    description: str
-    source: str
-    licence: str
-    warnings: tuple[str, ...]
     urls: tuple[str, ...]
     path: Path | None
     save_as: Path
@@ -52,28 +41,21 @@ def available(*, data_home: DataHome = None) -> list[Entry]:
 def describe(name: str, *, data_home: DataHome = None) -> Entry:
     """Describe one open set."""
     one = _named(name)
+    about = {field.name: getattr(one, field.name) for field in fields(About)}
     return Entry(
-        name=one.name,
-        rows=one.rows,
-        inputs=one.inputs,
-        label=one.label,
-        groups=one.groups,
-        description=one.description,
-        source=one.source,
-        licence=one.licence,
-        warnings=one.warnings_without(),
+        **about | {"warnings": one.warnings_without()},
         urls=one.file.urls,
         path=find_raw(one.file, data_home),
         save_as=one.file.save_as(saving_folder(data_home)),
     )
 
 
-def fetch(name: str, *, data_home: DataHome = None, progress: bool = True) -> Path:
+def fetch(name: str, *, data_home: DataHome = None) -> Path:
     """Return the verified raw file of an open set, downloaded into ``data_home`` or the cache unless it is there.
 
-    ``progress`` draws a bar if standard error is a terminal.
+    A bar is drawn if standard error is a terminal.
     """
-    return fetch_raw(_named(name).file, data_home, progress=progress)
+    return fetch_raw(_named(name).file, data_home)
 
 
 def _named(name: str) -> OpenSet:

@@ -1,7 +1,7 @@
 """What the builders of clinical cohorts share: a user's csv tables read through DuckDB, errors in plain words.
 
-A builder goes: :func:`find_tables` (all are there, with their columns), :func:`open_database`, :func:`run` with the
-SQL of :meth:`SourceTable.scan` for each table, and :func:`xorder.datasets._cohort_file.write_cohort` at the end.
+A builder goes: :func:`find_tables` (all are there, with their columns), :func:`open_database`, :meth:`Database.load` or
+:meth:`Database.read` for each table, and :func:`xorder.datasets._cohort_file.write_cohort` at the end.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import re
 import threading
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -31,10 +32,10 @@ _CELL = re.compile(r"converting column \"(.*?)\"\. Could not convert string \"(.
 
 
 @contextmanager
-def plain_errors(files: Sequence[Path] = ()) -> Iterator[None]:
+def plain_errors(path: Path | None = None) -> Iterator[None]:
     """Turn errors of DuckDB inside the block into :class:`InputError`, naming the file and the line where it can.
 
-    ``files`` are those that the block reads. Ctrl-C comes out as ``KeyboardInterrupt``.
+    ``path`` is the file that the block reads. Ctrl-C comes out as ``KeyboardInterrupt``.
     """
     duckdb = import_optional("duckdb", extra="data", purpose="Reading clinical tables")
     try:
@@ -42,7 +43,7 @@ def plain_errors(files: Sequence[Path] = ()) -> Iterator[None]:
     except duckdb.InterruptException as error:
         raise KeyboardInterrupt from error
     except duckdb.Error as error:
-        raise InputError(_explain(str(error), files)) from error
+        raise InputError(_explain(str(error), path)) from error
     except RuntimeError as error:
         # DuckDB reports Ctrl-C by an error of this type.
         if "interrupted" in str(error).lower():
@@ -55,11 +56,10 @@ def first_line(error: object) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0].strip().rstrip(".")
 
 
-def _explain(message: str, files: Sequence[Path]) -> str:
-    named = re.search(r"^\s*file = (.*)$", message, re.MULTILINE)
-    path = named[1].strip() if named else " or ".join(map(str, files)) or "the tables"
+def _explain(message: str, path: Path | None) -> str:
+    file = "the tables" if path is None else str(path)
     line = re.search(r"CSV Error on Line: (\d+)", message)
-    where = f"{path}, line {line[1]}" if line else path
+    where = f"{file}, line {line[1]}" if line else file
     if width := _WIDTH.search(message):
         return f"{where}: the header has {width[1]} columns, but this row has {width[2]}. {_REPAIR}"
     if cell := _CELL.search(message):
@@ -70,7 +70,7 @@ def _explain(message: str, files: Sequence[Path]) -> str:
     if "Invalid unicode" in message:
         return f"{where}: this row is not UTF-8 text. Save the file as UTF-8, or copy it again."
     if "GZIP" in message:
-        return f"{path} is cut off, or not a gzip file. {COPY_AGAIN}"
+        return f"{file} is cut off, or not a gzip file. {COPY_AGAIN}"
     if "Out of Memory" in message:
         return "the memory allowed does not suffice; raise it (such as memory='8GB'), or free disk space to spill to."
     return f"{where}: {first_line(message)}."
@@ -133,51 +133,98 @@ def find_tables(
     return {name: _with_header(name, path, wanted[name]) for name, path in found.items() if path is not None}
 
 
+class Database:
+    """A DuckDB connection with errors in plain words, which reports how far the reading of a table is."""
+
+    def __init__(self, connection: Any, progress: Progress | None) -> None:
+        self.connection = connection
+        self.progress = progress
+
+    def report(self, step: str, share: float | None) -> None:
+        """Say how far a step is, from 0 to 1, or None where that is not known."""
+        if self.progress:
+            self.progress(step, share)
+
+    def run(self, sql: str, path: Path | None = None) -> list[tuple[Any, ...]]:
+        """Run one statement, which may read the file at ``path``, and return its rows."""
+        with plain_errors(path):
+            rows: list[tuple[Any, ...]] = self.connection.execute(sql).fetchall()
+        return rows
+
+    def arrow(self, sql: str) -> Any:
+        """Run one statement and return its rows as an Arrow table."""
+        with plain_errors():
+            return self.connection.sql(sql).to_arrow_table()
+
+    def read(self, sql: str, table: SourceTable) -> None:
+        """Run one statement that scans a table, and report how far it is.
+
+        The checksum of a gzipped table is verified meanwhile, as DuckDB does not look at it. What goes wrong there, or
+        in a report, also stops the statement, which may have hours to go.
+        """
+        step, stop = f"reading {table.name}", threading.Event()
+        failures: list[BaseException] = []
+
+        def watch(task: Callable[[], None]) -> None:
+            try:
+                task()
+            except BaseException as error:
+                failures.append(error)
+                self.connection.interrupt()
+
+        self.report(step, None)
+        with ThreadPoolExecutor() as pool:
+            verified = pool.submit(watch, partial(_verify, table.path, stop))
+            if self.progress:
+                pool.submit(watch, partial(self._poll, step, stop))
+            try:
+                self.run(sql, table.path)
+                verified.result()
+            except (InputError, KeyboardInterrupt):
+                # Garbled bytes make garbled rows: if the checksum is known by now, it is the cause.
+                if not failures:
+                    raise
+            finally:
+                stop.set()
+        if failures:
+            raise failures[0]
+        self.report(step, 1.0)
+
+    def load(self, table: SourceTable, types: Mapping[str, str], key: str | None = None) -> None:
+        """Make a table of the same name from the columns that ``types`` names.
+
+        Each ``key`` must have one row, and each row a key: a row that is there twice would count twice, or take its
+        patient out of the cohort without a word.
+        """
+        self.read(f"CREATE TEMP TABLE {table.name} AS SELECT {', '.join(types)} FROM {table.scan(**types)}", table)
+        if key is None:
+            return
+        repeated = f"GROUP BY 1 HAVING count(*) > 1 OR {key} IS NULL ORDER BY 1 LIMIT 1"
+        if found := self.run(f"SELECT {key}, count(*) FROM {table.name} {repeated}"):
+            value, count = found[0]
+            what = f"{count:,} row{'s' * (count > 1)} with {key} {'empty' if value is None else value}"
+            raise InputError(f"{table.path} must have one row for each {key}, but has {what}. Copy the file again.")
+
+    def _poll(self, step: str, stop: threading.Event) -> None:
+        while not stop.wait(_POLL_SECONDS):
+            share = self.connection.query_progress() / 100
+            self.report(step, share if 0 <= share <= 1 else None)
+
+
 @contextmanager
-def open_database(*, purpose: str, memory: str, spill: str | os.PathLike[str] | None) -> Iterator[Any]:
-    """Yield a DuckDB connection in memory that spills into a folder of its own below ``spill``, removed at the end."""
+def open_database(
+    *, purpose: str, memory: str, spill: str | os.PathLike[str] | None, progress: Progress | None = None
+) -> Iterator[Database]:
+    """Yield a DuckDB database in memory that spills into a folder of its own below ``spill``, removed at the end."""
+    import_optional("pyarrow", extra="data", purpose=purpose)
     if spill is not None and not Path(spill).is_dir():
         raise InputError(f"spill must be a folder that exists; {spill} does not. Create it first.")
-    with duckdb_connection(extra="data", purpose=purpose, memory=memory, spill=spill) as database:
+    with duckdb_connection(extra="data", purpose=purpose, memory=memory, spill=spill) as connection:
         # Keeping the order of rows would make DuckDB hold back much of a large file.
-        database.execute("SET preserve_insertion_order = false")
-        database.execute("SET enable_progress_bar = true")
-        database.execute("SET enable_progress_bar_print = false")
-        yield database
-
-
-def run(
-    database: Any, sql: str, *, step: str, reads: Sequence[SourceTable] = (), progress: Progress | None = None
-) -> list[tuple[Any, ...]]:
-    """Run one statement and return its rows; report to ``progress`` how far ``step`` is.
-
-    ``reads`` are the tables that the statement scans. The checksums of gzipped ones are verified meanwhile, as DuckDB
-    does not look at them. What goes wrong is an :class:`InputError`; Ctrl-C is a ``KeyboardInterrupt``.
-    """
-    with _watching(database, step, reads, progress) as trouble:
-        try:
-            with plain_errors([table.path for table in reads]):
-                rows: list[tuple[Any, ...]] = database.execute(sql).fetchall()
-        except (InputError, KeyboardInterrupt):
-            # Garbled bytes make garbled rows: if the checksum is known by now, it is the cause.
-            if trouble:
-                raise trouble[0] from None
-            raise
-    if trouble:
-        raise trouble[0]
-    return rows
-
-
-def check_key(database: Any, table: SourceTable, key: str) -> None:
-    """Raise unless the table, which was read under its own name, has one row for each ``key``, and none without.
-
-    A row that is there twice would count twice, or take its patient out of the cohort without a word.
-    """
-    sql = f"SELECT {key}, count(*) FROM {table.name} GROUP BY 1 HAVING count(*) > 1 OR {key} IS NULL ORDER BY 1 LIMIT 1"
-    if found := run(database, sql, step=f"reading {table.path.name}"):
-        value, count = found[0]
-        what = f"{count:,} row{'s' * (count > 1)} with {key} {'empty' if value is None else value}"
-        raise InputError(f"{table.path} must have one row for each {key}, but has {what}. Copy the file again.")
+        connection.execute("SET preserve_insertion_order = false")
+        connection.execute("SET enable_progress_bar = true")
+        connection.execute("SET enable_progress_bar_print = false")
+        yield Database(connection, progress)
 
 
 def _gzipped(path: Path) -> bool:
@@ -218,53 +265,10 @@ def _with_header(name: str, path: Path, wanted: Collection[str]) -> SourceTable:
     return SourceTable(name, path, columns)
 
 
-@contextmanager
-def _watching(
-    database: Any, step: str, reads: Sequence[SourceTable], progress: Progress | None
-) -> Iterator[list[BaseException]]:
-    """While the block runs, report progress and verify gzipped tables; yield the list of what goes wrong with these.
-
-    What goes wrong also stops the query, which may have hours to go.
-    """
-    trouble: list[BaseException] = []
-    stop = threading.Event()
-
-    def guarded(task: Callable[[], None]) -> threading.Thread:
-        def work() -> None:
-            try:
-                task()
-            except BaseException as error:
-                trouble.append(error)
-                database.interrupt()
-
-        thread = threading.Thread(target=work, daemon=True)
-        thread.start()
-        return thread
-
-    if progress:
-        progress(step, None)
-    checks = [guarded(partial(_verify, table.path, stop)) for table in reads if _gzipped(table.path)]
-    reports = [guarded(partial(_report, database, step, progress, stop))] if progress else []
-    try:
-        yield trouble
-        for thread in checks:
-            thread.join()
-    finally:
-        stop.set()
-        for thread in (*checks, *reports):
-            thread.join()
-    if progress and not trouble:
-        progress(step, 1.0)
-
-
-def _report(database: Any, step: str, progress: Progress, stop: threading.Event) -> None:
-    while not stop.wait(_POLL_SECONDS):
-        share = database.query_progress() / 100
-        progress(step, share if 0 <= share <= 1 else None)
-
-
 def _verify(path: Path, stop: threading.Event) -> None:
     """Read a gzipped file to its end, where its checksum is."""
+    if not _gzipped(path):
+        return
     try:
         with gzip.open(path) as file:
             while not stop.is_set() and file.read(1 << 20):

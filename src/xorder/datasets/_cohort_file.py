@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 import os
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,8 @@ _KEY = b"xorder.cohort"
 
 def check_output(output: str | os.PathLike[str], *, overwrite: bool) -> None:
     """Refuse at once, before hours of work, an output that could not be written at the end."""
-    try:
-        with atomic_path(output, overwrite=overwrite):
-            raise _CheckedError
-    except _CheckedError:
-        pass
+    with suppress(_CheckedError), atomic_path(output, overwrite=overwrite):
+        raise _CheckedError
 
 
 def write_cohort(
@@ -37,12 +35,13 @@ def write_cohort(
 
 
 def read_cohort(
-    path: str | os.PathLike[str], *, kind: str, command: str, columns: Collection[str] = ()
+    path: str | os.PathLike[str], *, kind: str, columns: Collection[str] = ()
 ) -> tuple[Any, dict[str, Any]]:
     """Read a cohort as a pandas frame, with the note of how it was made; refuse any other file.
 
-    ``command`` is what the user runs to make such a file; ``columns`` must be there.
+    ``columns`` must be there.
     """
+    command = f"xorder data build-{kind}"
     import_optional("pandas", extra="data", purpose="Loading a cohort")
     pyarrow = import_optional("pyarrow", extra="data", purpose="Loading a cohort")
     parquet = import_optional("pyarrow.parquet", extra="data", purpose="Loading a cohort")

@@ -83,7 +83,6 @@ _LAYOUT = Layout(
     numbers=frozenset({"age", *_COUNTS, "decile_score", "two_year_recid", "days_b_screening_arrest", "is_recid"}),
     rows=7214,
     sha256="6fb7506c2626b833d8f20ca787439433de226fbc76b5c82e084d047dd8eec914",
-    positional=False,
 )
 
 COMPAS = OpenSet(

@@ -12,9 +12,8 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import TextIO
 from urllib.parse import unquote, urlsplit
 
 from xorder._atomic import atomic_path
@@ -23,6 +22,8 @@ from xorder.exceptions import InputError
 
 # bytes so far, bytes in all or None if the server does not say
 Progress = Callable[[int, int | None], None]
+# a file and its address; raises InputError if it is not the expected one
+Verify = Callable[[Path, str], object]
 
 _WIDTH = 30
 
@@ -55,16 +56,9 @@ def silent(done: int, total: int | None) -> None:
 
 
 _CHUNK = 1 << 16
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How long to wait, in seconds: for an answer, for a whole file, between two attempts; and how many attempts."""
-
-    answer: float = 20.0
-    whole: float = 300.0
-    pause: float = 1.0
-    attempts: int = 2
+_ATTEMPTS = 2
+# How long to wait, in seconds: for an answer, for a whole file, between two attempts.
+_ANSWER, _WHOLE, _PAUSE = 20.0, 300.0, 1.0
 
 
 class DownloadError(InputError):
@@ -79,22 +73,21 @@ class _AddressError(Exception):
         self.passing = passing
 
 
-def download(
-    urls: Sequence[str],
-    folder: Path,
-    verify: Callable[[Path, str], object],
-    *,
-    patience: Patience | None = None,
-    progress: Progress = silent,
-) -> Path:
+def download(urls: Sequence[str], folder: Path, verify: Verify, *, progress: Progress = silent) -> Path:
     """Fetch the first of ``urls`` that gives a file ``verify`` accepts; return its path in ``folder``.
 
     The file keeps the name it has at its address. It is written under a temporary name of its own, checked by
     ``verify(path, url)``, which raises :class:`InputError`, and moved into place in one step: two processes may
     fetch it at once, and a failure leaves nothing behind, no new folder either. Proxies are taken from the environment.
     """
+    reasons = []
     with _no_empty_folder(folder):
-        return _first_good(urls, folder, verify, patience or Patience(), progress)
+        for url in urls:
+            try:
+                return _fetch(url, folder / file_name(url), verify, progress)
+            except _AddressError as failure:
+                reasons.append(f"{url}: {failure}")
+        raise DownloadError("; ".join(reasons))
 
 
 def file_name(url: str) -> str:
@@ -106,32 +99,29 @@ def file_name(url: str) -> str:
     return unquote(urlsplit(url).path).rpartition("/")[2]
 
 
-def _first_good(
-    urls: Sequence[str], folder: Path, verify: Callable[[Path, str], object], patience: Patience, progress: Progress
-) -> Path:
-    reasons = []
-    for url in urls:
-        target = folder / file_name(url)
-        for attempt in range(1, patience.attempts + 1):
-            # For each attempt anew: another process that failed may have removed it.
-            _create(folder)
-            try:
-                with atomic_path(target) as temporary:
-                    _stream(url, temporary, patience, progress)
-                    _check(verify, temporary, url)
-            except _AddressError as failure:
-                if failure.passing and attempt < patience.attempts:
-                    time.sleep(patience.pause)
-                    continue
-                reasons.append(f"{url}: {failure}")
-                break
-            except InputError:
-                # Windows does not replace a file while another process, which was first to fetch it, is reading it.
-                if not target.is_file():
-                    raise
-                verify(target, url)
-            return target
-    raise DownloadError("; ".join(reasons))
+def _fetch(url: str, target: Path, verify: Verify, progress: Progress) -> Path:
+    for attempts_left in reversed(range(_ATTEMPTS)):
+        # For each attempt anew: another process that failed may have removed it.
+        _create(target.parent)
+        try:
+            with atomic_path(target) as temporary:
+                with temporary.open("wb") as out:
+                    for chunk, done, size in _chunks(url):
+                        out.write(chunk)
+                        progress(done, size)
+                _check(verify, temporary, url)
+        except _AddressError as failure:
+            if not (failure.passing and attempts_left):
+                raise
+            time.sleep(_PAUSE)
+            continue
+        except InputError:
+            # Windows does not replace a file while another process, which was first to fetch it, is reading it.
+            if not target.is_file():
+                raise
+            verify(target, url)
+        break
+    return target
 
 
 @contextmanager
@@ -154,55 +144,44 @@ def _create(folder: Path) -> None:
         raise InputError(f"cannot create the folder {folder}: {error.strerror or error}.") from error
 
 
-def _check(verify: Callable[[Path, str], object], path: Path, url: str) -> None:
+def _check(verify: Verify, path: Path, url: str) -> None:
     try:
         verify(path, url)
     except InputError as error:
         raise _AddressError(str(error).removeprefix(f"{url} ").rstrip(".")) from error
 
 
-def _stream(url: str, path: Path, patience: Patience, progress: Progress) -> None:
-    """Write what the address gives to ``path``; only faults of the network become :class:`_AddressError`."""
+def _chunks(url: str) -> Iterator[tuple[bytes, int, int | None]]:
+    """Yield what the address gives, piece by piece, with the bytes so far and in all; faults are the address's."""
     request = urllib.request.Request(url, headers={"User-Agent": "xorder"})
+    done = 0
     try:
         # urlopen would keep the proxies of its first use for as long as the process lives.
-        response = urllib.request.build_opener().open(request, timeout=patience.answer)
-    except (OSError, http.client.HTTPException) as error:
-        raise _explained(error, patience) from error
-    with response, path.open("wb") as out:
-        size = response.headers.get("Content-Length", "")
-        _copy(response, out, int(size) if size.isdecimal() else None, patience, progress)
-
-
-def _copy(response: Any, out: BinaryIO, size: int | None, patience: Patience, progress: Progress) -> None:
-    latest = time.monotonic() + patience.whole
-    done = 0
-    while True:
-        try:
+        with urllib.request.build_opener().open(request, timeout=_ANSWER) as response:
+            latest = time.monotonic() + _WHOLE
+            length = response.headers.get("Content-Length", "")
+            size = int(length) if length.isdecimal() else None
             # read1 returns what has arrived, so that a server that trickles is held to the time for the whole file.
-            chunk = response.read1(_CHUNK)
-        except (OSError, http.client.HTTPException) as error:
-            raise _explained(error, patience) from error
-        if not chunk:
-            break
-        done += len(chunk)
-        if done > MOST_BYTES:
-            raise _AddressError(f"the file is larger than {MOST_BYTES >> 20} MiB")
-        if time.monotonic() > latest:
-            raise _AddressError(f"the file did not arrive within {patience.whole:g} s")
-        out.write(chunk)
-        progress(done, size)
+            while chunk := response.read1(_CHUNK):
+                done += len(chunk)
+                if done > MOST_BYTES:
+                    raise _AddressError(f"the file is larger than {MOST_BYTES >> 20} MiB")
+                if time.monotonic() > latest:
+                    raise _AddressError(f"the file did not arrive within {_WHOLE:g} s")
+                yield chunk, done, size
+    except (OSError, http.client.HTTPException) as error:
+        raise _explained(error) from error
     if size is not None and done < size:
         raise _AddressError(f"the connection ended after {done:,} of {size:,} bytes", passing=True)
 
 
-def _explained(error: Exception, patience: Patience) -> _AddressError:
+def _explained(error: Exception) -> _AddressError:
     if isinstance(error, urllib.error.HTTPError):
         error.close()
         return _AddressError(f"the server answered {error.code} {error.reason}", passing=error.code >= 500)
     cause = getattr(error, "reason", error)
     if isinstance(cause, TimeoutError):
-        return _AddressError(f"no answer within {patience.answer:g} s")
+        return _AddressError(f"no answer within {_ANSWER:g} s")
     if isinstance(error, urllib.error.URLError):
         return _AddressError(f"no connection ({getattr(cause, 'strerror', None) or cause})")
     return _AddressError(f"the connection broke ({str(error) or type(error).__name__})", passing=True)

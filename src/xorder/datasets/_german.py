@@ -14,20 +14,6 @@ from xorder.datasets._splits import Splits, StoredSplits
 # Codes of personal_status that the documentation of the file gives as female.
 _FEMALE = ("A92", "A95")
 _BAD = 2
-_CODED = (
-    "status",
-    "credit_history",
-    "purpose",
-    "savings",
-    "employment",
-    "other_debtors",
-    "property",
-    "installment_plans",
-    "housing",
-    "skill_level",
-    "telephone",
-    "foreign_worker",
-)
 _COLUMNS = (
     "status",
     "month",
@@ -51,6 +37,17 @@ _COLUMNS = (
     "foreign_worker",
     "credit",
 )
+_NUMBERS = (
+    "month",
+    "credit_amount",
+    "investment_as_income_percentage",
+    "residence_since",
+    "age",
+    "number_of_credits",
+    "people_liable_for",
+    "credit",
+)
+_CODED = tuple(column for column in _COLUMNS if column not in (*_NUMBERS, "personal_status"))
 
 
 def load_german(*, data_home: DataHome = None, sensitive_inputs: bool = True, splits: Splits = None) -> Problem:
@@ -136,7 +133,7 @@ GERMAN = OpenSet(
         ),
         layout=Layout(
             columns=_COLUMNS,
-            numbers=frozenset(_COLUMNS) - frozenset(_CODED) - {"personal_status"},
+            numbers=frozenset(_NUMBERS),
             rows=1000,
             sha256="ea23f586278009068ce5cc52e1b0c0da66dd6275a28a06d52f691f88c69c1d17",
         ),

@@ -41,41 +41,31 @@ def impute_mean(X: Any, training_rows: TrainingRows) -> Any:
             f"X must be a pandas DataFrame, such as problem.X; got {type(X).__name__}. For arrays, scikit-learn has "
             "SimpleImputer(keep_empty_features=True)."
         )
-    rows = _checked(training_rows, len(X), "training_rows must be")
-    return X.fillna(X.iloc[rows].mean().fillna(0.0))
-
-
-def check_impute(impute: object) -> None:
-    """Raise unless ``impute`` is None, ``"mean"`` or may be row numbers, which only the rows can show."""
-    if isinstance(impute, str | bytes | bool | int | float) and impute != "mean":
-        raise InputError(
-            f"impute must be None, 'mean' for means over all rows, or the numbers of the training rows; got {impute!r}."
-        )
+    return _filled(X, training_rows, "training_rows must be")
 
 
 def imputed(X: Any, impute: Impute) -> Any:
     """Return ``X`` as it is (None), or filled with means over all rows (``"mean"``) or over the given ones."""
-    check_impute(impute)
     if impute is None:
         return X
-    if isinstance(impute, str):
-        return impute_mean(X, np.arange(len(X)))
-    return impute_mean(X, _checked(impute, len(X), "impute must be None, 'mean' or"))
+    rows = np.arange(len(X)) if isinstance(impute, str) and impute == "mean" else impute
+    return _filled(X, rows, "impute must be None, 'mean' or")
 
 
-def imputing_warnings(impute: Impute) -> tuple[str, ...]:
+def imputing_warnings(impute: Impute) -> list[str]:
     """What to know about inputs that were filled."""
+    if impute is None:
+        return []
     if isinstance(impute, str):
-        return (
+        return [
             "Values that were not measured are filled with means over all rows, those of any test part among them; "
-            "name the training rows (impute=) for the benchmark's rule.",
-        )
-    return (
-        () if impute is None else (f"Values that were not measured are filled with means over {len(impute):,} rows.",)
-    )
+            "name the training rows (impute=) for the benchmark's rule."
+        ]
+    return [f"Values that were not measured are filled with means over {len(impute):,} rows."]
 
 
-def _checked(rows: TrainingRows, n_rows: int, must: str) -> IntArray:
+def _filled(X: Any, rows: TrainingRows, must: str) -> Any:
+    n_rows = len(X)
     try:
         numbers = np.asarray(rows)
     except ValueError:
@@ -88,4 +78,4 @@ def _checked(rows: TrainingRows, n_rows: int, must: str) -> IntArray:
             f"{must} numbers of training rows, at least one, each from 0 to {n_rows - 1:,}; got "
             f"{shown if len(shown) <= 80 else shown[:77] + '...'}. Of a mask, numpy.flatnonzero gives the numbers."
         )
-    return numbers.astype(np.intp)
+    return X.fillna(X.iloc[numbers].mean().fillna(0.0))

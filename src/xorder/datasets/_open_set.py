@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from xorder._optional import import_optional
 from xorder._table import FloatArray
-from xorder.datasets._download import Patience
 from xorder.datasets._problem import Problem
 from xorder.datasets._raw_file import DataHome, RawFile, load_raw
 from xorder.datasets._raw_table import RawTable
@@ -27,30 +26,40 @@ class Parts(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class OpenSet:
-    """A public data set.
+class About:
+    """What is known of a public data set without reading it.
 
     Attributes
     ----------
     name, description, source, licence : as in :class:`Problem`
-    label, groups : what 1 stands for, and the two groups, in a few words each
-    warnings : what to know about it, whichever inputs are used
     rows, inputs : how many the problem has
-    file : the raw file
-    prepare : from the raw table to inputs, labels and groups
-    stored : the paper's ten splits
-    revealing : inputs that state the group, wholly or in part, with the warning that each is there
+    label, groups : what 1 stands for, and the two groups, in a few words each
+    warnings : what to know about it
     """
 
     name: str
+    rows: int
+    inputs: int
     label: str
     groups: tuple[str, str]
     description: str
     source: str
     licence: str
     warnings: tuple[str, ...]
-    rows: int
-    inputs: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSet(About):
+    """A public data set; ``warnings`` hold whichever inputs are used.
+
+    Attributes
+    ----------
+    file : the raw file
+    prepare : from the raw table to inputs, labels and groups
+    stored : the paper's ten splits
+    revealing : inputs that state the group, wholly or in part, with the warning that each is there
+    """
+
     file: RawFile
     prepare: Callable[[RawTable], Parts]
     stored: StoredSplits
@@ -67,17 +76,13 @@ OPEN_SETS: dict[str, OpenSet] = {}
 
 
 def load_open_set(
-    open_set: OpenSet,
-    *,
-    data_home: DataHome = None,
-    sensitive_inputs: bool = True,
-    splits: Splits = None,
-    patience: Patience | None = None,
+    open_set: OpenSet, *, data_home: DataHome = None, sensitive_inputs: bool = True, splits: Splits = None
 ) -> Problem:
     """Find or download the raw file of a set, and make the problem of it."""
     pandas = import_optional("pandas", extra="data", purpose="loading a data set")
-    check_splits(splits)
-    parts = open_set.prepare(load_raw(open_set.file, data_home, patience=patience))
+    # Before a download.
+    check_splits(splits, stored=True)
+    parts = open_set.prepare(load_raw(open_set.file, data_home))
     hidden = () if sensitive_inputs else tuple(open_set.revealing)
     inputs = {name: values for name, values in parts.inputs.items() if name not in hidden}
     return Problem(

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from xorder.datasets._download import DownloadError, Patience, byte_bar, download, file_name
+from xorder.datasets._download import DownloadError, byte_bar, download, file_name
 from xorder.datasets._raw_table import Layout, RawTable, read_table
 from xorder.exceptions import InputError, XorderWarning
 
@@ -77,7 +77,10 @@ def data_folders(data_home: DataHome = None) -> Iterator[Path]:
     there is a warning, when its turn comes.
     """
     if data_home is not None:
-        yield _existing(data_home)
+        folder = Path(data_home).expanduser()
+        if not folder.is_dir():
+            raise InputError(f"data_home names {folder}, which is not a folder; correct it, or leave it out.")
+        yield folder
     if named := os.environ.get("XORDER_DATA"):
         folder = Path(named).expanduser()
         if folder.is_dir():
@@ -85,12 +88,9 @@ def data_folders(data_home: DataHome = None) -> Iterator[Path]:
         else:
             message = f"XORDER_DATA names {folder}, which is not a folder, so nothing is looked for there; correct it."
             warnings.warn(message, XorderWarning, stacklevel=2)
-    cache = None
     # Without any folder for a cache nothing is in it; that matters only to a download.
     with suppress(InputError):
-        cache = cache_folder()
-    if cache is not None:
-        yield cache
+        yield cache_folder()
 
 
 def find_raw(raw: RawFile, data_home: DataHome = None) -> Path | None:
@@ -103,39 +103,29 @@ def saving_folder(data_home: DataHome = None) -> Path:
     return cache_folder() if data_home is None else Path(data_home).expanduser()
 
 
-def load_raw(raw: RawFile, data_home: DataHome = None, *, patience: Patience | None = None) -> RawTable:
+def load_raw(raw: RawFile, data_home: DataHome = None) -> RawTable:
     """Read the raw table; if it is nowhere, after downloading it into ``data_home``, or else into the cache."""
-    path = find_raw(raw, data_home)
-    return raw.read(path or _download(raw, saving_folder(data_home), patience, progress=True))
+    return raw.read(find_raw(raw, data_home) or _download(raw, saving_folder(data_home)))
 
 
-def fetch_raw(
-    raw: RawFile, data_home: DataHome = None, *, progress: bool = True, patience: Patience | None = None
-) -> Path:
+def fetch_raw(raw: RawFile, data_home: DataHome = None) -> Path:
     """Return a verified file: the one that is there, or one downloaded into ``data_home`` or the cache.
 
     If ``data_home`` is given, the file shall be there: a copy elsewhere does not count, and the folder is created.
     """
     path = find_raw(raw) if data_home is None else raw.find(Path(data_home).expanduser())
-    if path is not None:
-        raw.read(path)
-        return path
-    return _download(raw, saving_folder(data_home), patience, progress=progress)
+    if path is None:
+        return _download(raw, saving_folder(data_home))
+    raw.read(path)
+    return path
 
 
-def _download(raw: RawFile, home: Path, patience: Patience | None, *, progress: bool) -> Path:
+def _download(raw: RawFile, home: Path) -> Path:
     try:
-        with byte_bar(f"{raw.folder}: downloading", sys.stderr if progress else None) as show:
-            return download(raw.urls, home / raw.folder, raw.read, patience=patience, progress=show)
+        with byte_bar(f"{raw.folder}: downloading", sys.stderr) as show:
+            return download(raw.urls, home / raw.folder, raw.read, progress=show)
     except DownloadError as error:
         raise DownloadError(
             f"cannot download the {raw.folder} table ({error}). Get {raw.urls[0]} by another way and save it as "
             f"{raw.save_as(home)}, or in a folder that data_home or XORDER_DATA names."
         ) from error
-
-
-def _existing(data_home: str | os.PathLike[str]) -> Path:
-    path = Path(data_home).expanduser()
-    if not path.is_dir():
-        raise InputError(f"data_home names {path}, which is not a folder; correct it, or leave it out.")
-    return path

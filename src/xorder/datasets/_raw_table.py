@@ -36,13 +36,10 @@ def read_text(path: Path, *, member: str | None = None, shown: str | None = None
     try:
         with path.open("rb") as handle:
             start = handle.read(4)
-        if start[:2] == b"\x1f\x8b":
-            with gzip.open(path, "rb") as unpacked:
-                data = unpacked.read(MOST_BYTES + 1)
-        elif start == b"PK\x03\x04":
+        if start == b"PK\x03\x04":
             data = _from_zip(path, member, shown)
         else:
-            with path.open("rb") as handle:
+            with gzip.open(path) if start[:2] == b"\x1f\x8b" else path.open("rb") as handle:
                 data = handle.read(MOST_BYTES + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
         raise InputError(f"{shown} is damaged or was cut off ({error}); get it again.") from error
@@ -51,7 +48,7 @@ def read_text(path: Path, *, member: str | None = None, shown: str | None = None
     if len(data) > MOST_BYTES:
         raise InputError(f"{shown} holds more than {MOST_BYTES >> 20} MiB of text, so it is not the expected file.")
     # A byte that is not UTF-8 becomes a mark that no hash of the expected content matches.
-    return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", errors="replace", newline="").read()
+    return data.decode("utf-8-sig", errors="replace")
 
 
 def _from_zip(path: Path, member: str | None, shown: str) -> bytes:
@@ -80,14 +77,12 @@ class Layout:
     numbers : those of them that hold numbers
     rows : how many rows there are
     sha256 : hash of the content, from :func:`fingerprint`
-    positional : whether the public file has exactly these columns in this order, so that a header can be missing
     """
 
     columns: tuple[str, ...]
     numbers: frozenset[str]
     rows: int
     sha256: str
-    positional: bool = True
 
 
 def read_table(path: Path, layout: Layout, *, member: str | None = None, shown: str | None = None) -> RawTable:
@@ -109,7 +104,8 @@ def parse_table(text: str, layout: Layout, *, shown: str = "the table") -> RawTa
     """Turn csv text, or text separated by blanks, into columns.
 
     A header that names the wanted columns is followed, in any order and among other columns; otherwise columns go by
-    their position, and a first line that is not data is taken for a header with other names.
+    their position, if there are as many as wanted, and a first line that is not data is taken for a header with other
+    names.
     """
     rows = _split(text, shown)
     if not rows:
@@ -123,21 +119,19 @@ def parse_table(text: str, layout: Layout, *, shown: str = "the table") -> RawTa
     if not lacking:
         positions = [header.index(column) for column in layout.columns]
         body = rows[1:]
-    elif layout.positional and width == len(layout.columns):
+    elif width == len(layout.columns):
         positions = list(range(width))
         body = rows if _is_data(rows[0], layout) else rows[1:]
     else:
         raise InputError(
-            f"{shown} must have the columns {_listed(layout.columns)}; among its {width} columns there is no "
-            f"{_listed(lacking)}."
+            f"{shown} must have the columns {', '.join(layout.columns)}; among its {width} columns there is no "
+            f"{', '.join(lacking)}."
         )
-    cells = {
-        column: [row[position] for row in body] for column, position in zip(layout.columns, positions, strict=True)
-    }
-    return {
-        column: _numbers(column, texts, shown) if column in layout.numbers else _texts(texts)
-        for column, texts in cells.items()
-    }
+    table: RawTable = {}
+    for column, position in zip(layout.columns, positions, strict=True):
+        cells = ["" if row[position] in _MISSING else row[position] for row in body]
+        table[column] = _numbers(column, cells, shown) if column in layout.numbers else np.array(cells, dtype=object)
+    return table
 
 
 def fingerprint(table: RawTable) -> str:
@@ -171,8 +165,8 @@ def _split(text: str, shown: str) -> list[list[str]]:
 
 def _is_data(row: list[str], layout: Layout) -> bool:
     """Whether the cells that must be numbers are."""
-    positions = [position for position, column in enumerate(layout.columns) if column in layout.numbers]
-    return all(row[position] in _MISSING or _is_number(row[position]) for position in positions)
+    numbers = (cell for column, cell in zip(layout.columns, row, strict=True) if column in layout.numbers)
+    return all(cell in _MISSING or _is_number(cell) for cell in numbers)
 
 
 def _is_number(cell: str) -> bool:
@@ -183,17 +177,8 @@ def _is_number(cell: str) -> bool:
 
 
 def _numbers(column: str, cells: list[str], shown: str) -> NDArray[np.float64]:
-    wrong = next((cell for cell in cells if cell not in _MISSING and not _is_number(cell)), None)
+    wrong = next((cell for cell in cells if cell and not _is_number(cell)), None)
     if wrong is not None:
         raise InputError(f"{shown}: the column {column} must hold numbers; got {wrong!r}.")
-    values = np.array([np.nan if cell in _MISSING else float(cell) for cell in cells], dtype=np.float64)
     # 28.4 and 28.399999618530273 are the same single-precision number, and copies use either.
-    return values.astype(np.float32).astype(np.float64)
-
-
-def _texts(cells: list[str]) -> NDArray[np.object_]:
-    return np.array(["" if cell in _MISSING else cell for cell in cells], dtype=object)
-
-
-def _listed(columns: list[str] | tuple[str, ...]) -> str:
-    return ", ".join(columns)
+    return np.array([float(cell or "nan") for cell in cells], dtype=np.float32).astype(np.float64)

@@ -34,8 +34,13 @@ def stored_splits(stored: StoredSplits, n_rows: int) -> tuple[Split, ...]:
             f"the paper's splits are for {stored.rows:,} rows; this table has {n_rows:,}. "
             "Ask for random ones, such as splits=10."
         )
-    splits = _draw(stored)
-    if _fingerprint(splits) != stored.sha256:
+    # NumPy keeps the stream of its legacy generator, shuffles included, as it was.
+    generator = np.random.RandomState(_SEED)
+    shuffles = [generator.permutation(n_rows).astype(np.intp) for _ in range(stored.shuffles[-1] + 1)]
+    n_test = _test_rows(n_rows)
+    splits = tuple(Split(shuffles[number][n_test:], shuffles[number][:n_test]) for number in stored.shuffles)
+    published = b"".join(part.astype("<i4").tobytes() for split in splits for part in split)
+    if hashlib.sha256(published).hexdigest() != stored.sha256:
         raise InputError(
             f"NumPy {np.__version__} shuffles in another way than the versions before it, so that the paper's splits "
             "cannot be drawn. Use an older one, or ask for random splits, such as splits=10."
@@ -43,29 +48,10 @@ def stored_splits(stored: StoredSplits, n_rows: int) -> tuple[Split, ...]:
     return splits
 
 
-def _draw(stored: StoredSplits) -> tuple[Split, ...]:
-    # NumPy keeps the stream of its legacy generator, shuffles included, as it was.
-    generator = np.random.RandomState(_SEED)
-    shuffles = [generator.permutation(stored.rows) for _ in range(stored.shuffles[-1] + 1)]
-    n_test = -(-3 * stored.rows // 10)
-    return tuple(
-        Split(shuffles[number][n_test:].astype(np.intp), shuffles[number][:n_test].astype(np.intp))
-        for number in stored.shuffles
-    )
-
-
-def _fingerprint(splits: tuple[Split, ...]) -> str:
-    digest = hashlib.sha256()
-    for split in splits:
-        for part in split:
-            digest.update(part.astype("<i4").tobytes())
-    return digest.hexdigest()
-
-
 Splits = int | Literal["stored"] | None
 
 
-def check_splits(splits: object, *, stored: bool = True) -> None:
+def check_splits(splits: object, *, stored: bool) -> None:
     """Raise unless ``splits`` is None, a number of splits, or, where there are stored ones, ``"stored"``."""
     if splits == "stored" and not stored:
         raise InputError("no splits are stored for clinical data; ask for random ones, such as splits=10.")
@@ -76,11 +62,14 @@ def check_splits(splits: object, *, stored: bool = True) -> None:
         )
 
 
-def make_splits(splits: Splits, n_rows: int, stored: StoredSplits) -> tuple[Split, ...]:
-    """Return the splits asked for: none, the paper's, or so many random ones."""
+def make_splits(splits: Splits, n_rows: int, stored: StoredSplits | None = None) -> tuple[Split, ...]:
+    """Return the splits asked for: none, the paper's where they are stored, or so many random ones."""
+    check_splits(splits, stored=stored is not None)
     if splits is None:
         return ()
-    return stored_splits(stored, n_rows) if splits == "stored" else random_splits(n_rows, splits)
+    if stored is not None and splits == "stored":
+        return stored_splits(stored, n_rows)
+    return random_splits(n_rows, int(splits))
 
 
 def random_splits(n_rows: int, n_splits: int) -> tuple[Split, ...]:
@@ -94,10 +83,15 @@ def random_splits(n_rows: int, n_splits: int) -> tuple[Split, ...]:
     """
     if n_rows < 2:
         raise InputError(f"a split needs at least 2 rows; got {n_rows}.")
-    n_test = -(-3 * n_rows // 10)
+    n_test = _test_rows(n_rows)
     drawn = []
     for seed in range(n_splits):
         # NumPy promises the raw stream of a bit generator to stay as it is, but not its shuffles.
         order = np.argsort(np.random.PCG64(seed).random_raw(n_rows), kind="stable")
         drawn.append(Split(np.sort(order[n_test:]), np.sort(order[:n_test])))
     return tuple(drawn)
+
+
+def _test_rows(n_rows: int) -> int:
+    """Three in ten, rounded up."""
+    return -(-3 * n_rows // 10)

@@ -35,6 +35,12 @@ def all_or_nothing(fit: Fit) -> Fit:
     return cast(Fit, whole)
 
 
+def midway_intercept(score: FloatArray, positive: BoolArray, weight: FloatArray) -> float:
+    """Return what puts 0 half-way between the classes' mean scores."""
+    means = [np.average(score[side], weights=weight[side]) for side in (positive, ~positive)]
+    return -0.5 * float(sum(means))
+
+
 class BinaryScorer(ClassifierMixin, BaseEstimator):
     """A binary classifier that ranks by its decision function; probabilities are the logistic function of that.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from scipy.special import expit
 from xorder._parameters import check_number, check_whole
 from xorder._table import BoolArray, FloatArray
 from xorder.exceptions import XorderWarning
-from xorder.models._base import BinaryScorer, all_or_nothing
+from xorder.models._base import BinaryScorer, all_or_nothing, midway_intercept
 
 
 class LinearModel(BinaryScorer):
@@ -214,34 +213,22 @@ class PairwiseLinearScorer(LinearModel):
         settings = {"maxiter": self.max_iter, "ftol": 0.0, "gtol": 1e-10}
         found = minimize(objective, np.zeros(X.shape[1]), jac=True, method="L-BFGS-B", options=settings)
 
-        def newton_step(coefficients: FloatArray, gradient: FloatArray) -> FloatArray:
+        coefficients, gradient = found.x, objective(found.x)[1]
+        # Newton's steps, for as long as each halves the gradient, unless L-BFGS was stopped early.
+        while found.nit < self.max_iter and gradient.any():
             curvature = pairwise_squared_hinge_curvature(X, X @ coefficients, positive, share)
             curvature[np.diag_indices_from(curvature)] += self.alpha
-            return np.asarray(np.linalg.lstsq(curvature, gradient, rcond=None)[0])
-
-        stopped_early = found.nit >= self.max_iter
-        self.coef_ = found.x if stopped_early else _polished(found.x, lambda at: objective(at)[1], newton_step)
+            following = coefficients - np.linalg.lstsq(curvature, gradient, rcond=None)[0]
+            slope = objective(following)[1]
+            if not np.abs(slope).max() < 0.5 * np.abs(gradient).max():
+                break
+            coefficients, gradient = following, slope
+        self.coef_ = coefficients
         score = X @ self.coef_
-        self.intercept_ = -0.5 * float(score[positive] @ share[positive] + score[~positive] @ share[~positive])
+        self.intercept_ = midway_intercept(score, positive, share)
         self.loss_ = pairwise_squared_hinge(score, positive, share)[0]
         self.n_iter_ = int(found.nit)
         return self
-
-
-def _polished(
-    start: FloatArray,
-    gradient_at: Callable[[FloatArray], FloatArray],
-    step: Callable[[FloatArray, FloatArray], FloatArray],
-) -> FloatArray:
-    """Take Newton's steps for as long as each halves the gradient."""
-    best, slope = start, gradient_at(start)
-    while slope.any():
-        following = best - step(best, slope)
-        gradient = gradient_at(following)
-        if not np.abs(gradient).max() < 0.5 * np.abs(slope).max():
-            break
-        best, slope = following, gradient
-    return best
 
 
 def pairwise_squared_hinge(score: FloatArray, positive: BoolArray, share: FloatArray) -> tuple[float, FloatArray]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from xorder._parameters import check_number, check_whole, check_word
 from xorder._table import BoolArray, FloatArray
-from xorder.models._base import BinaryScorer, all_or_nothing
+from xorder.models._base import BinaryScorer, all_or_nothing, midway_intercept
 
 # A stump that errs on no pair would get an infinite weight; it gets that of one that errs on few.
 _ALMOST_NONE = 1e-6
@@ -117,8 +117,7 @@ class RankBoost(BinaryScorer):
         features, thresholds, weights = zip(*stumps, strict=True) if stumps else ((), (), ())
         self.features_ = np.array(features, dtype=np.intp)
         self.thresholds_, self.weights_ = np.array(thresholds), np.array(weights)
-        middle = [np.average(score[rows], weights=weight[rows]) for rows in (positive, ~positive)]
-        self.intercept_ = -0.5 * float(sum(middle))
+        self.intercept_ = midway_intercept(score, positive, weight)
         return self
 
     def decision_function(self, X: Any) -> FloatArray:

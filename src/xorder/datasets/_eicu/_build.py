@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import accumulate
 from pathlib import Path
-from typing import Any
 
-from xorder._optional import import_optional
 from xorder._progress import Progress
-from xorder.datasets._clinical import SourceTable, check_key, find_tables, open_database, plain_errors, run
+from xorder.datasets._clinical import Database, SourceTable, find_tables, open_database
 from xorder.datasets._cohort_file import check_output, write_cohort
-from xorder.datasets._eicu._features import DAILY, FEATURES, LABS, VITALS, Measurement
+from xorder.datasets._eicu._features import FEATURES, LABS, VITALS, Measurement
 from xorder.exceptions import InputError
 
 KIND = "eicu"
@@ -70,7 +69,9 @@ _STEPS = (
     ("with a vital sign or laboratory value of that day", "measured"),
     ("first such stay of the patient", "turn = 1"),
 )
-_CANDIDATE = " AND ".join(condition for _, condition in _STEPS[:4])
+# What a stay must meet to be left after each step.
+_LEFT = tuple(accumulate((condition for _, condition in _STEPS), "{} AND {}".format))
+_CANDIDATE = _LEFT[3]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,115 +153,88 @@ def build_eicu(
        Scientific Data 5, 180178.
     """
     check_output(output, overwrite=overwrite)
-    import_optional("pyarrow", extra="data", purpose="Building the eICU cohort")
     tables = find_tables(folder, _TABLES, source=NAME)
     readings = find_readings(folder)
-    with open_database(purpose="Building the eICU cohort", memory=memory, spill=spill) as database:
-        _read_stays(database, tables, progress)
-        run(database, f"CREATE TABLE candidate AS SELECT * FROM patient WHERE {_CANDIDATE}", step="selecting stays")
-        summarise_first_day(database, readings, progress)
-        counts = _select(database)
-        if not counts[-1]:
-            found = ", ".join(f"{count:,} {step}" for (step, _), count in zip(_STEPS, counts, strict=True))
+    purpose = "Building the eICU cohort"
+    with open_database(purpose=purpose, memory=memory, spill=spill, progress=progress) as database:
+        _read_stays(database, tables)
+        database.run(f"CREATE TEMP TABLE candidate AS SELECT * FROM patient WHERE {_CANDIDATE}")
+        summarise_first_day(database, readings)
+        steps = _select(database)
+        if not steps[-1][1]:
+            found = ", ".join(f"{count:,} {step}" for step, count in steps)
             raise InputError(f"no stay in {folder} can be used: {found}. Name a folder with whole tables.")
-        summary = _summarise(database, Path(output), tuple(readings), counts)
+        summary = _summarise(database, Path(output), tuple(readings), steps)
         about = {key: value for key, value in asdict(summary).items() if key != "path"}
-        write_cohort(_cohort(database), output, kind=KIND, about=about, overwrite=overwrite)
+        cohort = database.arrow("SELECT * FROM cohort ORDER BY patientunitstayid")
+    write_cohort(cohort, output, kind=KIND, about=about, overwrite=overwrite)
     return summary
 
 
-def _read_stays(database: Any, tables: dict[str, SourceTable], progress: Progress | None) -> None:
+def _read_stays(database: Database, tables: Mapping[str, SourceTable]) -> None:
     """Read the three tables that have one row for each stay."""
     for name, table in tables.items():
-        columns = _TABLES[name]
-        run(
-            database,
-            f"CREATE TABLE {name} AS SELECT {', '.join(columns)} FROM {table.scan(**columns)}",
-            step=f"reading {name}",
-            reads=[table],
-            progress=progress,
-        )
-        check_key(database, table, "patientunitstayid")
+        database.load(table, _TABLES[name], "patientunitstayid")
     # Ages above 89 are given as "> 89" only.
     years = "CASE WHEN starts_with(age, '>') THEN 90 ELSE TRY_CAST(age AS INTEGER) END"
-    run(database, f"CREATE OR REPLACE TABLE patient AS SELECT *, {years} AS years FROM patient", step="reading ages")
+    database.run(f"CREATE OR REPLACE TEMP TABLE patient AS SELECT *, {years} AS years FROM patient")
     sql = "SELECT patientunitstayid, age FROM patient WHERE age IS NOT NULL AND years IS NULL ORDER BY ALL LIMIT 1"
-    if unclear := run(database, sql, step="reading ages"):
+    if unclear := database.run(sql):
         raise InputError(
             f"{tables['patient'].path}: age must be a whole number, '> 89' or nothing; stay {unclear[0][0]} has "
             f"{unclear[0][1][:80]!r}. Repair the row, or copy the file again."
         )
 
 
-def _select(database: Any) -> list[int]:
-    """Make the table ``cohort``; return how many stays are left after each step."""
+def _select(database: Database) -> tuple[tuple[str, int], ...]:
+    """Make the table ``cohort``: who a row is about, labels and inputs; return the stays left after each step."""
     # Stays of a patient in one hospital stay are numbered; hospital stays are known by year only, ids break the tie.
     order = "hospitaldischargeyear, patienthealthsystemstayid, unitvisitnumber, patientunitstayid"
     person = "coalesce(uniquepid, patientunitstayid::VARCHAR)"
-    run(
-        database,
-        "CREATE TABLE selected AS SELECT *, turn IS NOT NULL AS measured FROM patient LEFT JOIN "
+    database.run(
+        "CREATE TEMP TABLE selected AS SELECT *, turn IS NOT NULL AS measured FROM patient LEFT JOIN "
         f"(SELECT patientunitstayid, row_number() OVER (PARTITION BY {person} ORDER BY {order}) AS turn "
-        "FROM candidate SEMI JOIN day USING (patientunitstayid)) USING (patientunitstayid)",
-        step="selecting stays",
+        "FROM candidate SEMI JOIN day USING (patientunitstayid)) USING (patientunitstayid)"
     )
-    conditions = [" AND ".join(condition for _, condition in _STEPS[: n + 1]) for n in range(len(_STEPS))]
-    run(database, f"CREATE TABLE cohort AS SELECT * FROM selected WHERE {conditions[-1]}", step="selecting stays")
-    counted = ", ".join(f"count(*) FILTER (WHERE {condition})" for condition in conditions)
-    return list(run(database, f"SELECT {counted} FROM selected", step="counting")[0])
-
-
-def _summarise(database: Any, path: Path, readings: tuple[str, ...], counts: list[int]) -> EicuSummary:
-    hospitals, long_stays, deaths, unknown = run(
-        database,
-        f"SELECT count(DISTINCT p.hospitalid), sum({ABOUT['long_stay']}), coalesce(sum({ABOUT['mortality']}), 0), "
-        "count(*) FILTER (WHERE p.hospitaldischargestatus IS NULL) FROM cohort AS p",
-        step="counting",
-    )[0]
-    groups = {
-        column: run(
-            database,
-            f"SELECT coalesce({column}, 'unknown'), count(*) FROM cohort GROUP BY 1 ORDER BY 2 DESC, 1",
-            step="counting",
-        )
-        for column in ("ethnicity", "gender")
-    }
-    return EicuSummary(
-        path=path,
-        readings=readings,
-        steps=tuple((step, count) for (step, _), count in zip(_STEPS, counts, strict=True)),
-        hospitals=int(hospitals),
-        long_stays=int(long_stays),
-        deaths=int(deaths),
-        unknown_mortality=int(unknown),
-        ethnicity=tuple(groups["ethnicity"]),
-        gender=tuple(groups["gender"]),
-    )
-
-
-def _cohort(database: Any) -> Any:
-    """Return the cohort as an Arrow table, by stay."""
     about = [f"{sql} AS {name}" for name, sql in ABOUT.items()]
     inputs = [f"({feature.sql})::DOUBLE AS {feature.name}" for feature in FEATURES]
-    with plain_errors():
-        return database.sql(
-            f"SELECT {', '.join(about + inputs)} FROM cohort AS p "
-            "LEFT JOIN apacheApsVar AS aps USING (patientunitstayid) "
-            "LEFT JOIN apachePredVar AS pred USING (patientunitstayid) "
-            "LEFT JOIN day USING (patientunitstayid) ORDER BY p.patientunitstayid"
-        ).to_arrow_table()
+    database.run(
+        f"CREATE TEMP TABLE cohort AS SELECT {', '.join(about + inputs)} FROM selected AS p "
+        "LEFT JOIN apacheApsVar AS aps USING (patientunitstayid) "
+        "LEFT JOIN apachePredVar AS pred USING (patientunitstayid) "
+        f"LEFT JOIN day USING (patientunitstayid) WHERE {_LEFT[-1]}"
+    )
+    counted = ", ".join(f"count(*) FILTER (WHERE {condition})" for condition in _LEFT)
+    (counts,) = database.run(f"SELECT {counted} FROM selected")
+    return tuple((step, count) for (step, _), count in zip(_STEPS, counts, strict=True))
+
+
+def _summarise(
+    database: Database, path: Path, readings: tuple[str, ...], steps: tuple[tuple[str, int], ...]
+) -> EicuSummary:
+    (counts,) = database.run(
+        "SELECT count(DISTINCT hospitalid), count(*) FILTER (WHERE long_stay = 1), "
+        "count(*) FILTER (WHERE mortality = 1), count(*) FILTER (WHERE mortality IS NULL) FROM cohort"
+    )
+    groups = [
+        tuple(database.run(f"SELECT coalesce({name}, 'unknown'), count(*) FROM cohort GROUP BY 1 ORDER BY 2 DESC, 1"))
+        for name in ("ethnicity", "gender")
+    ]
+    # The counts and the groups are in the order of its fields.
+    return EicuSummary(path, readings, steps, *counts, *groups)
 
 
 NAME = "eICU"
-_SQL = {"min": "min", "mean": "avg", "max": "max"}
 _GRID = "hourly_48vars"
 _GRID_WANTED = {_GRID: ["stay_id", "hour", *(measurement.grid for measurement in (*VITALS, *LABS))]}
-_LINE = [measurement.columns[0] for measurement in VITALS]
-_CUFF = {m.name: m.columns[1] for m in VITALS if len(m.columns) > 1}
+# The columns of each table that hold vital signs: those of the arterial line, and those of the cuff.
+_VITALS = {
+    "vitalPeriodic": {m.columns[0]: m for m in VITALS},
+    "vitalAperiodic": {m.columns[1]: m for m in VITALS if len(m.columns) > 1},
+}
 _FULL_WANTED = {
     "lab": ["patientunitstayid", "labresultoffset", "labname", "labresult"],
-    "vitalPeriodic": ["patientunitstayid", "observationoffset", *_LINE],
-    "vitalAperiodic": ["patientunitstayid", "observationoffset", *_CUFF.values()],
+    **{name: ["patientunitstayid", "observationoffset", *columns] for name, columns in _VITALS.items()},
 }
 # DuckDB cannot move the readings behind a median out of memory (about 100 bytes each), so it gets few at a time.
 _READINGS_AT_A_TIME = 1_000_000
@@ -273,122 +247,99 @@ def find_readings(folder: str | os.PathLike[str]) -> dict[str, SourceTable]:
     return find_tables(folder, _GRID_WANTED if use_grid else _FULL_WANTED, source=NAME)
 
 
-def summarise_first_day(database: Any, tables: dict[str, SourceTable], progress: Progress | None) -> None:
+def summarise_first_day(database: Database, tables: Mapping[str, SourceTable]) -> None:
     """Make the table ``day``: a row for each of the stays in ``candidate`` that has a reading, and its statistics."""
     columns = _day_columns([*VITALS, *LABS])
-    run(
-        database,
-        f"CREATE TABLE part (stay BIGINT, {', '.join(f'{name} DOUBLE' for name in columns)})",
-        step="first day",
-    )
+    database.run(f"CREATE TEMP TABLE part (stay BIGINT, {', '.join(f'{name} DOUBLE' for name in columns)})")
     if _GRID in tables:
-        _read_grid(database, tables[_GRID], progress)
+        _read_grid(database, tables[_GRID])
     else:
-        _read_vitals(database, tables["vitalPeriodic"], tables["vitalAperiodic"], progress)
-        _read_labs(database, tables["lab"], progress)
+        _read_vitals(database, tables)
+        _read_labs(database, tables["lab"])
     # A stay has one row in part from its vital signs, and one from its laboratory values.
     joined = ", ".join(f"max({name}) AS {name}" for name in columns)
-    measured = f"coalesce({', '.join(columns)}) IS NOT NULL"
-    run(
-        database,
-        f"CREATE TABLE day AS SELECT stay AS patientunitstayid, {joined} FROM part WHERE {measured} GROUP BY stay",
-        step="first day",
+    database.run(
+        f"CREATE TEMP TABLE day AS SELECT stay AS patientunitstayid, {joined} FROM part "
+        f"WHERE coalesce({', '.join(columns)}) IS NOT NULL GROUP BY stay"
     )
 
 
 def _day_columns(measurements: Sequence[Measurement]) -> dict[str, str]:
     """Map the name of a statistic of the day to the SQL that makes it from the medians of its hours."""
     return {
-        f"{measurement.name}_{statistic}": f"{_SQL[statistic]}({measurement.name})"
+        f"{measurement.name}_{statistic}": f"{statistic}({measurement.name})"
         for measurement in measurements
-        for statistic in DAILY[measurement.name]
+        for statistic in measurement.daily
     }
 
 
-def _first_day(table: SourceTable, stay: str, offset: str, numbers: Collection[str]) -> str:
+def _first_day(
+    table: SourceTable, offset: str, numbers: Collection[str], *, stay: str = "patientunitstayid", end: int = FIRST_DAY
+) -> str:
     """Return SQL for a FROM clause with the rows of the first day of the candidates, before anything is computed."""
     types = dict.fromkeys(numbers, "DOUBLE") | {stay: "BIGINT", offset: "BIGINT"}
     return (
-        f"{table.scan(**types)} WHERE {offset} >= 0 AND {offset} < {FIRST_DAY} "
+        f"{table.scan(**types)} WHERE {offset} >= 0 AND {offset} < {end} "
         f"AND {stay} IN (SELECT patientunitstayid FROM candidate)"
     )
 
 
-def _read_grid(database: Any, grid: SourceTable, progress: Progress | None) -> None:
-    measurements = [*VITALS, *LABS]
-    types = dict.fromkeys((measurement.grid for measurement in measurements), "DOUBLE")
-    cells = ", ".join(
-        f"{measurement.plausible(measurement.grid)} AS {measurement.name}" for measurement in measurements
-    )
-    hours = (
-        f"SELECT stay_id AS stay, {cells} FROM {grid.scan(stay_id='BIGINT', hour='BIGINT', **types)} "
-        f"WHERE hour >= 0 AND hour < {FIRST_DAY // 60} AND stay_id IN (SELECT patientunitstayid FROM candidate)"
-    )
-    run(database, _insert_days(measurements, hours), step=f"reading {grid.name}", reads=[grid], progress=progress)
+def _read_grid(database: Database, grid: SourceTable) -> None:
+    measurements = {m.grid: m for m in (*VITALS, *LABS)}
+    day = _first_day(grid, "hour", measurements, stay="stay_id", end=FIRST_DAY // 60)
+    hours = f"SELECT stay_id AS stay, {_plausible(measurements)} FROM {day}"
+    database.read(_insert_days([*measurements.values()], hours), grid)
 
 
-def _read_vitals(database: Any, line: SourceTable, cuff: SourceTable, progress: Progress | None) -> None:
-    key = "patientunitstayid AS stay, (observationoffset // 60)::UTINYINT AS hour"
+def _plausible(measurements: Mapping[str, Measurement]) -> str:
+    """Return SQL for the cells of columns, where plausible, under the names of their measurements."""
+    return ", ".join(
+        f"{measurement.plausible(column)} AS {measurement.name}" for column, measurement in measurements.items()
+    )
+
+
+def _read_vitals(database: Database, tables: Mapping[str, SourceTable]) -> None:
     # Vital signs are whole numbers: half the bytes hold them exactly.
-    from_line = ", ".join(f"({m.plausible(m.columns[0])})::FLOAT AS {m.name}" for m in VITALS)
-    run(
-        database,
-        f"CREATE TABLE reading AS SELECT {key}, {from_line} "
-        f"FROM {_first_day(line, 'patientunitstayid', 'observationoffset', _LINE)}",
-        step=f"reading {line.name}",
-        reads=[line],
-        progress=progress,
-    )
-    from_cuff = ", ".join(f"({m.plausible(_CUFF[m.name])})::FLOAT AS {m.name}" for m in VITALS if m.name in _CUFF)
-    run(
-        database,
-        f"INSERT INTO reading BY NAME SELECT {key}, {from_cuff} "
-        f"FROM {_first_day(cuff, 'patientunitstayid', 'observationoffset', _CUFF.values())}",
-        step=f"reading {cuff.name}",
-        reads=[cuff],
-        progress=progress,
-    )
-    _add_medians(database, VITALS, {m.name: f"median({m.name})" for m in VITALS}, "first-day vital signs", progress)
+    cells = ", ".join(f"{m.name} FLOAT" for m in VITALS)
+    database.run(f"CREATE TEMP TABLE reading (stay BIGINT, hour UTINYINT, {cells})")
+    for name, columns in _VITALS.items():
+        database.read(
+            f"INSERT INTO reading BY NAME SELECT patientunitstayid AS stay, observationoffset // 60 AS hour, "
+            f"{_plausible(columns)} FROM {_first_day(tables[name], 'observationoffset', columns)}",
+            tables[name],
+        )
+    _add_medians(database, VITALS, {m.name: f"median({m.name})" for m in VITALS}, "first-day vital signs")
 
 
-def _read_labs(database: Any, lab: SourceTable, progress: Progress | None) -> None:
+def _read_labs(database: Database, lab: SourceTable) -> None:
     names = [", ".join(f"'{name}'" for name in measurement.labs) for measurement in LABS]
     whens = " ".join(
         f"WHEN labname IN ({names[i]}) AND labresult BETWEEN {m.low} AND {m.high} THEN {i}" for i, m in enumerate(LABS)
     )
-    run(
-        database,
-        "CREATE TABLE reading AS SELECT * FROM (SELECT patientunitstayid AS stay, "
+    database.read(
+        "CREATE TEMP TABLE reading AS SELECT * FROM (SELECT patientunitstayid AS stay, "
         f"(labresultoffset // 60)::UTINYINT AS hour, (CASE {whens} END)::UTINYINT AS what, labresult AS value "
-        f"FROM {_first_day(lab, 'patientunitstayid', 'labresultoffset', ['labresult'])}) WHERE what IS NOT NULL",
-        step=f"reading {lab.name}",
-        reads=[lab],
-        progress=progress,
+        f"FROM {_first_day(lab, 'labresultoffset', ['labresult'])}) WHERE what IS NOT NULL",
+        lab,
     )
     medians = {m.name: f"median(value) FILTER (WHERE what = {i})" for i, m in enumerate(LABS)}
-    _add_medians(database, LABS, medians, "first-day laboratory values", progress)
+    _add_medians(database, LABS, medians, "first-day laboratory values")
 
 
-def _add_medians(
-    database: Any, measurements: Sequence[Measurement], medians: dict[str, str], step: str, progress: Progress | None
-) -> None:
+def _add_medians(database: Database, measurements: Sequence[Measurement], medians: dict[str, str], step: str) -> None:
     """Turn the table ``reading`` into medians of hours and these into rows of ``part``, some stays at a time."""
     running = f"(sum(count(*)) OVER (ORDER BY stay)) // {_READINGS_AT_A_TIME}"
-    parts = run(
-        database,
+    parts = database.run(
         f"SELECT min(stay), max(stay) FROM (SELECT stay, {running} AS number FROM reading GROUP BY stay) "
-        "GROUP BY number ORDER BY 1",
-        step=step,
+        "GROUP BY number ORDER BY 1"
     )
     cells = ", ".join(f"{sql} AS {name}" for name, sql in medians.items())
     for number, (first, last) in enumerate(parts):
-        if progress:
-            progress(step, number / len(parts))
+        database.report(step, number / len(parts))
         hours = f"SELECT stay, {cells} FROM reading WHERE stay BETWEEN {first} AND {last} GROUP BY stay, hour"
-        run(database, _insert_days(measurements, hours), step=step)
-    run(database, "DROP TABLE reading", step=step)
-    if progress:
-        progress(step, 1.0)
+        database.run(_insert_days(measurements, hours))
+    database.run("DROP TABLE reading")
+    database.report(step, 1.0)
 
 
 def _insert_days(measurements: Sequence[Measurement], hours: str) -> str:

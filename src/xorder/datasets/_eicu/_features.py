@@ -13,12 +13,14 @@ from dataclasses import dataclass
 class Measurement:
     """A vital sign or a laboratory value, and what each source calls it.
 
-    ``columns`` are columns of vitalPeriodic and vitalAperiodic, ``labs`` are values of ``labname`` in lab, ``grid`` is
-    the column of hourly_48vars. Readings outside of ``low`` to ``high`` are taken for errors and left out.
+    ``daily`` are the statistics of its hourly medians that are inputs. ``columns`` are columns of vitalPeriodic and
+    vitalAperiodic, ``labs`` are values of ``labname`` in lab, ``grid`` is the column of hourly_48vars. Readings outside
+    of ``low`` to ``high`` are taken for errors and left out.
     """
 
     name: str
     unit: str
+    daily: tuple[str, ...]
     low: float
     high: float
     grid: str
@@ -40,53 +42,33 @@ class Feature:
     sql: str
 
 
+_ALL = ("min", "mean", "max")
+
 VITALS = (
-    Measurement("heart_rate", "/min", 20, 300, "hr", ("heartrate",)),
-    Measurement("respiratory_rate", "/min", 2, 80, "resp", ("respiration",)),
-    Measurement("oxygen_saturation", "%", 50, 100, "o2sat", ("sao2",)),
+    Measurement("heart_rate", "/min", _ALL, 20, 300, "hr", ("heartrate",)),
+    Measurement("respiratory_rate", "/min", _ALL, 2, 80, "resp", ("respiration",)),
+    Measurement("oxygen_saturation", "%", ("min", "mean"), 50, 100, "o2sat", ("sao2",)),
     # Cuff and arterial line are pooled: a patient mostly has one of them, and the line goes with being sicker.
-    Measurement("systolic_pressure", "mmHg", 30, 300, "sbp", ("systemicsystolic", "noninvasivesystolic")),
-    Measurement("mean_pressure", "mmHg", 15, 250, "map", ("systemicmean", "noninvasivemean")),
+    Measurement("systolic_pressure", "mmHg", _ALL, 30, 300, "sbp", ("systemicsystolic", "noninvasivesystolic")),
+    Measurement("mean_pressure", "mmHg", _ALL, 15, 250, "map", ("systemicmean", "noninvasivemean")),
 )
 
 LABS = (
-    Measurement("creatinine", "mg/dL", 0.1, 30, "crea", labs=("creatinine",)),
-    Measurement("urea_nitrogen", "mg/dL", 1, 300, "bun", labs=("BUN",)),
-    Measurement("sodium", "mmol/L", 90, 200, "na", labs=("sodium",)),
-    Measurement("potassium", "mmol/L", 1, 15, "k", labs=("potassium",)),
+    Measurement("creatinine", "mg/dL", ("max",), 0.1, 30, "crea", labs=("creatinine",)),
+    Measurement("urea_nitrogen", "mg/dL", ("max",), 1, 300, "bun", labs=("BUN",)),
+    Measurement("sodium", "mmol/L", ("min", "max"), 90, 200, "na", labs=("sodium",)),
+    Measurement("potassium", "mmol/L", ("min", "max"), 1, 15, "k", labs=("potassium",)),
     # Not HCO3 and Total CO2, which come from blood gases and differ from it.
-    Measurement("bicarbonate", "mmol/L", 2, 60, "bicar", labs=("bicarbonate",)),
-    Measurement("glucose", "mg/dL", 10, 2000, "glu", labs=("glucose", "bedside glucose")),
-    Measurement("haemoglobin", "g/dL", 1, 25, "hgb", labs=("Hgb",)),
-    Measurement("platelets", "1000/uL", 1, 3000, "plt", labs=("platelets x 1000",)),
-    Measurement("white_cells", "1000/uL", 0.01, 500, "wbc", labs=("WBC x 1000",)),
-    Measurement("albumin", "g/dL", 0.3, 7, "alb", labs=("albumin",)),
-    Measurement("bilirubin", "mg/dL", 0.05, 80, "bili", labs=("total bilirubin",)),
-    Measurement("lactate", "mmol/L", 0.1, 40, "lact", labs=("lactate",)),
-    Measurement("ph", "", 6.5, 8, "ph", labs=("pH",)),
+    Measurement("bicarbonate", "mmol/L", ("min",), 2, 60, "bicar", labs=("bicarbonate",)),
+    Measurement("glucose", "mg/dL", ("max",), 10, 2000, "glu", labs=("glucose", "bedside glucose")),
+    Measurement("haemoglobin", "g/dL", ("min",), 1, 25, "hgb", labs=("Hgb",)),
+    Measurement("platelets", "1000/uL", ("min",), 1, 3000, "plt", labs=("platelets x 1000",)),
+    Measurement("white_cells", "1000/uL", ("max",), 0.01, 500, "wbc", labs=("WBC x 1000",)),
+    Measurement("albumin", "g/dL", ("min",), 0.3, 7, "alb", labs=("albumin",)),
+    Measurement("bilirubin", "mg/dL", ("max",), 0.05, 80, "bili", labs=("total bilirubin",)),
+    Measurement("lactate", "mmol/L", ("max",), 0.1, 40, "lact", labs=("lactate",)),
+    Measurement("ph", "", ("min",), 6.5, 8, "ph", labs=("pH",)),
 )
-
-# measurement -> statistics of its hourly medians
-DAILY = {
-    "heart_rate": ("min", "mean", "max"),
-    "respiratory_rate": ("min", "mean", "max"),
-    "oxygen_saturation": ("min", "mean"),
-    "systolic_pressure": ("min", "mean", "max"),
-    "mean_pressure": ("min", "mean", "max"),
-    "creatinine": ("max",),
-    "urea_nitrogen": ("max",),
-    "sodium": ("min", "max"),
-    "potassium": ("min", "max"),
-    "bicarbonate": ("min",),
-    "glucose": ("max",),
-    "haemoglobin": ("min",),
-    "platelets": ("min",),
-    "white_cells": ("max",),
-    "albumin": ("min",),
-    "bilirubin": ("max",),
-    "lactate": ("max",),
-    "ph": ("min",),
-}
 
 _SOURCES = {
     "from_emergency": ("Emergency Department", "Chest Pain Center"),
@@ -123,7 +105,7 @@ def _daily(measurement: Measurement) -> list[Feature]:
     where = ", ".join((*measurement.columns, *(f"lab {lab}" for lab in measurement.labs)))
     return [
         Feature(name, measurement.unit, f"first day: {statistic} of {where}", f"day.{name}")
-        for statistic in DAILY[measurement.name]
+        for statistic in measurement.daily
         for name in [f"{measurement.name}_{statistic}"]
     ]
 

@@ -11,9 +11,9 @@ from xorder._parameters import check_word
 from xorder.datasets._cohort_file import read_cohort
 from xorder.datasets._eicu._build import ABOUT, KIND
 from xorder.datasets._eicu._features import FEATURES
-from xorder.datasets._impute import Impute, check_impute, imputed, imputing_warnings
+from xorder.datasets._impute import Impute, imputed, imputing_warnings
 from xorder.datasets._problem import Problem
-from xorder.datasets._splits import check_splits, random_splits
+from xorder.datasets._splits import make_splits
 from xorder.exceptions import InputError
 
 _TASKS = {
@@ -78,10 +78,8 @@ def load_eicu(
     """
     check_word("task", task, _TASKS)
     check_word("group", group, _GROUPS)
-    check_splits(splits, stored=False)
-    check_impute(impute)
     inputs = [feature.name for feature in FEATURES]
-    rows, about = read_cohort(cohort, kind=KIND, command="xorder data build-eicu", columns=(*ABOUT, *inputs))
+    rows, about = read_cohort(cohort, kind=KIND, columns=(*ABOUT, *inputs))
     known_label = rows[task].notna()
     known_group = rows[group].isin(_GROUPS[group]) if _GROUPS[group] else rows[group].notna()
     left_out = {
@@ -113,7 +111,7 @@ def load_eicu(
             *(f"{count:,} stays {what} and are left out." for what, count in left_out.items() if count),
             *imputing_warnings(impute),
         ),
-        splits=random_splits(len(rows), splits) if splits is not None else (),
+        splits=make_splits(splits, len(rows)),
     )
 
 

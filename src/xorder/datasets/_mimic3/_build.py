@@ -12,16 +12,12 @@ import numpy as np
 
 from xorder._optional import import_optional
 from xorder._progress import Progress
-from xorder.datasets._clinical import SourceTable, check_key, find_tables, open_database, plain_errors, run
+from xorder.datasets._clinical import Database, SourceTable, find_tables, open_database
 from xorder.datasets._cohort_file import check_output, write_cohort
 from xorder.datasets._mimic3._features import FEATURES, VARIABLES, Variable, window_features
 from xorder.exceptions import InputError
 
-_EVENT_COLUMNS = ("subject_id", "hadm_id", "itemid", "charttime", "value", "valueuom")
-_STAY_COLUMNS = {
-    **{"subject_id": "int32", "hadm_id": "int32", "icustay_id": "int32", "gender": "string", "ethnicity": "string"},
-    **{"age": "float64", "los": "float64", "mortality": "int8", "hospital_expire_flag": "int8"},
-}
+_STAY_COLUMNS = "subject_id, hadm_id, icustay_id, gender, ethnicity, age, los, mortality, hospital_expire_flag"
 _BATCH_STAYS = 1000
 _PURPOSE = "Building a MIMIC-III cohort"
 
@@ -112,15 +108,21 @@ def build_mimic3(
        160035.
     """
     check_output(output, overwrite=overwrite)
-    import_optional("pyarrow", extra="data", purpose=_PURPOSE)
-    wanted = {name: tuple(types) for name, types in TABLES.items()}
-    wanted |= {"CHARTEVENTS": (*_EVENT_COLUMNS, "icustay_id"), "LABEVENTS": _EVENT_COLUMNS}
-    tables = find_tables(folder, wanted, source="MIMIC-III")
-    with open_database(purpose=_PURPOSE, memory=memory, spill=spill) as database:
-        counts = select_stays(database, tables, progress)
-        read_events(database, tables["CHARTEVENTS"], tables["LABEVENTS"], apply_ranges=apply_ranges, progress=progress)
-        cohort, readings = _cohort(database, counts["candidates"], progress)
-    summary = _summary(counts, cohort, readings)
+    tables = find_tables(folder, TABLES | EVENTS, source="MIMIC-III")
+    with open_database(purpose=_PURPOSE, memory=memory, spill=spill, progress=progress) as database:
+        counts = select_stays(database, tables)
+        read_events(database, tables, apply_ranges=apply_ranges)
+        cohort, readings = _cohort(database, counts["at_least_48_hours"])
+    column = cohort.select(["mortality", "los", "gender", "ethnicity"]).to_pydict()
+    summary = Mimic3Summary(
+        **counts,
+        with_readings=cohort.num_rows,
+        readings=readings,
+        deaths=sum(column["mortality"]),
+        long_stays=sum(days > 7 for days in column["los"]),
+        women=column["gender"].count("F"),
+        white=sum((text or "").startswith("WHITE") for text in column["ethnicity"]),
+    )
     if cohort.num_rows == 0:
         steps = ", ".join(" ".join(line.split()) for line in str(summary).splitlines()[:6])
         raise InputError(f"no stay in {folder} belongs to the cohort ({steps}, none with readings). Check the tables.")
@@ -129,48 +131,24 @@ def build_mimic3(
     return summary
 
 
-def _cohort(database: Any, candidates: int, progress: Progress | None) -> tuple[Any, int]:
+def _cohort(database: Database, candidates: int) -> tuple[Any, int]:
     """Return an Arrow table of the candidates that have readings, with their features, and the number of readings."""
     pa = import_optional("pyarrow", extra="data", purpose=_PURPOSE)
-    pieces = [np.empty((0, len(FEATURES)), dtype=np.float32)]
+    features = np.empty((candidates, len(FEATURES)), dtype=np.float32)
     readings = 0
     for first in range(0, candidates, _BATCH_STAYS):
-        if progress:
-            progress("computing features", first / candidates)
+        database.report("computing features", first / candidates)
         count = min(_BATCH_STAYS, candidates - first)
-        with plain_errors():
-            read = database.execute(merged_readings(first, first + count - 1)).fetchnumpy()
-        stay, variable, second = (read[name].astype(np.int64) for name in ("stay", "variable", "second"))
-        pieces.append(window_features(count, stay - first, variable, second, read["number"].astype(np.float64)))
+        read = database.arrow(merged_readings(first, first + count - 1))
+        stay, variable, second = (read[name].to_numpy().astype(np.int64) for name in ("stay", "variable", "second"))
+        number = read["number"].to_numpy()
+        features[first : first + count] = window_features(count, stay - first, variable, second, number)
         readings += len(stay)
-    features = np.concatenate(pieces)
-    rows = run(database, f"SELECT {', '.join(_STAY_COLUMNS)} FROM candidates ORDER BY stay", step="computing features")
-    columns = {
-        name: pa.array([row[number] for row in rows], kind) for number, (name, kind) in enumerate(_STAY_COLUMNS.items())
-    }
-    columns |= {name: pa.array(values) for name, values in zip(FEATURES, features.T, strict=True)}
-    table = pa.table(columns).filter(pa.array(~np.isnan(features).all(axis=1)))
-    if progress:
-        progress("computing features", 1.0)
-    return table, readings
-
-
-def _summary(counts: dict[str, int], cohort: Any, readings: int) -> Mimic3Summary:
-    column = {name: cohort.column(name).to_pylist() for name in ("mortality", "los", "gender", "ethnicity")}
-    return Mimic3Summary(
-        stays=counts["stays"],
-        without_transfer=counts["unmoved"],
-        one_per_admission=counts["single"],
-        adults=counts["adults"],
-        with_diagnosis=counts["diagnosed"],
-        at_least_48_hours=counts["candidates"],
-        with_readings=cohort.num_rows,
-        readings=readings,
-        deaths=sum(column["mortality"]),
-        long_stays=sum(days > 7 for days in column["los"]),
-        women=sum(text == "F" for text in column["gender"]),
-        white=sum((text or "").startswith("WHITE") for text in column["ethnicity"]),
-    )
+    stays = database.arrow(f"SELECT {_STAY_COLUMNS} FROM at_least_48_hours ORDER BY stay")
+    names = [*stays.column_names, *FEATURES]
+    table = pa.Table.from_arrays([*stays.columns, *map(pa.array, features.T)], names=names)
+    database.report("computing features", 1.0)
+    return table.filter(pa.array(~np.isnan(features).all(axis=1))), readings
 
 
 _NUMBER = "try_cast(value AS DOUBLE)"
@@ -199,34 +177,25 @@ READINGS = {
 }
 
 
-def read_events(
-    database: Any, chart: SourceTable, laboratory: SourceTable, *, apply_ranges: bool, progress: Progress | None
-) -> None:
+def read_events(database: Database, tables: Mapping[str, SourceTable], *, apply_ranges: bool) -> None:
     """Make the table ``readings`` (stay, variable, second, number, text) from one pass over each event table.
 
-    It needs ``adults`` and ``candidates`` of :func:`select_stays`. As in the benchmark, an event counts
+    It needs ``adults`` and ``at_least_48_hours`` of :func:`select_stays`. As in the benchmark, an event counts
     if its admission is one of the adults' and its ICU stay, where it names one, is that admission's; it goes to the
     candidate stays of this patient that were in their first 48 hours at that time.
     """
     items = ", ".join(f"({item}, {number})" for number, variable in enumerate(VARIABLES) for item in variable.items)
-    database.execute(f"CREATE TEMP TABLE items AS SELECT * FROM (VALUES {items}) AS listed(itemid, variable)")
-    database.execute(
-        "CREATE TEMP TABLE readings (stay INTEGER, variable TINYINT, second INTEGER, number DOUBLE, text VARCHAR)"
-    )
+    database.run(f"CREATE TEMP TABLE items AS SELECT * FROM (VALUES {items}) AS listed(itemid, variable)")
+    database.run("CREATE TEMP TABLE readings (stay INT, variable TINYINT, second INT, number DOUBLE, text VARCHAR)")
     # DuckDB cannot know how many rows a csv file has, and may take the small tables for the larger side of a join: it
     # would then gather hundreds of millions of events in a hash table. As written, events stream past small tables.
-    database.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")
-    for table, same_stay in (
-        (chart, "event.icustay_id IS NULL OR event.icustay_id = adult.icustay_id"),
-        (laboratory, "true"),
-    ):
-        run(
-            database,
-            _scan(table, same_stay, apply_ranges=apply_ranges),
-            step=f"reading {table.path.name}",
-            reads=[table],
-            progress=progress,
+    database.run("SET disabled_optimizers = 'join_order,build_side_probe_side'")
+    for name, types in EVENTS.items():
+        same_stay = (
+            "event.icustay_id IS NULL OR event.icustay_id = adult.icustay_id" if "icustay_id" in types else "true"
         )
+        sql = _insert_readings(tables[name].scan(**types), same_stay, apply_ranges=apply_ranges)
+        database.read(sql, tables[name])
 
 
 def merged_readings(first: int, last: int) -> str:
@@ -243,8 +212,7 @@ def merged_readings(first: int, last: int) -> str:
         GROUP BY stay, variable, second ORDER BY stay, variable, second"""
 
 
-def _scan(table: SourceTable, same_stay: str, *, apply_ranges: bool) -> str:
-    types = dict.fromkeys(("subject_id", "hadm_id", "icustay_id", "itemid"), "INTEGER") | {"charttime": "TIMESTAMP"}
+def _insert_readings(events: str, same_stay: str, *, apply_ranges: bool) -> str:
     numbers = " ".join(
         f"WHEN {number} THEN {_reading(variable, apply_ranges=apply_ranges)}"
         for number, variable in enumerate(VARIABLES)
@@ -253,10 +221,10 @@ def _scan(table: SourceTable, same_stay: str, *, apply_ranges: bool) -> str:
         INSERT INTO readings
         SELECT candidate.stay, item.variable, date_diff('second', candidate.intime, event.charttime),
                CASE item.variable {numbers} END, event.value
-        FROM {table.scan(**types)} AS event
+        FROM {events} AS event
         JOIN items AS item USING (itemid)
         JOIN adults AS adult ON adult.hadm_id = event.hadm_id AND adult.subject_id = event.subject_id
-        JOIN candidates AS candidate ON candidate.subject_id = event.subject_id
+        JOIN at_least_48_hours AS candidate ON candidate.subject_id = event.subject_id
         WHERE event.value IS NOT NULL AND ({same_stay})
           AND event.charttime BETWEEN candidate.intime AND candidate.intime + INTERVAL 48 HOUR"""
 
@@ -274,7 +242,7 @@ def _reading(variable: Variable, *, apply_ranges: bool) -> str:
     return f"(CASE WHEN ({number}) BETWEEN {lowest} AND {highest} THEN {clipped} END)"
 
 
-# The columns that are used, and those of them that are not text.
+# The columns that are used, and their types.
 TABLES: dict[str, dict[str, str]] = {
     "PATIENTS": {"subject_id": "INTEGER", "gender": "VARCHAR", "dob": "TIMESTAMP", "dod": "TIMESTAMP"},
     "ADMISSIONS": {
@@ -289,48 +257,45 @@ TABLES: dict[str, dict[str, str]] = {
     "DIAGNOSES_ICD": {"subject_id": "INTEGER", "hadm_id": "INTEGER", "icd9_code": "VARCHAR"},
     "D_ICD_DIAGNOSES": {"icd9_code": "VARCHAR"},
 }
+_EVENT = {
+    **{"subject_id": "INTEGER", "hadm_id": "INTEGER", "itemid": "INTEGER", "charttime": "TIMESTAMP"},
+    **{"value": "VARCHAR", "valueuom": "VARCHAR"},
+}
+EVENTS = {"CHARTEVENTS": _EVENT | {"icustay_id": "INTEGER"}, "LABEVENTS": _EVENT}
 _KEYS = {"PATIENTS": "subject_id", "ADMISSIONS": "hadm_id", "ICUSTAYS": "icustay_id"}
 
+# The steps of the selection, as the summary names them, each with the stays that are left.
 _STEPS = {
     "stays": "SELECT * FROM icustays",
-    "unmoved": "SELECT * FROM stays WHERE first_wardid = last_wardid AND first_careunit = last_careunit",
+    "without_transfer": "SELECT * FROM stays WHERE first_wardid = last_wardid AND first_careunit = last_careunit",
     # Stays with a transfer are gone by now: an admission whose other stays had one counts as having a single stay.
-    "single": """
-        SELECT * FROM unmoved JOIN admissions USING (subject_id, hadm_id) JOIN patients USING (subject_id)
+    "one_per_admission": """
+        SELECT * FROM without_transfer JOIN admissions USING (subject_id, hadm_id) JOIN patients USING (subject_id)
         QUALIFY count(*) OVER (PARTITION BY hadm_id) = 1""",
     # Birth dates of people over 89 are moved back by 300 years; the benchmark, too, gives 90 as their age.
     "adults": """
         SELECT * REPLACE (CASE WHEN age < 0 OR age > 150 THEN 90 ELSE age END AS age)
-        FROM (SELECT *, date_diff('second', dob, intime) / (365 * 86400.0) AS age FROM single)
+        FROM (SELECT *, date_diff('second', dob, intime) / (365 * 86400.0) AS age FROM one_per_admission)
         WHERE age < 0 OR age >= 18""",
     # The benchmark has no row for a stay without any diagnosis that the dictionary of codes knows.
-    "diagnosed": """
+    "with_diagnosis": """
         SELECT * FROM adults SEMI JOIN (SELECT * FROM diagnoses_icd SEMI JOIN d_icd_diagnoses USING (icd9_code))
         USING (subject_id, hadm_id)""",
     # Lengths of stay are given in days, to four decimals.
-    "candidates": """
+    "at_least_48_hours": """
         SELECT row_number() OVER (ORDER BY icustay_id) - 1 AS stay, *,
                (coalesce(dod BETWEEN admittime AND dischtime, false)
                 OR coalesce(deathtime BETWEEN admittime AND dischtime, false))::TINYINT AS mortality
-        FROM diagnosed WHERE 24 * los >= 48 - 1e-6""",
+        FROM with_diagnosis WHERE 24 * los >= 48 - 1e-6""",
 }
 
 
-def select_stays(database: Any, tables: Mapping[str, SourceTable], progress: Progress | None) -> dict[str, int]:
-    """Make a table of each step, ``adults`` and ``candidates`` among them, and return how many stays each has."""
+def select_stays(database: Database, tables: Mapping[str, SourceTable]) -> dict[str, int]:
+    """Make a table of each step of the selection, and return how many stays each has."""
     for name, types in TABLES.items():
-        columns = ", ".join(types)
-        run(
-            database,
-            f"CREATE TEMP TABLE {name.lower()} AS SELECT {columns} FROM {tables[name].scan(**types)}",
-            step=f"reading {tables[name].path.name}",
-            reads=[tables[name]],
-            progress=progress,
-        )
-    for name, key in _KEYS.items():
-        check_key(database, tables[name], key)
+        database.load(tables[name], types, _KEYS.get(name))
     counts = {}
     for name, sql in _STEPS.items():
-        run(database, f"CREATE TEMP TABLE {name} AS {sql}", step="selecting stays")
-        counts[name] = int(run(database, f"SELECT count(*) FROM {name}", step="selecting stays")[0][0])
+        database.run(f"CREATE TEMP TABLE {name} AS {sql}")
+        counts[name] = database.run(f"SELECT count(*) FROM {name}")[0][0]
     return counts

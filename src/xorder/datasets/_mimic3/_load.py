@@ -9,10 +9,10 @@ import numpy as np
 
 from xorder._parameters import check_word
 from xorder.datasets._cohort_file import read_cohort
-from xorder.datasets._impute import Impute, check_impute, imputed, imputing_warnings
+from xorder.datasets._impute import Impute, imputed, imputing_warnings
 from xorder.datasets._mimic3._features import FEATURES
 from xorder.datasets._problem import Problem, Split
-from xorder.datasets._splits import check_splits, random_splits
+from xorder.datasets._splits import make_splits
 
 # task -> the paper's group for it, and the label in words
 _TASKS = {
@@ -20,6 +20,18 @@ _TASKS = {
     "long_stay": ("ethnicity", "the stay in intensive care was longer than 7 days"),
 }
 _UNKNOWN = ("UNKNOWN", "UNABLE TO OBTAIN", "PATIENT DECLINED")
+_WITHOUT_RANGES = (
+    "Implausible values are left in, as the benchmark does, and some are far out; build with apply_ranges=True "
+    "to take them out."
+)
+_WARNINGS = {
+    "mortality": "The label is the benchmark's: a date of death between admission and discharge. It differs from "
+    "hospital_expire_flag for {differing:,} stays.",
+    "long_stay": "Whoever dies within 7 days counts as a short stay: the label is about beds, not about getting well.",
+    "gender": "Gender is as the hospital recorded it, as one of two.",
+    "ethnicity": "Ethnicity is as the hospital recorded it; all that does not start with WHITE is one group, the "
+    "{unknown:,} stays whose ethnicity is not known among them.",
+}
 _COLUMNS = ("subject_id", "gender", "ethnicity", "los", "mortality", "hospital_expire_flag")
 
 
@@ -70,10 +82,10 @@ def load_mimic3(
     """
     usual, label = _TASKS[check_word("task", task, _TASKS)]
     grouping = check_word("group", usual if group is None else group, ("gender", "ethnicity"))
-    check_splits(splits, stored=False)
-    check_impute(impute)
-    rows, about = read_cohort(cohort, kind="mimic3", command="xorder data build-mimic3", columns=(*_COLUMNS, *FEATURES))
+    rows, about = read_cohort(cohort, kind="mimic3", columns=(*_COLUMNS, *FEATURES))
     y = rows["mortality"] if task == "mortality" else rows["los"] > 7
+    differing = int((rows["mortality"] != rows["hospital_expire_flag"]).sum())
+    unknown = int(rows["ethnicity"].fillna("UNKNOWN").str.startswith(_UNKNOWN).sum())
     return Problem(
         name=f"MIMIC-III {task}",
         X=imputed(rows[list(FEATURES)].astype(np.float64), impute),
@@ -86,7 +98,13 @@ def load_mimic3(
         source=f"MIMIC-III, PhysioNet; the user's own copy ({about.get('source')})",
         licence="PhysioNet Credentialed Health Data License 1.5.0 (MIMIC-III), ODbL 1.0 (its open demo)",
         warnings=(
-            *_warnings(rows, task, grouping, ranges=bool(about.get("apply_ranges"))),
+            "One hospital, 2001 to 2012; patients with several admissions have several rows (subject_id in the cohort "
+            "file), so that rows are not independent.",
+            "Which values were measured depends on how ill the patient looked: that one is missing means something "
+            "too.",
+            *([] if about.get("apply_ranges") else [_WITHOUT_RANGES]),
+            _WARNINGS[task].format(differing=differing),
+            _WARNINGS[grouping].format(unknown=unknown),
             *imputing_warnings(impute),
         ),
         splits=_splits_by_patient(rows["subject_id"].to_numpy(), splits),
@@ -100,44 +118,11 @@ def _groups(rows: Any, group: str) -> Any:
     return np.where(white, "white", "not white").astype(object)
 
 
-def _warnings(rows: Any, task: str, group: str, *, ranges: bool) -> tuple[str, ...]:
-    found = [
-        "One hospital, 2001 to 2012; patients with several admissions have several rows (subject_id in the cohort "
-        "file), so that rows are not independent.",
-        "Which values were measured depends on how ill the patient looked: that one is missing means something too.",
-    ]
-    if not ranges:
-        found.append(
-            "Implausible values are left in, as the benchmark does, and some are far out; build with apply_ranges=True "
-            "to take them out."
-        )
-    if task == "mortality":
-        found.append(
-            "The label is the benchmark's: a date of death between admission and discharge. It differs from "
-            f"hospital_expire_flag for {int((rows['mortality'] != rows['hospital_expire_flag']).sum()):,} stays."
-        )
-    else:
-        found.append(
-            "Whoever dies within 7 days counts as a short stay: the label is about beds, not about getting well."
-        )
-    if group == "ethnicity":
-        unknown = int(rows["ethnicity"].fillna("UNKNOWN").str.startswith(_UNKNOWN).sum())
-        found.append(
-            "Ethnicity is as the hospital recorded it; all that does not start with WHITE is one group, the "
-            f"{unknown:,} stays whose ethnicity is not known among them."
-        )
-    else:
-        found.append("Gender is as the hospital recorded it, as one of two.")
-    return tuple(found)
-
-
 def _splits_by_patient(patient: Any, splits: int | None) -> tuple[Split, ...]:
     """Draw patients, not stays: a model must not be tested on people it has seen."""
-    if splits is None:
-        return ()
     known, number = np.unique(patient, return_inverse=True)
     drawn = []
-    for split in random_splits(len(known), splits):
+    for split in make_splits(splits, len(known)):
         training = np.isin(number, split.train)
         drawn.append(Split(np.flatnonzero(training), np.flatnonzero(~training)))
     return tuple(drawn)
