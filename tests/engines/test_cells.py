@@ -66,13 +66,13 @@ class TestCoding:
     def test_groups_are_numbered_in_sorted_order(self) -> None:
         found = self.found(["b", "a"])
         assert (found.groups, found.group_values, found.missing) == (("a", "b"), (("b", 1), ("a", 0)), None)
-        assert found.size == found.left_out == 4
+        assert found.size == 4
 
     def test_rows_without_a_group_are_one_or_left_out(self) -> None:
         assert self.found(["z", None, "a"], "group").groups == ("a", "missing", "z")
         left = self.found(["z", None, "a"], "leave")
-        assert (left.groups, left.missing, left.size, left.left_out) == (("a", "z", None), 2, 6, 4)
-        assert self.found(["z", "a"], "leave").left_out == 4
+        assert (left.groups, left.missing, left.size) == (("a", "z"), 2, 4)
+        assert self.found(["z", "a"], "leave").missing is None
 
     def test_blanks_are_missing_in_files_alone(self) -> None:
         assert self.found(["a", " "]).groups == (" ", "a")

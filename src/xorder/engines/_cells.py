@@ -212,8 +212,8 @@ class Coding:
     """Which number each value of the group column has, and which class each value of the label column.
 
     The code of a row is twice the number of its group, plus one if it is a positive. ``groups`` are in sorted order;
-    ``missing`` is the number of the group of rows without one, or None. Where such rows are to be left out, it is the
-    last, and called None. Where several columns make up the group, its values are tuples, one value for each.
+    ``missing`` is the number of the group of rows without one, or None. Where such rows are to be left out, it is that
+    behind the last group. Where several columns make up the group, its values are tuples, one value for each.
     """
 
     groups: tuple[Hashable, ...]
@@ -223,13 +223,8 @@ class Coding:
 
     @property
     def size(self) -> int:
-        """How many codes there are."""
+        """How many codes there are; rows with one from there up are left out."""
         return 2 * len(self.groups)
-
-    @property
-    def left_out(self) -> int:
-        """The lowest code of rows that are left out; as many as there are codes if there are none."""
-        return self.size - 2 if self.groups and self.groups[-1] is None else self.size
 
     def of_texts(self, groups: Codes, group_rows: CodeArray, labels: Codes, label_rows: CodeArray) -> NDArray[np.int16]:
         """Return the codes of rows whose groups and labels are numbered texts."""
@@ -278,16 +273,11 @@ def coding(
             f"{name} has more than {MAX_GROUPS} distinct values; at most {MAX_GROUPS} groups can be compared. Is it "
             "the right column?"
         )
-    sorted_ = sorted_groups(known)
-    missing = None
     if missing_group != "error":
         check_name_is_free(name, known)
-    if lost and missing_group == "group":
-        sorted_ = sorted_groups([*known, MISSING])
-        missing = sorted_.index(MISSING)
-    elif lost:
-        sorted_.append(None)
-        missing = len(sorted_) - 1
+    is_group = bool(lost) and missing_group == "group"
+    sorted_ = sorted_groups([*known, MISSING] if is_group else known)
+    missing = sorted_.index(MISSING) if is_group else len(sorted_) if lost else None
     places = [(value, sorted_.index(value)) for value in known]
     places += [(value, missing) for value in lost if value is not None and missing is not None]
     return Coding(

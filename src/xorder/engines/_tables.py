@@ -285,8 +285,7 @@ def _built(
     # The middle of a bin; of the outermost, no score beyond those there are: probabilities stay such.
     middle = scores_of(leaves.first + (leaves.last - leaves.first) // 2)
     score = np.clip(middle, seen.low, seen.high) + 0.0
-    groups = [group for group in rows.coding.groups if group is not None]
-    leaves = _of_groups(leaves, groups)
+    groups = rows.coding.groups
     counted = seen.rows - seen.left_out
     if names.weight is not None and not squares:
         total = float(leaves.masses.sum())
@@ -333,18 +332,18 @@ def _as_written(found: Tables) -> Tables:
 
 def _refined(rows: Tally, leaves: Leaves, tolerance: float, bins: int) -> tuple[Leaves, list[str]]:
     """Split the heaviest leaves until the tolerance is met; say why where it cannot be."""
-    groups = [group for group in rows.coding.groups if group is not None]
-    reached, before = binning_error(groups, _of_groups(leaves, groups)).largest, np.inf
+    groups = rows.coding.groups
+    reached, before = binning_error(groups, leaves).largest, np.inf
     splits = 0
     while reached > tolerance and splits < _MOST_SPLITS and reached <= _WORTHWHILE * before:
         chosen = np.zeros(len(leaves), dtype=bool)
         most = max(1, bins // _FEWEST_PARTS)
-        chosen[heavy_leaves(groups, _of_groups(leaves, groups), tolerance=tolerance, most=most)] = True
+        chosen[heavy_leaves(groups, leaves, tolerance=tolerance, most=most)] = True
         heavy = leaves[chosen]
         parts = split_leaves(heavy, rows.split(heavy, bins))
         check_same(heavy.masses, parts.masses)
         leaves = leaves[~chosen] + parts
-        reached, before = binning_error(groups, _of_groups(leaves, groups)).largest, reached
+        reached, before = binning_error(groups, leaves).largest, reached
         splits += 1
     if reached <= tolerance:
         return leaves, []
@@ -353,13 +352,6 @@ def _refined(rows: Tally, leaves: Leaves, tolerance: float, bins: int) -> tuple[
         f"heaviest bins were split {splits} {'time' if splits == 1 else 'times'}; allow more than {bins:,} with bins=."
     )
     return leaves, [why]
-
-
-def _of_groups(leaves: Leaves, groups: Sequence[Hashable]) -> Leaves:
-    """Return the leaves without the rows that are left out, whose codes are behind those of the groups."""
-    codes = 2 * len(groups)
-    squares = None if leaves.squares is None else leaves.squares[:, :codes]
-    return replace(leaves, masses=leaves.masses[:, :codes], squares=squares)
 
 
 def _check_options(tolerance: Any, bins: Any) -> None:
@@ -375,12 +367,12 @@ _BELOW = 0.9
 _MOST_OF_IT = 0.05
 
 
-def binning_error(groups: Sequence[Hashable], leaves: Leaves) -> BinningError:
+def binning_error(groups: tuple[Hashable, ...], leaves: Leaves) -> BinningError:
     """Bound what the leaves that are not exact can have moved."""
-    return _error(tuple(groups), leaves.masses[~leaves.is_exact], leaves.masses.sum(axis=0))
+    return _error(groups, leaves.masses[~leaves.is_exact], leaves.masses.sum(axis=0))
 
 
-def heavy_leaves(groups: Sequence[Hashable], leaves: Leaves, *, tolerance: float, most: int) -> IntArray:
+def heavy_leaves(groups: tuple[Hashable, ...], leaves: Leaves, *, tolerance: float, most: int) -> IntArray:
     """Choose the fewest leaves, at most ``most``, without which the error is below the tolerance, or far less."""
     totals = leaves.masses.sum(axis=0)
     inexact = np.flatnonzero(~leaves.is_exact)
@@ -389,11 +381,11 @@ def heavy_leaves(groups: Sequence[Hashable], leaves: Leaves, *, tolerance: float
     weight = share.sum(axis=1) ** 2 - (share**2).sum(axis=1)
     order = np.argsort(-weight, kind="stable")[: np.count_nonzero(weight > 0)]
     masses = leaves.masses[inexact[order]]
-    wanted = max(_BELOW * tolerance, _MOST_OF_IT * _error(tuple(groups), masses, totals).largest)
+    wanted = max(_BELOW * tolerance, _MOST_OF_IT * _error(groups, masses, totals).largest)
     low, high = 0, min(most, order.size)
     while low < high:
         middle = (low + high) // 2
-        left = _error(tuple(groups), masses[middle:], totals).largest
+        left = _error(groups, masses[middle:], totals).largest
         low, high = (low, middle) if left <= wanted else (middle + 1, high)
     return np.sort(inexact[order[:low]])
 

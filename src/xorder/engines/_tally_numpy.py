@@ -284,6 +284,10 @@ class Batch(NamedTuple):
     code: NDArray[np.int16]
     weight: FloatArray | None
 
+    def where(self, chosen: NDArray[np.bool_]) -> Batch:
+        """Return some of the rows."""
+        return Batch(self.score[chosen], self.code[chosen], None if self.weight is None else self.weight[chosen])
+
 
 class _Cells(NamedTuple):
     """What one thread has seen, and its sums by cell and code."""
@@ -348,7 +352,7 @@ class LocalRows:
     def _survey_of(self, batches: Iterator[Batch], counts: KeyCounts) -> tuple[Seen, Counted]:
         seen, codes = Seen(), self.coding.size
         for batch in batches:
-            usable = _usable(batch, seen, self.coding.left_out)
+            usable = _usable(batch, seen, codes)
             if usable.score.size:
                 counts.add(keys_of(usable.score), usable.code, self._weights(usable))
             if counts.shift and codes <= _DENSE_CODES:
@@ -368,7 +372,7 @@ class LocalRows:
         return seen, Counted(counts.shift, used + FIRST_CELL, sums[:, used])
 
     def _add_to_cells(self, batch: Batch, part: _Cells) -> None:
-        usable = _usable(batch, part.seen, self.coding.left_out)
+        usable = _usable(batch, part.seen, self.coding.size)
         if usable.score.size:
             keys = keys_of(usable.score)
             keys >>= CELL_BITS
@@ -436,11 +440,12 @@ class LocalRows:
         return [batch.weight, squared(batch.weight)] if self._squares else [batch.weight]
 
     def _each(self, step: str, *, known: bool = True) -> Generator[Batch, None, None]:
-        """Yield the batches; tell how far they are."""
-        done = 0
+        """Yield the batches, those of a known coding without the rows to be left out; tell how far they are."""
+        done, codes = 0, self.coding.size
+        leaves_out = known and self.coding.missing == len(self.coding.groups)
         with closing(self._batches(self.coding, known)) as batches:
             for batch in batches:
-                yield batch
+                yield batch.where(batch.code < codes) if leaves_out else batch
                 done += batch.score.size
                 if self._progress is not None:
                     self._progress(step, min(1.0, done / self._total) if self._total else None)
@@ -454,15 +459,16 @@ def _add(sums: FloatArray, place: IntArray, codes: int, code: NDArray[np.int16],
         np.add.at(column, place, weights[number] if weights else 1.0)
 
 
-def _usable(batch: Batch, seen: Seen, left_out: int) -> Batch:
-    """Count rows that cannot be used, for the complaint about them, and return the others."""
+def _usable(batch: Batch, seen: Seen, codes: int) -> Batch:
+    """Count rows that cannot be used, for the complaint about them, and return the others that are not left out."""
     score, code, weight = batch
-    if code.size and code.min() < 0:
-        raise _UnseenError
-    seen.rows += score.size
-    seen.left_out += int(np.count_nonzero(code >= left_out))
     if not score.size:
         return batch
+    if code.min() < 0:
+        raise _UnseenError
+    left_out = int(np.count_nonzero(code >= codes))
+    seen.rows += score.size
+    seen.left_out += left_out
     good = None
     # A sum is finite only if every term is; finite terms whose sum is not are looked at one by one.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -476,15 +482,15 @@ def _usable(batch: Batch, seen: Seen, left_out: int) -> Batch:
         if not fit.all():
             seen.bad_weights += int(fit.size - fit.sum())
             good = fit if good is None else good & fit
-    if good is not None and not good.all():
-        score, code = score[good], code[good]
-        weight = None if weight is None else weight[good]
+    if good is not None:
+        batch = batch.where(good)
+    score, code, weight = batch
     if score.size:
         seen.low, seen.high = min(seen.low, float(score.min())), max(seen.high, float(score.max()))
         if weight is not None:
             seen.largest_weight = max(seen.largest_weight, float(weight.max()))
             seen.whole_weights &= bool((weight == np.floor(weight)).all())
-    return Batch(score, code, weight)
+    return batch.where(code < codes) if left_out else batch
 
 
 _TABLE_BITS = 22

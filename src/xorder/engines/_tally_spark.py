@@ -68,7 +68,7 @@ class SparkRows:
             f.max(f.when(good, weight)),
             f.count_if(good & (weight != f.floor(weight))),
             f.approx_count_distinct(f.when(good, score)),
-            f.count_if(f.col("code") >= self.coding.left_out),
+            f.count_if(f.col("code") >= self.coding.size),
         ).collect()[0]
         counts = [int(value) for value in found[:4]]
         seen = Seen(rows=counts[0], missing=counts[1], infinite=counts[2], bad_weights=counts[3])
@@ -141,7 +141,8 @@ class SparkRows:
             sums.append(f.sum(f.when(weight > 0, f.greatest(weight * weight, least)).otherwise(0.0)))
         names = [f"sum{number}" for number in range(len(sums))]
         table = (
-            rows.groupBy("key", "code")
+            rows.where(f.col("code") < f.lit(self.coding.size))
+            .groupBy("key", "code")
             .agg(*(total.alias(name) for total, name in zip(sums, names, strict=True)))
             .toArrow()
         )
