@@ -16,10 +16,10 @@ from xorder._metric import METRICS
 from xorder._progress import Progress
 from xorder._table import BinningError, FloatArray, IntArray, ScoreTable, Tables
 from xorder._validation import WeightKind, check_weights_are, notes_on_counts, notes_on_missing
-from xorder.engines._cells import ColumnNames, GroupNames
+from xorder.engines._cells import ColumnNames, GroupNames, ReadingOptions
 from xorder.engines._sources import (
     LARGE,
-    check_file,
+    FileReading,
     file_kind,
     find_files,
     in_engine,
@@ -224,7 +224,7 @@ def tables_of(
     check_group_choices(missing_group)
     check_weights_are(weights_are)
     squares = weights_are == "sampling" and weight is not None
-    reading: dict[str, Any] = {"positive": positive, "missing_group": missing_group, "squares": squares}
+    options = ReadingOptions(names, positive, missing_group, squares, encoding, memory, progress)
 
     def built(rows: AbstractContextManager[tuple[Tally, str]], limit: int | None = None) -> Tables:
         with rows as (tally, called):
@@ -232,27 +232,26 @@ def tables_of(
         return _as_written(found) if as_text else found
 
     if not isinstance(source, str | os.PathLike):
-        return built(open_rows(source, names, progress=progress, memory=memory, **reading))
+        return built(open_rows(source, options))
     files = find_files(source)
     if not is_utf_8(encoding) and len(files) > 1:
         raise InputError(f"{os.fspath(source)} names {len(files):,} files, which are read as utf-8 only; convert them.")
 
     def row_by_row() -> Tables:
         # As many as there can be rows: these are told apart, however many there are.
-        rows = open_small_file(files[0], names, encoding=encoding, progress=progress, **reading)
-        return built(nullcontext(rows), _MOST_ROWS)
+        return built(nullcontext(open_small_file(files[0], options)), _MOST_ROWS)
 
     is_csv = file_kind(files[0]) == "csv"
     if not is_utf_8(encoding) or ((is_csv or as_text) and not in_engine(files, large)):
         return row_by_row()
     try:
-        return built(open_rows(source, names, progress=progress, memory=memory, **reading))
+        return built(open_rows(source, options))
     except InputError:
         # Row by row the same complaint comes with its place in the file.
         among = len(files) > 1
         for file in files if is_csv or as_text or not among else ():
-            check_file(file, names, positive=positive, missing_group=missing_group, encoding=encoding, among=among)
-        if len(files) > 1 or not is_csv:
+            FileReading(file, options, among=among).check()
+        if among or not is_csv:
             raise
         return row_by_row()
 

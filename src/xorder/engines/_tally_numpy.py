@@ -13,9 +13,8 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._progress import Progress
 from xorder._table import NO_TURN, FloatArray, IntArray, deal, squared
-from xorder.engines._cells import FRAME, Coding, ColumnNames, no_rows
+from xorder.engines._cells import FRAME, Coding, ColumnNames, ReadingOptions, no_rows
 from xorder.exceptions import InputError
 
 CELL_BITS = 44
@@ -314,20 +313,17 @@ class LocalRows:
     def __init__(
         self,
         batches: Batches,
+        options: ReadingOptions,
         *,
         guess: Coding,
         look: Callable[[], Coding] | None = None,
         blame: Callable[[], None] | None = None,
-        weighted: bool = False,
-        squares: bool = False,
         total: int | None = None,
-        progress: Progress | None = None,
     ) -> None:
         self.coding = guess
-        self._weighted = weighted
         self._batches, self._look, self._blame = batches, look, blame
-        self._squares = squares
-        self._total, self._progress = total, progress
+        self._squares, self._total, self._watch = options.squares, total, options.watch
+        self._weighted = options.names.weight is not None
 
     def survey(self, limit: int) -> tuple[Seen, Counted]:
         """Look at all rows: sums by key if there are at most ``limit`` keys, else by cell."""
@@ -447,8 +443,7 @@ class LocalRows:
             for batch in batches:
                 yield batch.where(batch.code < codes) if leaves_out else batch
                 done += batch.score.size
-                if self._progress is not None:
-                    self._progress(step, min(1.0, done / self._total) if self._total else None)
+                self._watch(step, min(1.0, done / self._total) if self._total else None)
 
 
 def _add(sums: FloatArray, place: IntArray, codes: int, code: NDArray[np.int16], weights: Sequence[FloatArray]) -> None:
