@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from xorder.engines import _tally_numpy as tally_numpy
 from xorder.engines._cells import Coding, ColumnNames, ReadingOptions
-from xorder.engines._tally_numpy import Batch, KeyCounts, Leaves, LocalRows, keys_of, side_by_side, thread_count
+from xorder.engines._tally import Leaves
+from xorder.engines._tally_numpy import Batch, KeyCounts, LocalRows, keys_of, side_by_side, thread_count
 
 KEYS = st.one_of(st.integers(-5, 5), st.integers(-(1 << 62), 1 << 62))
 

@@ -16,7 +16,7 @@ from xorder._metric import METRICS
 from xorder._progress import Progress
 from xorder._table import BinningError, FloatArray, IntArray, ScoreTable, Tables
 from xorder._validation import WeightKind, check_weights_are, notes_on_counts, notes_on_missing
-from xorder.engines._cells import ColumnNames, GroupNames, ReadingOptions
+from xorder.engines._cells import FRAME, ColumnNames, GroupNames, ReadingOptions, no_rows
 from xorder.engines._sources import (
     LARGE,
     FileReading,
@@ -27,7 +27,8 @@ from xorder.engines._sources import (
     open_rows,
     open_small_file,
 )
-from xorder.engines._tally_numpy import Bins, Leaves, LocalRows, Tally, check_same, scores_of, split_leaves
+from xorder.engines._tally import Bins, Leaves, Seen, Tally, check_same, split_leaves
+from xorder.engines._tally_numpy import LocalRows, scores_of
 from xorder.exceptions import InputError
 from xorder.metrics._audit import Audit, audit_tables, check_confidence
 from xorder.metrics._cuts import CUTS, Cut
@@ -262,14 +263,16 @@ def _built(
     """Tally the rows, and make a table of each group."""
     notes: list[str] = []
     seen, found = rows.survey(bins)
-    seen.check(names, source, squares)
+    _check_seen(seen, names, source, squares)
+    groups, error = rows.coding.groups, None
     if found.shift == 0:
-        leaves = Leaves.of_sums(found.keys, found.keys, found.sums)
+        leaves = Leaves(found.keys, found.keys, *found.sums)
     else:
         cells = Bins.for_masses(found.keys, found.sums[0], min(bins, _MOST_SUMS // rows.coding.size))
         leaves = cells.leaves(rows.fill(cells))
         check_same(found.sums[0], leaves.masses)
         leaves, notes = _refined(rows, leaves, tolerance, bins)
+        error = None if leaves.is_exact.all() else binning_error(groups, leaves)
     dealt = None
     if folds and names.weight is not None:
         fits = folds * len(leaves) * rows.coding.size <= _MOST_SUMS
@@ -284,14 +287,11 @@ def _built(
     # The middle of a bin; of the outermost, no score beyond those there are: probabilities stay such.
     middle = scores_of(leaves.first + (leaves.last - leaves.first) // 2)
     score = np.clip(middle, seen.low, seen.high) + 0.0
-    groups = rows.coding.groups
     counted = seen.rows - seen.left_out
     if names.weight is not None and not squares:
         total = float(leaves.masses.sum())
         notes += notes_on_counts(f"column {names.weight!r}", seen.whole_weights, total, counted)
     notes += [*look_alike(groups), *notes_on_missing(seen.left_out)]
-    # Ahead of the tables, as it takes memory too.
-    error = None if leaves.is_exact.all() else binning_error(groups, leaves)
     kept = [np.flatnonzero(leaves.masses[:, 2 * g : 2 * g + 2].sum(axis=1))[::-1] for g in range(len(groups))]
     return Tables(
         {group: _table(score, leaves, g, kept[g]) for g, group in enumerate(groups)},
@@ -308,6 +308,32 @@ def _built(
             for g, group in enumerate(groups)
         },
     )
+
+
+def _check_seen(seen: Seen, names: ColumnNames, source: str, squares: bool) -> None:
+    """Refuse rows that cannot be used, in the words of an audit of arrays; none is dropped."""
+    if not seen.rows:
+        raise no_rows(source)
+    within = "" if source == FRAME else f"{source}: "
+    if seen.missing or seen.infinite:
+        kinds = ((seen.missing, "nothing or nan"), (seen.infinite, "inf or -inf"))
+        came = " and ".join(
+            f"{count:,} {'row holds' if count == 1 else 'rows hold'} {what}" for count, what in kinds if count
+        )
+        raise InputError(f"{within}column {names.score!r} must be finite; {came}. Remove these rows or score them.")
+    if names.weight is None:
+        return
+    weight = f"{within}column {names.weight!r}"
+    if seen.bad_weights:
+        raise InputError(
+            f"{weight} must be finite and not negative; {seen.bad_weights:,} "
+            f"{'row is' if seen.bad_weights == 1 else 'rows are'} not. Correct or remove them."
+        )
+    if not seen.largest_weight:
+        raise InputError(f"{weight} must be above 0 for some row; all weights are zero.")
+    range_ = (1e-100, 1e100) if squares else (1e-150, 1e150)
+    if not range_[0] < seen.largest_weight < range_[1]:
+        raise InputError(f"{weight} is out of range: its largest value is {seen.largest_weight:g}. Scale it towards 1.")
 
 
 def _table(score: FloatArray, leaves: Leaves, g: int, kept: Any) -> ScoreTable:

@@ -10,7 +10,7 @@ import numpy as np
 from xorder._optional import import_optional
 from xorder._table import FloatArray, IntArray
 from xorder.engines._cells import Coding, ReadingOptions
-from xorder.engines._tally_numpy import CELL_BITS, PLACE_BITS, SPLIT_SHIFTS, Bins, Counted, Leaves, Seen, spread_of
+from xorder.engines._tally import CELL_BITS, PLACE_BITS, SPLIT_SHIFTS, Bins, Counted, Leaves, Seen, spread_of
 
 # Spark counts distinct values to within a few hundredths; with as many more than the limit, there are too many.
 _SURELY = 1.25
@@ -20,7 +20,7 @@ _SMALLEST_NORMAL = 2.0**-1022
 
 
 class SparkRows:
-    """Sums over a DataFrame of PySpark: :class:`~xorder.engines._tally_numpy.Tally` on a cluster.
+    """Sums over a DataFrame of PySpark: :class:`~xorder.engines._tally.Tally` on a cluster.
 
     ``frame`` is one of narwhals, with the columns score, label, those of the group and, if there is one, weight.
     """
@@ -144,7 +144,7 @@ class SparkRows:
         return Counted(shift, keys, masses)
 
     def _key(self) -> Any:
-        """Return the key of the score as an expression; see :mod:`xorder.engines.bins`.
+        """Return the key of the score as an expression; see :func:`xorder.engines._tally_numpy.keys_of`.
 
         Spark cannot look at the bits of a number, so exponent and fraction are worked out, exactly: powers of two are,
         and so are products with them. The logarithm may be off by one, which shows in the fraction.
