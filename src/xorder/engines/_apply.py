@@ -365,6 +365,8 @@ def _adjusting_frames(maps: GroupMaps, names: ColumnNames, *, all_here: bool) ->
     known, combinations = GroupNumbers(maps, complaints), Combinations(names.groups, called=FRAME)
 
     def adjust_frame(rows: Any) -> FloatArray:
+        if not len(rows):
+            return np.empty(0)
         try:
             scores = np.asarray(rows[names.score].to_numpy(), dtype=np.float64)
             groups = [_coded(rows[group]) for group in names.groups]
@@ -409,10 +411,11 @@ def _coded(column: Any) -> tuple[list[Any], Numbers]:
         encoded = encoded.unify_dictionaries().combine_chunks()
         indices = encoded.indices.cast("int64").fill_null(-1)
         return encoded.dictionary.to_pylist(), indices.to_numpy(zero_copy_only=False)
-    texts = column.cast(nw.String).to_native() if is_categorical else native
-    labels = texts.unique()
-    places = type(labels)(range(len(labels)))
-    return labels.to_list(), texts.replace_strict(labels, places, return_dtype=places.dtype).to_numpy()
+    pl = import_optional("polars", extra="polars", purpose=_PURPOSE)
+    plain = native.cast(pl.String) if is_categorical else native
+    labels = plain.unique()
+    places = pl.Series(range(len(labels)), dtype=pl.Int32)
+    return labels.to_list(), plain.replace_strict(labels, places, return_dtype=pl.Int32).to_numpy()
 
 
 def _numbers(known: GroupNumbers, labels: Sequence[Any], codes: Numbers, called: str | None) -> Numbers:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -156,14 +157,14 @@ def values_of(labels: Iterable[Hashable], kind: Kind, missing: Hashable | None =
     ({'1': '1'}, {1: '1', 2: '2'})
     """
     plain = {label: label.item() if isinstance(label, np.bool_ | np.number) else label for label in labels}
-    own = {label: value for label, value in plain.items() if _is_native(value, kind)}
+    alike = {Kind.NUMBER, Kind.DECIMAL} if kind in (Kind.NUMBER, Kind.DECIMAL) else {kind}
+    own = {label: value for label, value in plain.items() if _kind(value) in alike}
     if own.keys() - {missing}:
-        keep = {Kind.NUMBER: _as_number, Kind.DECIMAL: _as_decimal}.get(kind)
-        found = {label: value if keep is None else keep(value) for label, value in own.items()}
+        # What is not read back, such as infinity, stays as it is.
+        found = {label: value if (read := _READERS[kind](str(value))) is None else read for label, value in own.items()}
     else:
-        read = _READERS.get(kind)
-        found = {} if read is None else {label: read(str(value)) for label, value in plain.items()}
-    found = {label: value for label, value in found.items() if value is not None}
+        values = {label: _READERS[kind](str(value)) for label, value in plain.items()}
+        found = {label: value for label, value in values.items() if value is not None}
     first: dict[Any, Hashable] = {}
     for label, value in found.items():
         if first.setdefault(value, label) != label:
@@ -214,23 +215,6 @@ def _kind(value: Any) -> Kind:
     return Kind.OTHER
 
 
-def _is_native(value: Any, kind: Kind) -> bool:
-    numbers = (Kind.NUMBER, Kind.DECIMAL)
-    own = _kind(value)
-    return own == kind or (own in numbers and kind in numbers)
-
-
-def _as_number(value: Any) -> int | float:
-    if not isinstance(value, Decimal):
-        return value  # type: ignore[no-any-return]
-    is_whole = value.adjusted() < _MOST_DIGITS and value == value.to_integral_value()
-    return int(value) if is_whole else float(value)
-
-
-def _as_decimal(value: Any) -> Decimal:
-    return Decimal(str(value))
-
-
 def _read_number(text: str) -> int | float | None:
     if not _WRITTEN.fullmatch(text):
         return None
@@ -243,20 +227,13 @@ def _read_decimal(text: str) -> Decimal | None:
     return Decimal(text) if _WRITTEN.fullmatch(text) else None
 
 
-def _read_date(text: str) -> date | None:
+def _read_day(kind: type[date], text: str) -> date | None:
+    """Read a day or, as a kind of day, a moment; midnight is written as its day, too."""
     try:
-        day = date.fromisoformat(text)
+        day = kind.fromisoformat(text)
     except ValueError:
         return None
-    return day if str(day) == text else None
-
-
-def _read_moment(text: str) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return moment if text in (str(moment), moment.isoformat(), str(moment.date())) else None
+    return day if text in (str(day), day.isoformat(), str(day)[:10]) else None
 
 
 _TYPES: tuple[tuple[tuple[type, ...], Kind], ...] = (
@@ -272,6 +249,7 @@ _READERS: dict[Kind, Callable[[str], Any]] = {
     Kind.BOOLEAN: {"True": True, "False": False}.get,
     Kind.NUMBER: _read_number,
     Kind.DECIMAL: _read_decimal,
-    Kind.DATE: _read_date,
-    Kind.MOMENT: _read_moment,
+    Kind.DATE: partial(_read_day, date),
+    Kind.MOMENT: partial(_read_day, datetime),
+    Kind.OTHER: dict[str, Any]().get,
 }

@@ -99,7 +99,14 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
 
 def files_of(path: str | os.PathLike[str]) -> list[str]:
     """Files that a path or glob names; a name without a pattern is itself, whether it is there or not."""
-    return find_files(path) if set(_MAGIC) & set(os.fspath(path)) and not _is_there(path) else [os.fspath(path)]
+    name = os.fspath(path)
+    if not set(_MAGIC) & set(name) or _is_there(name):
+        return [name]
+    # Unlike Path.glob, it takes the pattern as it is written, from the root or from here.
+    names = sorted(glob.glob(name, recursive=True))  # noqa: PTH207
+    if not names:
+        raise InputError(f"no file matches {name}; check the name and the folder.")
+    return names
 
 
 def in_engine(files: Sequence[str], large: int = LARGE) -> bool:
@@ -205,19 +212,13 @@ def _exact(name: str) -> str:
 
 def find_files(path: str | os.PathLike[str]) -> list[str]:
     """Return the files that a path or glob names: at least one, all of one kind."""
-    text = os.fspath(path)
-    if _is_there(text) and Path(text).is_dir():
-        raise InputError(f"{text} is a folder; name the files in it, as in {Path(text) / '*.parquet'}.")
-    names = [text]
-    if set(_MAGIC) & set(text) and not _is_there(text):
-        # Unlike Path.glob, it takes the pattern as it is written, from the root or from here.
-        names = sorted(glob.glob(text, recursive=True))  # noqa: PTH207
-    if not names:
-        raise InputError(f"no file matches {text}; check the name and the folder.")
+    if _is_there(path) and Path(path).is_dir():
+        raise InputError(f"{os.fspath(path)} is a folder; name the files in it, as in {Path(path) / '*.parquet'}.")
+    names = files_of(path)
     for name in names:
         existing_file(name)
     if len({file_kind(name) for name in names}) > 1:
-        raise InputError(f"{text} names files of several kinds; name either parquet or csv files.")
+        raise InputError(f"{os.fspath(path)} names files of several kinds; name either parquet or csv files.")
     return names
 
 
@@ -244,16 +245,19 @@ def blaming_files(path: str | os.PathLike[str]) -> Iterator[None]:
     duckdb = import_optional("duckdb", extra="duckdb", purpose=_PURPOSE)
     try:
         yield
-    except duckdb.OutOfMemoryException as error:
-        raise InputError(
-            f"{os.fspath(path)} takes more memory than allowed; allow more, such as memory='8GB'."
-        ) from error
     except RuntimeError as error:
         # DuckDB ends in this way, too, when it is interrupted.
         if "interrupt" in str(error).lower():
             raise KeyboardInterrupt from error
         raise
-    except (duckdb.IOException, duckdb.InvalidInputException, duckdb.ConversionException, OSError, ValueError) as error:
+    except (
+        duckdb.OutOfMemoryException,
+        duckdb.IOException,
+        duckdb.InvalidInputException,
+        duckdb.ConversionException,
+        OSError,
+        ValueError,
+    ) as error:
         if isinstance(error, InputError):
             raise
         if "Out of Memory" in str(error):
