@@ -299,14 +299,7 @@ def _built(
         binning_error=error,
         notes=tuple(notes),
         weighted=names.weight is not None,
-        folds=None
-        if dealt is None
-        else {
-            group: np.concatenate([dealt[:, :, kept[g], 2 * g + side][:, None] for side in (1, 0)], axis=1).reshape(
-                -1, folds, kept[g].size
-            )
-            for g, group in enumerate(groups)
-        },
+        folds=None if dealt is None else {group: _of_folds(dealt, g, kept[g]) for g, group in enumerate(groups)},
     )
 
 
@@ -340,6 +333,12 @@ def _table(score: FloatArray, leaves: Leaves, g: int, kept: Any) -> ScoreTable:
     """Return the table of a group, highest score first, of the leaves in which it is present."""
     sums = [leaves.masses] if leaves.squares is None else [leaves.masses, leaves.squares]
     return ScoreTable._owning(score[kept], *(masses[kept, 2 * g + side] for masses in sums for side in (1, 0)))
+
+
+def _of_folds(dealt: FloatArray, g: int, kept: Any) -> FloatArray:
+    """Return the sums of a group in each fold: of its positives and negatives, then those of squares, if any."""
+    sums = dealt[:, :, kept][..., [2 * g + 1, 2 * g]]
+    return np.moveaxis(sums, -1, 1).reshape(-1, sums.shape[1], kept.size)
 
 
 def _as_written(found: Tables) -> Tables:

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import closing
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -76,7 +76,7 @@ class _Cells(NamedTuple):
     sums: FloatArray
 
 
-class _UnseenError(Exception):
+class _UnseenError(RuntimeError):
     """A row has a group or label that the coding does not know."""
 
 
@@ -108,23 +108,22 @@ class LocalRows:
 
     def survey(self, limit: int) -> tuple[Seen, Counted]:
         """Look at all rows: sums by key if there are at most ``limit`` keys, else by cell."""
-        found = self._survey(limit)
-        if found is None and self._look is not None:
+        try:
+            found = self._survey(limit)
+        except _UnseenError:
+            if self._look is None:
+                raise
             self.coding = self._look()
             found = self._survey(limit)
-        if found is None:
-            raise RuntimeError("rows have groups or labels that a look at all of them did not find")
         if self._blame is not None and (found[0].missing or found[0].bad_weights):
             self._blame()
         return found
 
-    def _survey(self, limit: int) -> tuple[Seen, Counted] | None:
-        """Look at all rows; None if some have a group or label that the coding does not know."""
+    def _survey(self, limit: int) -> tuple[Seen, Counted]:
         counts = KeyCounts(self.coding.size, limit=limit, shifts=(0, CELL_BITS), sums=1 + self._squares)
         # Closed whatever happens: DuckDB answers nothing else as long as it is being read from.
-        with closing(self._each("reading scores", known=False)) as batches, suppress(_UnseenError):
+        with closing(self._each("reading scores", known=False)) as batches:
             return self._survey_of(batches, counts)
-        return None
 
     def _survey_of(self, batches: Iterator[Batch], counts: KeyCounts) -> tuple[Seen, Counted]:
         seen, codes = Seen(), self.coding.size
@@ -241,7 +240,7 @@ def _usable(batch: Batch, seen: Seen, codes: int) -> Batch:
     if not score.size:
         return batch
     if code.min() < 0:
-        raise _UnseenError
+        raise _UnseenError("rows have groups or labels that a look at all of them did not find")
     left_out = int(np.count_nonzero(code >= codes))
     seen.rows += score.size
     seen.left_out += left_out
@@ -392,10 +391,6 @@ def side_by_side(batches: Iterator[Part], work: Callable[[Part, State], None], s
 
     An error ends all of them, and is raised.
     """
-    if len(states) == 1:
-        for batch in batches:
-            work(batch, states[0])
-        return
     reading, over = threading.Lock(), threading.Event()
 
     def run(state: State) -> None:
