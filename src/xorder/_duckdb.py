@@ -1,4 +1,4 @@
-"""The one place where DuckDB is opened: memory capped, spilling to a folder that is removed afterwards."""
+"""DuckDB opened with its memory capped, spilling to a folder that is removed afterwards; how far it is, and errors."""
 
 from __future__ import annotations
 
@@ -38,6 +38,11 @@ def duckdb_connection(
             yield connection
         finally:
             connection.close()
+
+
+def first_line(error: object) -> str:
+    """Return the first line of a message, without its full stop."""
+    return (str(error).splitlines() or [type(error).__name__])[0].strip().rstrip(".")
 
 
 def _spill_folder(spill: str | os.PathLike[str] | None) -> tempfile.TemporaryDirectory[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from xorder.engines._cells import (
     Codes,
     ColumnNames,
     Distinct,
+    ReadingOptions,
     coding,
     label_class,
     positive_texts,
@@ -58,43 +60,39 @@ class TestColumnNames:
 
 
 class TestCoding:
-    def found(self, groups: list[Any], missing_group: str = "error", **options: Any) -> Any:
-        return coding(
-            Distinct(groups), Distinct([0, 1]), ColumnNames("s", "g", "y"), missing_group=missing_group, **options
-        )
+    OPTIONS = ReadingOptions(ColumnNames("s", "g", "y"))
+
+    def found(self, groups: list[Any], missing_group: str = "error", *, file: str | None = None) -> Any:
+        options = replace(self.OPTIONS, missing_group=missing_group)
+        return coding(Distinct(groups), Distinct([0, 1] if file is None else ["0", "1"]), options, file=file)
 
     def test_groups_are_numbered_in_sorted_order(self) -> None:
         found = self.found(["b", "a"])
         assert (found.groups, found.group_values, found.missing) == (("a", "b"), (("b", 1), ("a", 0)), None)
-        assert found.size == found.left_out == 4
+        assert found.size == 4
 
     def test_rows_without_a_group_are_one_or_left_out(self) -> None:
         assert self.found(["z", None, "a"], "group").groups == ("a", "missing", "z")
         left = self.found(["z", None, "a"], "leave")
-        assert (left.groups, left.missing, left.size, left.left_out) == (("a", "z", None), 2, 6, 4)
-        assert self.found(["z", "a"], "leave").left_out == 4
+        assert (left.groups, left.missing, left.size) == (("a", "z"), 2, 4)
+        assert self.found(["z", "a"], "leave").missing is None
 
     def test_blanks_are_missing_in_files_alone(self) -> None:
         assert self.found(["a", " "]).groups == (" ", "a")
-        assert self.found(["a", " ", ""], "leave", blanks=True).group_values == (("a", 0), (" ", 1), ("", 1))
+        assert self.found(["a", " ", ""], "leave", file="f.csv").group_values == (("a", 0), (" ", 1), ("", 1))
 
     def test_texts_of_a_file_become_codes(self) -> None:
         groups, labels = Codes(), Codes()
         of_rows = np.array([groups[text] for text in ("b", "a", "", "b")], dtype=np.int32)
         of_labels = np.array([labels[text] for text in ("1", "0", "1.0", "false")], dtype=np.int32)
-        found = coding(
-            Distinct(list(groups)),
-            Distinct(list(labels)),
-            ColumnNames("s", "g", "y"),
-            missing_group="leave",
-            blanks=True,
-        )
+        options = replace(self.OPTIONS, missing_group="leave")
+        found = coding(Distinct(list(groups)), Distinct(list(labels)), options, file="f.csv")
         assert found.of_texts(groups, of_rows, labels, of_labels).tolist() == [3, 0, 5, 2]
 
     def test_it_says_how_many_and_where_if_that_is_known(self) -> None:
         known = Distinct(["a", "", " "], {"": "line 7", " ": "line 3", "a": "line 2"}, {"a": 1, "": 2, " ": 1200})
         with pytest.raises(InputError, match=r"^f\.csv: column 'g' .*; 1,202 rows have none, the first in line 7\."):
-            coding(known, Distinct(["0"]), ColumnNames("s", "g", "y"), source="f.csv", blanks=True)
+            coding(known, Distinct(["0"]), self.OPTIONS, file="f.csv")
         with pytest.raises(InputError, match=r"^column 'g' .*; some rows have none\. Remove"):
             self.found(["a", None])
 

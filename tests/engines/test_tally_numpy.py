@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xorder.engines import _tally_numpy as tally_numpy
-from xorder.engines._cells import Coding
-from xorder.engines._tally_numpy import Batch, KeyCounts, Leaves, LocalRows, keys_of, side_by_side, thread_count
+from xorder.engines._cells import Coding, ColumnNames, ReadingOptions
+from xorder.engines._tally import Leaves
+from xorder.engines._tally_numpy import Batch, KeyCounts, LocalRows, keys_of, side_by_side, thread_count
 
 KEYS = st.one_of(st.integers(-5, 5), st.integers(-(1 << 62), 1 << 62))
 
@@ -121,9 +122,8 @@ class TestFolds:
                 part = slice(start, start + step)
                 yield Batch(score[part], code[part], weight[part])
 
-        rows = LocalRows(
-            batches, guess=Coding(("a", "b"), (("a", 0), ("b", 1)), ((0, 0), (1, 1))), weighted=True, squares=squares
-        )
+        options = ReadingOptions(ColumnNames("s", "g", "y", "w"), squares=squares)
+        rows = LocalRows(batches, options, guess=Coding(("a", "b"), (("a", 0), ("b", 1)), ((0, 0), (1, 1))))
         keys = keys_of(np.array([0.0, 0.5, 1.0]))
         sums = rows.fold_sums(Leaves(keys, keys, np.ones((3, 4))), self.FOLDS, random_state)
         assert sums.shape == (1 + squares, self.FOLDS, 3, 4)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from support import backends
-from xorder.engines._cells import ColumnNames, Distinct, coding
+from xorder.engines._cells import ColumnNames, Distinct, ReadingOptions, coding
 from xorder.engines._tally_numpy import keys_of
 from xorder.engines._tally_spark import SparkRows
 
@@ -25,11 +25,9 @@ def test_keys_are_those_of_the_bits_for_every_size_of_number(spark: Any) -> None
     score = np.concatenate([size, -size])
     same = np.zeros(score.size, dtype=int)
     frame = backends.make("spark", {"score": score, "label": same, "group": same}, None)  # type: ignore[arg-type]
-    rows = SparkRows(
-        nw.from_native(frame),
-        ["group"],
-        coding=coding(Distinct([0]), Distinct([0]), ColumnNames("score", "group", "label")),
-    )
+    options = ReadingOptions(ColumnNames("score", "group", "label"))
+    coding_of_all = coding(Distinct([0]), Distinct([0]), options)
+    rows = SparkRows(nw.from_native(frame), ["group"], options, coding=coding_of_all)
     found = rows._rows.withColumn("key", rows._key()).select("score", "key").toArrow()
     assert found.num_rows == score.size
     assert np.array_equal(found["key"].to_numpy(), keys_of(found["score"].to_numpy()))

@@ -10,7 +10,7 @@ import numpy as np
 
 from xorder import ScoreMap
 from xorder.engines import GroupMaps
-from xorder.engines._cells import ColumnNames
+from xorder.engines._cells import ColumnNames, ReadingOptions
 from xorder.engines._sources import FileReading
 
 HALF = ScoreMap([0.0, 1024.0], [0.0, 512.0])
@@ -30,9 +30,10 @@ class Rows:
 def read_rows(
     path: str | Path, *, positive: Any = None, missing_group: str = "error", encoding: str = "utf-8", **names: str
 ) -> Rows:
-    reading = FileReading(path, ColumnNames(**names), encoding=encoding)
+    options = ReadingOptions(ColumnNames(**names), positive, missing_group, encoding=encoding)
+    reading = FileReading(path, options)
     score, groups, labels, weight = (np.concatenate(parts) for parts in zip(*reading.batches(), strict=True))
-    classes = dict(reading.coding(positive, missing_group).label_values)
+    classes = dict(reading.coding().label_values)
     texts, values = list(reading.groups.codes), list(reading.labels.codes)
     return Rows(
         y_score=score,

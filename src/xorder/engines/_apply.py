@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,15 +19,17 @@ from xorder._optional import import_optional
 from xorder._progress import Progress
 from xorder._table import MISSING, FloatArray, IntArray, Tables, in_threads
 from xorder.engines import _cells as cells
+from xorder.engines._apply_duckdb import map_relation
+from xorder.engines._apply_parquet import copy_in_duckdb, keeps_types
 from xorder.engines._cells import (
     FRAME,
-    TEXT,
     ColumnNames,
     FileBatch,
     GroupNames,
+    Kind,
+    NewColumn,
+    ReadingOptions,
     TextColumn,
-    no_labels,
-    no_numbers,
     no_rows,
 )
 from xorder.engines._csv_file import blaming_gzip, is_gzip, write_csv
@@ -34,18 +38,23 @@ from xorder.engines._match_groups import (
     Complaints,
     GroupMaps,
     GroupNumbers,
+    UnusableRowError,
     check_frame_columns,
+    nothing_seen,
     warn_of_other_scale,
 )
 from xorder.engines._parquet_file import write_parquet
 from xorder.engines._sources import (
     LARGE,
+    FileReading,
     blaming_files,
-    existing_file,
+    check_kinds,
     file_kind,
     files_of,
     find_files,
     in_engine,
+    native_columns,
+    not_a_frame,
     reader_of,
 )
 from xorder.exceptions import InputError
@@ -114,7 +123,15 @@ def apply_to_frame(maps: GroupMaps, frame: Any, *, score: str, group: GroupNames
     names = ColumnNames(score, group)
     if isinstance(frame, str | os.PathLike):
         return _map_files(frame, maps, names, into)
-    return _engine(frame)(frame, maps, names, into)
+    # By its names, so that no engine is imported to ask.
+    kind = type(frame)
+    if kind.__module__.startswith("pyspark"):
+        from xorder.engines._apply_spark import map_spark
+
+        return map_spark(frame, maps, names, into)
+    if kind.__name__ == "DuckDBPyRelation":
+        return map_relation(frame, maps, names, into)
+    return _map_frame(frame, maps, names, into)
 
 
 def apply_to_file(
@@ -174,7 +191,7 @@ def apply_to_file(
     InputError
         If a row cannot be adjusted; the first such row and their number are named.
     """
-    names = ColumnNames(score, group)
+    options = ReadingOptions(ColumnNames(score, group), encoding=encoding, memory=memory, progress=progress)
     files = find_files(path)
     kind = file_kind(files[0])
     if file_kind(os.fspath(out)) != kind:
@@ -183,25 +200,19 @@ def apply_to_file(
         )
     if len(files) > 1 and kind == "csv":
         raise InputError(f"{os.fspath(path)} names {len(files):,} csv files; adjust them one at a time.")
+    is_for_duckdb = kind == "parquet" and in_engine(files, large)
+    if len(files) == 1:
+        is_for_duckdb = is_for_duckdb and keeps_types(files[0], options.names.groups)
+    write = copy_in_duckdb if is_for_duckdb else _copy_by_rows
     try:
-        if kind == "parquet" and in_engine(files, large):
-            from xorder.engines._apply_parquet import copy_with_column, keeps_types
-
-            if len(files) > 1 or keeps_types(files[0], names.groups):
-                settings: dict[str, Any] = {"overwrite": overwrite, "memory": memory, "progress": progress}
-                rows, seen = copy_with_column(path, out, maps, names, into, **settings)
-                _warn_of_other_scales(maps, seen)
-                return Applied(rows, int(seen[0, maps.stays]))
-        return _write_again(maps, files[0], out, names, into, overwrite, encoding, progress)
+        seen = write(maps, path, out, options, into=into, overwrite=overwrite)
     except UnusableRowError as error:
         # The whole file tells which row is the first, and how many there are.
         for file in files:
-            _blame_rows(maps, file, names, encoding)
+            _blame_rows(maps, file, options)
         raise InputError(str(error)) from error
-
-
-def _nothing_seen(maps: GroupMaps) -> IntArray:
-    return np.zeros((2, maps.stays + 1), dtype=np.int64)
+    _warn_of_other_scales(maps, seen)
+    return Applied(int(seen[0].sum()), int(seen[0, maps.stays]))
 
 
 def _warn_of_other_scales(maps: GroupMaps, seen: IntArray) -> None:
@@ -210,24 +221,19 @@ def _warn_of_other_scales(maps: GroupMaps, seen: IntArray) -> None:
             warn_of_other_scale(group, learnt, int(seen[1, number]), int(seen[0, number]))
 
 
-class UnusableRowError(InputError):
-    """A row that cannot be adjusted, without its place and its number of fellows."""
-
-
-def _write_again(
+def _copy_by_rows(
     maps: GroupMaps,
-    path: str,
+    path: str | os.PathLike[str],
     out: str | os.PathLike[str],
-    names: ColumnNames,
+    options: ReadingOptions,
+    *,
     into: str,
     overwrite: bool,
-    encoding: str,
-    progress: Progress | None,
-) -> Applied:
-    """Write a file again, batch by batch, with one more last column."""
-    source, target = existing_file(path), Path(out)
+) -> IntArray:
+    """Write a file again, batch by batch, with one more last column; return what :func:`adjusting` has counted."""
+    source, target, names = Path(find_files(path)[0]), Path(out), options.names
     known = GroupNumbers(maps, Complaints(maps, names))
-    adjust, seen, groups = adjusting(maps), _nothing_seen(maps), TextColumn(names.groups)
+    adjust, seen, groups = adjusting(maps), nothing_seen(maps), TextColumn(names.groups)
     numbers: list[int] = []
 
     def compute(batch: FileBatch) -> FloatArray:
@@ -239,35 +245,20 @@ def _write_again(
             numbers.append(number)
         return adjust(cells.scores(batch, names.score), np.array(numbers, dtype=np.int64)[rows], seen)
 
-    def watch(share: float) -> None:
-        if progress is not None:
-            progress("adjusting scores", share)
-
+    column = NewColumn(into, names.all, compute, partial(options.watch, "adjusting scores"))
     with atomic_path(target, overwrite=overwrite) as temporary, blaming_gzip(source):
         if file_kind(str(source)) == "parquet":
-            rows = write_parquet(source, temporary, wanted=names.all, into=into, compute=compute, watch=watch)
+            write_parquet(source, temporary, column)
         else:
-            rows = write_csv(
-                source,
-                temporary,
-                compress=is_gzip(target),
-                wanted=names.all,
-                into=into,
-                encoding=encoding,
-                compute=compute,
-                watch=watch,
-            )
-        if not rows:
+            write_csv(source, temporary, column, options.encoding, compress=is_gzip(target))
+        if not seen.any():
             raise no_rows(str(source))
-    _warn_of_other_scales(maps, seen)
-    return Applied(rows, int(seen[0, maps.stays]))
+    return seen
 
 
-def _blame_rows(maps: GroupMaps, path: str, names: ColumnNames, encoding: str) -> None:
+def _blame_rows(maps: GroupMaps, path: str, options: ReadingOptions) -> None:
     """Complain of the rows of a file that cannot be adjusted: the first, and how many there are."""
-    from xorder.engines._sources import FileReading
-
-    reading = FileReading(path, names, encoding=encoding, among=True)
+    names, reading = options.names, FileReading(path, replace(options, progress=None), among=True)
     for _ in reading.batches():
         pass
     found, known = reading.groups.distinct, GroupNumbers(maps, Complaints(maps, names))
@@ -278,7 +269,7 @@ def _blame_rows(maps: GroupMaps, path: str, names: ColumnNames, encoding: str) -
             rows, first = found.rows_of(alike), found.first_of(alike)
             if is_blank and maps.missing_group == "error":
                 raise missing_error(f"{path}: {names.group_called}", rows, first)
-            shown = repr(MISSING) if is_blank else repr(text) if reading.groups.kind == TEXT else text
+            shown = repr(MISSING) if is_blank else repr(text) if reading.groups.kind == Kind.TEXT else text
             raise InputError(f"{path}: {unseen_error(shown, maps.maps, rows, first)}")
 
 
@@ -295,14 +286,12 @@ def check_matched(
     labels = {str(label) for label in maps.maps} | ({MISSING} if maps.of_missing is not None else set())
     if maps.of_unseen is None and not labels.issuperset(map(str, tables)):
         for file in files_of(path):
-            _blame_rows(maps, file, ColumnNames(score, group), encoding)
+            _blame_rows(maps, file, ReadingOptions(ColumnNames(score, group), encoding=encoding))
 
 
 def _map_files(path: str | os.PathLike[str], maps: GroupMaps, names: ColumnNames, into: str) -> Any:
     """Read files as a relation of DuckDB, which stays as lazy as they are large."""
     duckdb = import_optional("duckdb", extra="duckdb", purpose=_PURPOSE)
-    from xorder.engines._apply_duckdb import map_relation
-
     files = find_files(path)
     with blaming_files(path):
         relation = duckdb.connect().sql(f"SELECT * FROM {reader_of(files)}")
@@ -313,136 +302,120 @@ def _map_files(path: str | os.PathLike[str], maps: GroupMaps, names: ColumnNames
 def adjusting(maps: GroupMaps) -> Callable[..., FloatArray]:
     """Return the function of scores and numbers of groups; it needs nothing but NumPy wherever it runs.
 
-    Where it is given sums to add to, by number, it counts the rows of maps that move scores, and of those whose score
-    stays for want of a group; and, below, rows beyond the knots of their map.
+    Where it is given sums to add to, by number, it counts rows, and, below, those beyond the knots of their map.
     """
     moves = {
         number: (learnt.as_function(), float(learnt.raw[0]), float(learnt.raw[-1]))
         for number, learnt in enumerate(maps.maps.values())
         if learnt.raw.size
     }
-    stays = maps.stays
 
     def adjust(score: FloatArray, number: Numbers, seen: IntArray | None = None) -> FloatArray:
         adjusted = np.array(score, dtype=np.float64)
+        if seen is not None:
+            seen[0] += np.bincount(number, minlength=seen.shape[1])
         for wanted, (move, first, last) in moves.items():
             rows = np.flatnonzero(number == wanted)
             if rows.size:
                 own = adjusted[rows]
                 adjusted[rows] = move(own)
-                if seen is not None:
-                    seen[0, wanted] += rows.size
-                    # Most often none is, which is quick to see.
-                    if own.min() < first or own.max() > last:
-                        seen[1, wanted] += np.count_nonzero((own < first) | (own > last))
-        if seen is not None:
-            seen[0, stays] += np.count_nonzero(number == stays)
+                # Most often none is beyond, which is quick to see.
+                if seen is not None and (own.min() < first or own.max() > last):
+                    seen[1, wanted] += np.count_nonzero((own < first) | (own > last))
         return adjusted
 
     return adjust
 
 
-def _engine(frame: Any) -> Callable[..., Any]:
-    """Find out what holds the rows by the names of its types, so that no engine is imported to ask."""
-    for kind in type(frame).__mro__:
-        package, name = kind.__module__.partition(".")[0].lstrip("_"), kind.__name__
-        if (package, name) in _ENGINES:
-            return _ENGINES[package, name]
-        if package == "pyspark" and name == "DataFrame":
-            from xorder.engines._apply_spark import map_spark
+def _map_frame(frame: Any, maps: GroupMaps, names: ColumnNames, into: str) -> Any:
+    """Add the column to a frame of pandas, polars or pyarrow."""
+    import narwhals as nw
 
-            return map_spark
-        if package == "duckdb" and name == "DuckDBPyRelation":
-            from xorder.engines._apply_duckdb import map_relation
-
-            return map_relation
-    raise InputError(
-        "frame must be a frame of pandas, polars (eager or lazy), pyarrow or PySpark, or a relation of DuckDB; "
-        f"got {type(frame).__name__}."
-    )
-
-
-def _map_pandas(frame: Any, maps: GroupMaps, names: ColumnNames, into: str) -> Any:
-    pd = import_optional("pandas", extra="data", purpose=_PURPOSE)
-
-    score = names.score
-    check_frame_columns(list(frame.columns), names, into=into)
-    if not (pd.api.types.is_numeric_dtype(frame[score].dtype) or frame[score].dtype == object):
-        raise no_numbers(score, f"their type is {frame[score].dtype}")
+    check_frame_columns(native_columns(frame), names, into=into)
+    is_pandas = hasattr(frame, "assign")
     try:
-        scores = frame[score].to_numpy(dtype=np.float64, na_value=np.nan)
-        groups = [pd.factorize(frame[group]) for group in names.groups]
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"column {score!r} must hold numbers, and {names.group_called} plain labels ({error})."
-        ) from error
-    adjusted = _Frame(maps, names).adjusted(scores, [(labels.tolist(), codes) for codes, labels in groups])
-    return frame.assign(**{into: adjusted})
-
-
-def _map_arrow(table: Any, maps: GroupMaps, names: ColumnNames, into: str) -> Any:
-    pa = import_optional("pyarrow", extra="parquet", purpose=_PURPOSE)
-
-    check_frame_columns(table.schema.names, names, into=into)
-    scores = table.column(names.score)
-    if pa.types.is_dictionary(scores.type):
-        scores = scores.cast(scores.type.value_type)
-    kind = scores.type
-    allowed = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean, pa.types.is_null)
-    if not any(is_allowed(kind) for is_allowed in allowed):
-        raise no_numbers(names.score, f"their type is {kind}")
-    if pa.types.is_boolean(kind):
-        scores = scores.cast(pa.int8())
-    # Not safe: numbers above 2**53 are rounded, as everywhere.
-    scores = scores.cast(pa.float64(), safe=False)
-
-    def coded(group: str) -> tuple[list[Any], Numbers]:
-        groups = table.column(group)
-        if pa.types.is_nested(groups.type):
-            raise no_labels(group, f"its type is {groups.type}")
-        encoded = pa.chunked_array([groups] if isinstance(groups, pa.Array) else groups.chunks, type=groups.type)
-        if not pa.types.is_dictionary(groups.type):
-            encoded = encoded.dictionary_encode()
-        encoded = encoded.unify_dictionaries().combine_chunks()
-        codes = encoded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-        return encoded.dictionary.to_pylist(), codes
-
-    flat = scores.to_numpy(zero_copy_only=False) if isinstance(scores, pa.Array) else scores.to_numpy()
-    adjusted = _Frame(maps, names).adjusted(flat, list(map(coded, names.groups)))
-    return table.append_column(pa.field(into, pa.float64()), pa.array(adjusted))
-
-
-def _map_polars(frame: Any, maps: GroupMaps, names: ColumnNames, into: str) -> Any:
+        rows = nw.from_native(frame[names.all] if is_pandas else frame.select(names.all))
+    except (AttributeError, TypeError) as error:
+        raise not_a_frame(frame) from error
+    check_kinds(nw, names, rows.collect_schema())
+    adjust = _adjusting_frames(maps, names, all_here=isinstance(rows, nw.DataFrame))
+    if is_pandas:
+        return frame.assign(**{into: adjust(rows)})
+    if rows.implementation.is_pyarrow():
+        pa = import_optional("pyarrow", extra="parquet", purpose=_PURPOSE)
+        return frame.append_column(into, pa.array(adjust(rows)))
     pl = import_optional("polars", extra="polars", purpose=_PURPOSE)
+    if isinstance(rows, nw.DataFrame):
+        return frame.with_columns(pl.Series(into, adjust(rows)))
 
-    schema = frame.collect_schema()
-    check_frame_columns(schema.names(), names, into=into)
-    if not (schema[names.score].is_numeric() or schema[names.score] in (pl.Boolean, pl.Null)):
-        raise no_numbers(names.score, f"their type is {schema[names.score]}")
-    nested = next((group for group in names.groups if schema[group].is_nested()), None)
-    if nested is not None:
-        raise no_labels(nested, f"its type is {schema[nested]}")
-    own, is_eager = _Frame(maps, names), isinstance(frame, pl.DataFrame)
+    def adjusted(part: Any) -> Any:
+        return pl.Series(into, adjust(nw.from_native(part.struct.unnest())))
 
-    def coded(groups: Any) -> tuple[list[Any], Numbers]:
-        labels = groups.unique()
-        places = pl.Series(range(len(labels)), dtype=pl.Int32)
-        return labels.to_list(), groups.replace_strict(labels, places, return_dtype=pl.Int32).to_numpy()
-
-    def adjusted(rows: Any) -> Any:
-        if not len(rows):
-            return pl.Series(into, [], dtype=pl.Float64)
-        score, *groups = (rows.struct.field(field.name) for field in rows.dtype.fields)
-        values = own.adjusted(score.to_numpy(), list(map(coded, groups)), all_here=is_eager)
-        return pl.Series(into, values, dtype=pl.Float64)
-
-    columns = {group: pl.col(group) for group in names.groups}
-    columns |= {group: pl.col(group).cast(pl.String) for group in columns if schema[group] in (pl.Categorical, pl.Enum)}
-    rows = pl.struct(pl.col(names.score).cast(pl.Float64), *columns.values())
-    if is_eager:
-        return frame.with_columns(adjusted(frame.select(rows.alias(into)).get_column(into)))
     # Row by row, so that the engine may hand over some rows at a time.
-    return frame.with_columns(rows.map_batches(adjusted, return_dtype=pl.Float64, is_elementwise=True).alias(into))
+    later = pl.struct(names.all).map_batches(adjusted, return_dtype=pl.Float64, is_elementwise=True)
+    return frame.with_columns(later.alias(into))
+
+
+def _adjusting_frames(maps: GroupMaps, names: ColumnNames, *, all_here: bool) -> Callable[[Any], FloatArray]:
+    """Return the function that adjusts the rows of a frame of narwhals, part by part on all cores.
+
+    Where all rows are here, complaints and warnings can be about all of them.
+    """
+    complaints, adjust = Complaints(maps, names), adjusting(maps)
+    known, combinations = GroupNumbers(maps, complaints), Combinations(names.groups, called=FRAME)
+
+    def adjust_frame(rows: Any) -> FloatArray:
+        if not len(rows):
+            return np.empty(0)
+        try:
+            scores = np.asarray(rows[names.score].to_numpy(), dtype=np.float64)
+            groups = [_coded(rows[group]) for group in names.groups]
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"column {names.score!r} must hold numbers, and {names.group_called} plain labels ({error})."
+            ) from error
+        labels, codes = groups[0] if len(groups) == 1 else combinations.of_codes(groups)
+        numbers = _numbers(known, labels, codes, names.group_called if all_here else None)
+        adjusted = np.empty(scores.size)
+
+        def one(begin: int) -> IntArray:
+            part = scores[begin : begin + _PART]
+            finite = np.isfinite(part)
+            if not finite.all():
+                raise InputError(complaints.score.replace(PLACE, str(part[int(np.argmin(finite))])))
+            seen = nothing_seen(maps)
+            adjusted[begin : begin + _PART] = adjust(part, numbers[begin : begin + _PART], seen)
+            return seen
+
+        parts = in_threads(scores.size, one, range(0, scores.size, _PART))
+        if all_here:
+            _warn_of_other_scales(maps, np.sum([nothing_seen(maps), *parts], axis=0))
+        return adjusted
+
+    return adjust_frame
+
+
+def _coded(column: Any) -> tuple[list[Any], Numbers]:
+    """Return the distinct values of a column of narwhals, and each row's index among them, below 0 if it is missing.
+
+    Each library does that in a way of its own, which is twice as fast as what narwhals has for all of them.
+    """
+    import narwhals as nw
+
+    native, is_categorical = column.to_native(), column.dtype in (nw.Categorical, nw.Enum)
+    if column.implementation.is_pandas():
+        codes, labels = native.factorize()
+        return labels.tolist(), codes
+    if column.implementation.is_pyarrow():
+        encoded = native if is_categorical else native.dictionary_encode()
+        encoded = encoded.unify_dictionaries().combine_chunks()
+        indices = encoded.indices.cast("int64").fill_null(-1)
+        return encoded.dictionary.to_pylist(), indices.to_numpy(zero_copy_only=False)
+    pl = import_optional("polars", extra="polars", purpose=_PURPOSE)
+    plain = native.cast(pl.String) if is_categorical else native
+    labels = plain.unique()
+    places = pl.Series(range(len(labels)), dtype=pl.Int32)
+    return labels.to_list(), plain.replace_strict(labels, places, return_dtype=pl.Int32).to_numpy()
 
 
 def _numbers(known: GroupNumbers, labels: Sequence[Any], codes: Numbers, called: str | None) -> Numbers:
@@ -462,46 +435,3 @@ def _numbers(known: GroupNumbers, labels: Sequence[Any], codes: Numbers, called:
             raise known.complaint(label, called, rows.size, f"row {rows[0]}")
         table[place] = number
     return np.asarray(table[codes])
-
-
-class _Frame:
-    """What adjusts the rows of a frame, some or all at a time."""
-
-    def __init__(self, maps: GroupMaps, names: ColumnNames) -> None:
-        self._maps, self._names = maps, names
-        self._complaints, self._adjust = Complaints(maps, names), adjusting(maps)
-        self._known, self._combinations = GroupNumbers(maps, self._complaints), Combinations(names.groups, called=FRAME)
-
-    def adjusted(
-        self, scores: FloatArray, groups: Sequence[tuple[Sequence[Any], Numbers]], *, all_here: bool = True
-    ) -> FloatArray:
-        """Adjust scores part by part on all cores; a column of the group comes as its distinct values and their codes.
-
-        Where all rows are here, complaints and warnings can be about all of them.
-        """
-        adjusted = np.empty(scores.size)
-        labels, codes = groups[0] if len(groups) == 1 else self._combinations.of_codes(groups)
-        numbers = _numbers(self._known, labels, codes, self._names.group_called if all_here else None)
-
-        def one(begin: int) -> IntArray:
-            part = scores[begin : begin + _PART]
-            finite = np.isfinite(part)
-            if not finite.all():
-                raise InputError(self._complaints.score.replace(PLACE, str(part[int(np.argmin(finite))])))
-            seen = _nothing_seen(self._maps)
-            adjusted[begin : begin + _PART] = self._adjust(part, numbers[begin : begin + _PART], seen)
-            return seen
-
-        parts = in_threads(scores.size, one, range(0, scores.size, _PART))
-        if all_here:
-            _warn_of_other_scales(self._maps, np.sum([_nothing_seen(self._maps), *parts], axis=0))
-        return adjusted
-
-
-_ENGINES: dict[tuple[str, str], Callable[..., Any]] = {
-    ("pandas", "DataFrame"): _map_pandas,
-    ("polars", "DataFrame"): _map_polars,
-    ("polars", "LazyFrame"): _map_polars,
-    ("pyarrow", "Table"): _map_arrow,
-    ("pyarrow", "RecordBatch"): _map_arrow,
-}

@@ -12,7 +12,7 @@ import numpy as np
 
 from xorder._groups import BETWEEN
 from xorder._table import FloatArray, IntArray
-from xorder.engines._cells import BOOLEAN, DATE, DECIMAL, NUMBER, TEXT, ColumnNames, no_labels, no_numbers
+from xorder.engines._cells import ColumnNames, Kind, no_labels, no_numbers
 from xorder.engines._match_groups import PLACE, Complaints, GroupMaps, check_frame_columns, columns_of
 from xorder.engines._sources import number_in
 from xorder.exceptions import InputError
@@ -216,7 +216,7 @@ def _code(
         if types[name] in ("FLOAT", "DOUBLE"):
             # Not isnan: on a parquet file whose statistics leave NaN out, DuckDB answers no without looking.
             lost.append(f"{text_of} = 'nan'")
-        if blanks and kind == TEXT:
+        if blanks and kind == Kind.TEXT:
             empty.append(f"regexp_full_match({text_of}, {text(_BLANKS)})")
         shown.append(_shown(types[name], kind, column, text_of))
     cases = [f"WHEN {' OR '.join(lost)} THEN {instead}"]
@@ -224,35 +224,35 @@ def _code(
     for label, values in columns_of(maps, names, kinds):
         if not (blanks and any(isinstance(value, str) and not value.strip() for value in values)):
             same = " AND ".join(
-                f"{text_of if kind == TEXT else column} = {_literal(value)}"
+                f"{text_of if kind == Kind.TEXT else column} = {_literal(value)}"
                 for column, text_of, kind, value in zip(columns, written, kinds, values, strict=True)
             )
             cases.append(f"WHEN {same} THEN {codes[order.index(label)]}")
     if empty:
         # After the known groups, as it takes longer to see.
         cases.append(f"WHEN {' OR '.join(empty)} THEN {instead}")
-    quote = "chr(39)" if len(kinds) > 1 or kinds[0] == TEXT else "''"
+    quote = "chr(39)" if len(kinds) > 1 or kinds[0] == Kind.TEXT else "''"
     of_row = f"{quote} || {f' || {text(BETWEEN)} || '.join(shown)} || {quote}"
     otherwise = _failing(complaints.unseen, of_row) if maps.of_unseen is None else str(codes[maps.of_unseen])
     return f"CASE {' '.join(cases)} ELSE {otherwise} END"
 
 
-def _shown(kind: str, of_values: str, column: str, written: str) -> str:
+def _shown(kind: str, of_values: Kind, column: str, written: str) -> str:
     """Return a value of a group as a message shows it."""
-    if of_values == BOOLEAN:
+    if of_values == Kind.BOOLEAN:
         return f"CASE WHEN {column} THEN 'True' ELSE 'False' END"
     return f"CAST(CAST({column} AS DOUBLE) AS VARCHAR)" if kind == "FLOAT" else written
 
 
-def _kind(kind: str) -> str | None:
+def _kind(kind: str) -> Kind | None:
     """Return which values a type of DuckDB has, or None where they are no plain labels."""
     if _is_plain(kind, "VARCHAR", "ENUM"):
-        return TEXT
+        return Kind.TEXT
     if _is_plain(kind, "DECIMAL"):
-        return DECIMAL
+        return Kind.DECIMAL
     if _is_plain(kind, *_NUMBERS):
-        return NUMBER
-    return {"BOOLEAN": BOOLEAN, "DATE": DATE}.get(kind)
+        return Kind.NUMBER
+    return {"BOOLEAN": Kind.BOOLEAN, "DATE": Kind.DATE}.get(kind)
 
 
 def _literal(value: Any) -> str:

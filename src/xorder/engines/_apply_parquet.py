@@ -9,17 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from xorder._atomic import atomic_path
 from xorder._duckdb import duckdb_connection
 from xorder._optional import import_optional
 from xorder._progress import Progress
 from xorder._table import IntArray
-from xorder.engines._apply import UnusableRowError
 from xorder.engines._apply_duckdb import counting_select, mapping_select
-from xorder.engines._cells import ColumnNames, no_rows
-from xorder.engines._match_groups import PLACE, Complaints, GroupMaps
+from xorder.engines._cells import ReadingOptions, no_rows
+from xorder.engines._match_groups import PLACE, Complaints, GroupMaps, UnusableRowError, nothing_seen
 from xorder.engines._sources import blaming_files, find_files, reader_of
 from xorder.exceptions import InputError
 from xorder.transfer._sql import text
@@ -47,30 +44,26 @@ def keeps_types(path: str, groups: Sequence[str]) -> bool:
     return set(kinds.values()) <= _KEPT and {kinds.get(group, "string") for group in groups} <= _WRITTEN_ALIKE
 
 
-def copy_with_column(
+def copy_in_duckdb(
+    maps: GroupMaps,
     path: str | os.PathLike[str],
     out: str | os.PathLike[str],
-    maps: GroupMaps,
-    names: ColumnNames,
-    into: str,
+    options: ReadingOptions,
     *,
+    into: str,
     overwrite: bool,
-    memory: str,
-    progress: Progress | None,
-) -> tuple[int, IntArray]:
-    """Write all parquet files that a path or glob names to one, with one more column.
-
-    Return the number of rows; and that by number of their group and, below, of those whose score is beyond its map.
+) -> IntArray:
+    """Write all parquet files that a path or glob names to one, with one more column; return what was seen of rows.
 
     Parquet keeps its compression and its own notes, but a column that pandas or polars would read as categories comes
-    back as text. DuckDB's memory is capped by ``memory``, whatever the size of the files.
+    back as text. DuckDB's memory is capped, whatever the size of the files.
     """
-    files = find_files(path)
+    files, names = find_files(path), options.names
     complaints = Complaints(maps, names)
     with atomic_path(out, overwrite=overwrite) as temporary, _blaming_rows(path, complaints):
         spill = Path(os.path.realpath(out)).parent
         with duckdb_connection(
-            extra="duckdb", purpose="Adjusting parquet files", memory=memory, spill=spill
+            extra="duckdb", purpose="Adjusting parquet files", memory=options.memory, spill=spill
         ) as connection:
 
             def keep(query: str) -> str:
@@ -82,15 +75,15 @@ def copy_with_column(
             shape = connection.sql(f"SELECT * FROM {source}")
             types = dict(zip(shape.columns, map(str, shape.types), strict=True))
             query = mapping_select(source, types, maps, names, into, blanks=True, keep=keep)
-            options = f"FORMAT parquet, {_as_before(connection, files[0])}"
-            with _watching(connection, progress):
-                connection.execute(f"COPY ({query}) TO {text(str(temporary))} ({options})")
-            counts: IntArray = np.zeros((2, maps.stays + 1), dtype=np.int64)
+            kept = f"FORMAT parquet, {_as_before(connection, files[0])}"
+            with _watching(connection, options.progress):
+                connection.execute(f"COPY ({query}) TO {text(str(temporary))} ({kept})")
+            seen = nothing_seen(maps)
             for number, *rows in connection.execute(counting_select(source, types, maps, names)).fetchall():
-                counts[:, number] = rows
-        if not counts.any():
+                seen[:, number] = rows
+        if not seen.any():
             raise no_rows(os.fspath(path))
-    return int(counts[0].sum()), counts
+    return seen
 
 
 def _as_before(connection: Any, file: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from xorder._groups import BETWEEN
 from xorder._optional import import_optional
 from xorder.engines._apply import adjusting
-from xorder.engines._cells import BOOLEAN, DATE, DECIMAL, NUMBER, TEXT, ColumnNames, no_labels, no_numbers
+from xorder.engines._cells import ColumnNames, Kind, no_labels, no_numbers
 from xorder.engines._match_groups import PLACE, Complaints, GroupMaps, check_frame_columns, columns_of
 from xorder.transfer._sql import quoted_name
 
@@ -28,7 +28,7 @@ def map_spark(frame: Any, maps: GroupMaps, names: ColumnNames, into: str) -> Any
     tells_case = str(frame.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
     check_frame_columns(frame.columns, names, into=into, ignores_case=None if tells_case else "Spark")
     score = names.score
-    if _kind(types[score]) not in (NUMBER, DECIMAL, BOOLEAN):
+    if _kind(types[score]) not in (Kind.NUMBER, Kind.DECIMAL, Kind.BOOLEAN):
         raise no_numbers(score, f"their type is {types[score]}")
     complaints = Complaints(maps, names)
     number = _number(functions, types, maps, names, complaints)
@@ -69,7 +69,7 @@ def _number(
         is_floating = types[group] in ("float", "double")
         lost.append(column.isNull() | functions.isnan(column) if is_floating else column.isNull())
         written = (column.cast("double") if types[group] == "float" else column).cast("string")
-        shown += [functions.lit(BETWEEN), functions.initcap(written) if kind == BOOLEAN else written]
+        shown += [functions.lit(BETWEEN), functions.initcap(written) if kind == Kind.BOOLEAN else written]
     is_lost = reduce(or_, lost)
     if maps.of_missing is None:
         number = functions.when(is_lost, _failing(functions, complaints.missing, None))
@@ -81,19 +81,19 @@ def _number(
         number = number.when(reduce(and_, same), functions.lit(places.index(label)))
     if maps.of_unseen is not None:
         return number.otherwise(functions.lit(maps.of_unseen))
-    quote = functions.lit("'" if len(kinds) > 1 or kinds[0] == TEXT else "")
+    quote = functions.lit("'" if len(kinds) > 1 or kinds[0] == Kind.TEXT else "")
     return number.otherwise(_failing(functions, complaints.unseen, functions.concat(quote, *shown[1:], quote)))
 
 
-def _kind(kind: str) -> str | None:
+def _kind(kind: str) -> Kind | None:
     """Return which values a type of Spark has, or None where they are no plain labels."""
     if kind.startswith(("string", "varchar", "char")):
-        return TEXT
+        return Kind.TEXT
     if kind.startswith("decimal"):
-        return DECIMAL
+        return Kind.DECIMAL
     if kind in _NUMBERS:
-        return NUMBER
-    return {"boolean": BOOLEAN, "date": DATE}.get(kind)
+        return Kind.NUMBER
+    return {"boolean": Kind.BOOLEAN, "date": Kind.DATE}.get(kind)
 
 
 def _held(value: Any) -> Any:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum, auto
 from functools import reduce
 from itertools import islice
 from operator import and_, or_
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xorder._groups import Combinations, check_name_is_free, is_missing, missing_error, number
+from xorder._progress import Progress
 from xorder._table import MISSING, FloatArray, sorted_groups
 from xorder._validation import MAX_GROUPS, labels_error, no_value_error
 from xorder.exceptions import InputError, warn_caller
@@ -33,8 +35,17 @@ _CLASSES = {"false": 0, "true": 1}
 _FAR_BELOW = -1000
 
 
-TEXT, BOOLEAN, NUMBER, DECIMAL, DATE, MOMENT, OTHER = "text", "boolean", "number", "decimal", "date", "moment", "other"
-"""Kinds of columns; a number is a whole or a floating one, a moment a day with its time."""
+class Kind(StrEnum):
+    """Kinds of columns; a number is a whole or a floating one, a moment a day with its time."""
+
+    TEXT = auto()
+    BOOLEAN = auto()
+    NUMBER = auto()
+    DECIMAL = auto()
+    DATE = auto()
+    MOMENT = auto()
+    OTHER = auto()
+
 
 GroupNames = str | Sequence[str]
 """The column that holds the group, or several, whose combinations of values are the groups."""
@@ -70,15 +81,40 @@ class ColumnNames:
         return tuple(self.group) if isinstance(self.group, list | tuple) else (cast("str", self.group),)
 
     @property
+    def roles(self) -> dict[str, str]:
+        """The names that are given, by what they are for; the columns of the group are numbered."""
+        of_group = {f"group{number}": name for number, name in enumerate(self.groups)}
+        named = {"score": self.score, **of_group, "label": self.label, "weight": self.weight}
+        return {role: name for role, name in named.items() if name is not None}
+
+    @property
     def all(self) -> list[str]:
         """The names that are given."""
-        return [name for name in (self.score, *self.groups, self.label, self.weight) if name is not None]
+        return list(self.roles.values())
 
     @property
     def group_called(self) -> str:
         """What to call the column of the group, or the several together, in a message."""
         *others, last = map(repr, self.groups)
         return f"the combination of columns {', '.join(others)} and {last}" if others else f"column {last}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingOptions:
+    """Which columns to read, what their values mean, whether to add up squared weights too, and how to get at rows."""
+
+    names: ColumnNames
+    positive: Any = None
+    missing_group: str = "error"
+    squares: bool = False
+    encoding: str = "utf-8"
+    memory: str = "2GB"
+    progress: Progress | None = None
+
+    def watch(self, step: str, share: float | None) -> None:
+        """Say how far a step is."""
+        if self.progress is not None:
+            self.progress(step, share)
 
 
 class Codes(dict[str, int]):
@@ -102,8 +138,8 @@ class FileBatch(Protocol):
     def encode(self, column: str, codes: Codes) -> CodeArray:
         """Return the column as numbers of its texts in ``codes``; a missing cell counts as an empty text."""
 
-    def kind(self, column: str) -> str:
-        """Return which kind of values the column holds: :data:`TEXT` or one of its fellows."""
+    def kind(self, column: str) -> Kind:
+        """Return which kind of values the column holds."""
 
     def place(self, row: int) -> str:
         """Where the row stands in the file, in words."""
@@ -112,14 +148,29 @@ class FileBatch(Protocol):
         """Return one cell as text, ``None`` if it is missing."""
 
 
-def check_columns(source: str, header: Sequence[str], wanted: Iterable[str]) -> None:
+class NewColumn(NamedTuple):
+    """A column to add to a file: its name, those to read for it, how to compute it, and who is told how far that is."""
+
+    name: str
+    wanted: Sequence[str]
+    compute: Callable[[Any], FloatArray]
+    watch: Callable[[float], None]
+
+
+def check_columns(source: str, header: Sequence[Any], wanted: Iterable[str]) -> None:
     """See that each of the wanted columns is there exactly once."""
+    # In pandas anything can be a name.
+    texts = list(map(str, header))
     for name in wanted:
-        count = header.count(name)
+        count = texts.count(name)
         if count > 1:
             raise InputError(f"{source} has {count} columns named {name!r}; rename all but one of them.")
         if not count:
-            raise InputError(f"{source} has no column {name!r}; {_hint(name, header)}")
+            raise InputError(f"{source} has no column {name!r}; {_hint(name, texts)}")
+        if name not in header:
+            raise InputError(
+                f"{source} has a column {name!r} whose name is not text; rename it, as by rename(columns=str)."
+            )
 
 
 def check_new_column(source: str, header: Sequence[Any], name: Any) -> None:
@@ -169,7 +220,7 @@ class TextColumn:
 
     columns: tuple[str, ...]
     codes: Codes = field(default_factory=Codes)
-    kind: str = TEXT
+    kind: Kind = Kind.TEXT
     _parts: list[Codes] = field(init=False)
     _combinations: Combinations = field(init=False)
     _first: dict[str, str] = field(default_factory=dict)
@@ -212,8 +263,8 @@ class Coding:
     """Which number each value of the group column has, and which class each value of the label column.
 
     The code of a row is twice the number of its group, plus one if it is a positive. ``groups`` are in sorted order;
-    ``missing`` is the number of the group of rows without one, or None. Where such rows are to be left out, it is the
-    last, and called None. Where several columns make up the group, its values are tuples, one value for each.
+    ``missing`` is the number of the group of rows without one, or None. Where such rows are to be left out, it is that
+    behind the last group. Where several columns make up the group, its values are tuples, one value for each.
     """
 
     groups: tuple[Hashable, ...]
@@ -223,13 +274,8 @@ class Coding:
 
     @property
     def size(self) -> int:
-        """How many codes there are."""
+        """How many codes there are; rows with one from there up are left out."""
         return 2 * len(self.groups)
-
-    @property
-    def left_out(self) -> int:
-        """The lowest code of rows that are left out; as many as there are codes if there are none."""
-        return self.size - 2 if self.groups and self.groups[-1] is None else self.size
 
     def of_texts(self, groups: Codes, group_rows: CodeArray, labels: Codes, label_rows: CodeArray) -> NDArray[np.int16]:
         """Return the codes of rows whose groups and labels are numbered texts."""
@@ -254,21 +300,14 @@ class Coding:
         return (_chosen(nw, cases, known) + _chosen(nw, labels, known)).cast(nw.Int16)
 
 
-def coding(
-    groups: Distinct,
-    labels: Distinct,
-    names: ColumnNames,
-    *,
-    source: str | None = None,
-    positive: Any = None,
-    missing_group: str = "error",
-    blanks: bool = False,
-) -> Coding:
+def coding(groups: Distinct, labels: Distinct, options: ReadingOptions, *, file: str | None = None) -> Coding:
     """Check the distinct values of the two columns, ``None`` standing for missing, and number them.
 
-    With ``blanks``, text of nothing but blanks is missing too, as in files. ``source`` is the file, for messages.
+    Where they are those of a file, text of nothing but blanks is missing too.
     """
-    name = _within(source, names.group_called)
+    names, missing_group, blanks = options.names, options.missing_group, file is not None
+    within = "" if file is None else f"{file}: "
+    name = f"{within}{names.group_called}"
     lost = [value for value in groups.values if is_missing(value, blanks=blanks)]
     known = [value for value in groups.values if not is_missing(value, blanks=blanks)]
     if lost and missing_group == "error":
@@ -278,22 +317,17 @@ def coding(
             f"{name} has more than {MAX_GROUPS} distinct values; at most {MAX_GROUPS} groups can be compared. Is it "
             "the right column?"
         )
-    sorted_ = sorted_groups(known)
-    missing = None
     if missing_group != "error":
         check_name_is_free(name, known)
-    if lost and missing_group == "group":
-        sorted_ = sorted_groups([*known, MISSING])
-        missing = sorted_.index(MISSING)
-    elif lost:
-        sorted_.append(None)
-        missing = len(sorted_) - 1
+    is_group = bool(lost) and missing_group == "group"
+    sorted_ = sorted_groups([*known, MISSING] if is_group else known)
+    missing = sorted_.index(MISSING) if is_group else len(sorted_) if lost else None
     places = [(value, sorted_.index(value)) for value in known]
     places += [(value, missing) for value in lost if value is not None and missing is not None]
     return Coding(
         groups=tuple(sorted_),
         group_values=tuple(places),
-        label_values=tuple(_classes(labels, _within(source, f"column {names.label!r}"), positive, blanks)),
+        label_values=tuple(_classes(labels, f"{within}column {names.label!r}", options.positive, blanks)),
         missing=missing,
     )
 
@@ -376,10 +410,6 @@ def no_rows(source: str) -> InputError:
 def no_labels(column: str, why: str) -> InputError:
     """Return the complaint about a column of lists and the like, which are no groups."""
     return InputError(f"column {column!r} must hold plain labels such as text or numbers; {why}.")
-
-
-def _within(source: str | None, column: str) -> str:
-    return column if source is None else f"{source}: {column}"
 
 
 def _chosen(nw: Any, cases: list[tuple[Any, int]], known: bool) -> Any:

@@ -24,7 +24,7 @@ import numpy as np
 
 from xorder._groups import number
 from xorder._table import FloatArray
-from xorder.engines._cells import TEXT, CodeArray, Codes, check_columns, check_new_column
+from xorder.engines._cells import CodeArray, Codes, Kind, NewColumn, check_columns, check_new_column
 from xorder.exceptions import InputError
 
 BOM = "\ufeff"
@@ -72,9 +72,7 @@ def resolve_encoding(path: Path, encoding: str) -> str:
     return "utf-8" if name == "utf-8-sig" else name
 
 
-def read_blocks(
-    path: Path, encoding: str, watch: Callable[[float], None] | None = None
-) -> Generator[list[str], None, None]:
+def read_blocks(path: Path, encoding: str, watch: Callable[[float], None]) -> Generator[list[str], None, None]:
     """Yield the lines of the file, line ends kept as they are, in blocks of some hundred kilobytes.
 
     ``watch`` is told the share of its bytes that has been read, packed as they are.
@@ -102,8 +100,7 @@ def read_blocks(
                 )
             line += len(lines)
             yield lines
-            if watch is not None:
-                watch(min(raw.tell() / size, 1.0))
+            watch(min(raw.tell() / size, 1.0))
 
 
 @contextmanager
@@ -248,9 +245,9 @@ class CsvBatch:
         """Return the column as numbers of its texts in ``codes``."""
         return np.fromiter(map(codes.__getitem__, self.cells[column]), np.int32, count=len(self))
 
-    def kind(self, column: str) -> str:
+    def kind(self, column: str) -> Kind:
         """Return that all is text."""
-        return TEXT
+        return Kind.TEXT
 
     def place(self, row: int) -> str:
         """Name the line on which the record starts, as an editor counts them."""
@@ -277,9 +274,7 @@ class _Header:
     lines: list[str]
 
 
-def read_csv(
-    path: Path, wanted: Sequence[str], encoding: str, watch: Callable[[float], None] | None = None
-) -> Iterator[CsvBatch]:
+def read_csv(path: Path, wanted: Sequence[str], encoding: str, watch: Callable[[float], None]) -> Iterator[CsvBatch]:
     """Yield the records of a csv file in batches; memory does not grow with the file."""
     with closing(read_blocks(path, resolve_encoding(path, encoding), watch)) as blocks:
         header, lines = _read_header(path, blocks)
@@ -287,9 +282,10 @@ def read_csv(
         yield from _batches(path, header, wanted, lines, blocks)
 
 
-def csv_header(path: Path, encoding: str = "utf-8") -> tuple[list[str], str, int]:
+def csv_header(path: Path) -> tuple[list[str], str, int]:
     """Return the names of the columns, the delimiter, and how many records, blank lines included, end the header."""
-    with blaming_gzip(path), closing(read_blocks(path, resolve_encoding(path, encoding))) as blocks:
+    encoding = resolve_encoding(path, "utf-8")
+    with blaming_gzip(path), closing(read_blocks(path, encoding, watch=lambda share: None)) as blocks:
         header, _ = _read_header(path, blocks)
     blank = 0
     while not header.lines[blank].strip(f"{BOM}\r\n"):
@@ -297,39 +293,26 @@ def csv_header(path: Path, encoding: str = "utf-8") -> tuple[list[str], str, int
     return header.names, header.delimiter, blank + 1
 
 
-def write_csv(
-    path: Path,
-    temporary: Path,
-    *,
-    compress: bool,
-    wanted: Sequence[str],
-    into: str,
-    encoding: str,
-    compute: Callable[[CsvBatch], FloatArray],
-    watch: Callable[[float], None] | None = None,
-) -> int:
+def write_csv(path: Path, temporary: Path, column: NewColumn, encoding: str, *, compress: bool) -> None:
     """Write the file to ``temporary`` with one more column, gzipped or not."""
     encoding = resolve_encoding(path, encoding)
     check_round_trip(path, encoding)
-    with closing(read_blocks(path, encoding, watch)) as blocks:
+    with closing(read_blocks(path, encoding, column.watch)) as blocks:
         header, lines = _read_header(path, blocks)
-        check_new_column(str(path), header.names, into)
+        check_new_column(str(path), header.names, column.name)
         try:
-            into.encode(encoding)
+            column.name.encode(encoding)
         except UnicodeEncodeError as error:
             raise InputError(
-                f"the column name {into!r} cannot be written in {encoding}; choose another with into=."
+                f"the column name {column.name!r} cannot be written in {encoding}; choose another with into=."
             ) from error
-        check_columns(str(path), header.names, wanted)
-        title = header.delimiter + _quote(into, header.delimiter)
-        rows = 0
+        check_columns(str(path), header.names, column.wanted)
+        title = header.delimiter + _quote(column.name, header.delimiter)
         with open_for_writing(temporary, encoding, compress=compress) as file:
             file.write("".join(header.lines[:-1]) + _append(header.lines[-1], title))
-            for batch in _batches(path, header, wanted, lines, blocks):
-                values = compute(batch) if len(batch) else np.empty(0)
+            for batch in _batches(path, header, column.wanted, lines, blocks):
+                values = column.compute(batch) if len(batch) else np.empty(0)
                 file.write(batch.with_column(header.delimiter, values))
-                rows += len(batch)
-    return rows
 
 
 def _read_header(path: Path, blocks: Iterator[list[str]]) -> tuple[_Header, list[str]]:

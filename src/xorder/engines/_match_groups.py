@@ -8,26 +8,15 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from xorder._groups import check_group_choices, is_missing, missing_error, part_texts, unseen_error, written
-from xorder._table import MISSING
-from xorder.engines._cells import (
-    BOOLEAN,
-    DATE,
-    DECIMAL,
-    FRAME,
-    MOMENT,
-    NUMBER,
-    OTHER,
-    TEXT,
-    ColumnNames,
-    check_columns,
-    check_new_column,
-)
+from xorder._table import MISSING, IntArray
+from xorder.engines._cells import FRAME, ColumnNames, Kind, check_columns, check_new_column
 from xorder.exceptions import InputError, warn_caller
 from xorder.transfer import ScoreMap
 
@@ -98,6 +87,15 @@ def warn_of_other_scale(group: Hashable, learnt: ScoreMap, outside: int, rows: i
         )
 
 
+def nothing_seen(maps: GroupMaps) -> IntArray:
+    """Return zeros to count rows in, by number of their group, and, below, those whose score is beyond its map."""
+    return np.zeros((2, maps.stays + 1), dtype=np.int64)
+
+
+class UnusableRowError(InputError):
+    """A row that cannot be adjusted, without its place and its number of fellows."""
+
+
 class Complaints:
     """What an engine says of a score, of a missing group and of an unseen one, :data:`PLACE` standing for the value."""
 
@@ -116,7 +114,7 @@ class GroupNumbers:
     def __init__(self, maps: GroupMaps, complaints: Complaints) -> None:
         self._maps, self._complaints = maps, complaints
         self._places = {label: place for place, label in enumerate(maps.maps)}
-        self._numbers: dict[str, dict[Any, int]] = {}
+        self._numbers: dict[Kind, dict[Any, int]] = {}
 
     def complaint(self, value: Any, called: str | None, rows: int, first: str) -> InputError:
         """Return the complaint about a group that is refused; without ``called``, of nobody knows how many rows."""
@@ -127,9 +125,9 @@ class GroupNumbers:
             return missing_error(called, rows, first)
         return unseen_error(repr(MISSING if is_missing(value) else value), self._maps.maps, rows, first)
 
-    def of_text(self, text: str, kind: str) -> int | None:
+    def of_text(self, text: str, kind: Kind) -> int | None:
         """Return the number of a group of a file, as it is written in a column of this kind; None refuses it."""
-        value = text if kind == TEXT else _READERS[kind](text)
+        value = text if kind == Kind.TEXT else _READERS[kind](text)
         return self.get((text if value is None else value) if text.strip() else None)
 
     def get(self, value: Any) -> int | None:
@@ -146,7 +144,7 @@ class GroupNumbers:
             raise InputError(f"groups must be plain labels such as text or numbers; a row holds {value!r}.") from error
 
 
-def values_of(labels: Iterable[Hashable], kind: str, missing: Hashable | None = None) -> dict[Hashable, Any]:
+def values_of(labels: Iterable[Hashable], kind: Kind, missing: Hashable | None = None) -> dict[Hashable, Any]:
     """Return the value of a column of this kind that each label stands for; a label that stands for none is left out.
 
     Where some label is of the column's own type, only such labels stand for a value: 1 is not "1" then. Else labels are
@@ -159,14 +157,14 @@ def values_of(labels: Iterable[Hashable], kind: str, missing: Hashable | None = 
     ({'1': '1'}, {1: '1', 2: '2'})
     """
     plain = {label: label.item() if isinstance(label, np.bool_ | np.number) else label for label in labels}
-    own = {label: value for label, value in plain.items() if _is_native(value, kind)}
+    alike = {Kind.NUMBER, Kind.DECIMAL} if kind in (Kind.NUMBER, Kind.DECIMAL) else {kind}
+    own = {label: value for label, value in plain.items() if _kind(value) in alike}
     if own.keys() - {missing}:
-        keep = {NUMBER: _as_number, DECIMAL: _as_decimal}.get(kind)
-        found = {label: value if keep is None else keep(value) for label, value in own.items()}
+        # What is not read back, such as infinity, stays as it is.
+        found = {label: value if (read := _READERS[kind](str(value))) is None else read for label, value in own.items()}
     else:
-        read = _READERS.get(kind)
-        found = {} if read is None else {label: read(str(value)) for label, value in plain.items()}
-    found = {label: value for label, value in found.items() if value is not None}
+        values = {label: _READERS[kind](str(value)) for label, value in plain.items()}
+        found = {label: value for label, value in values.items() if value is not None}
     first: dict[Any, Hashable] = {}
     for label, value in found.items():
         if first.setdefault(value, label) != label:
@@ -177,7 +175,7 @@ def values_of(labels: Iterable[Hashable], kind: str, missing: Hashable | None = 
     return found
 
 
-def columns_of(maps: GroupMaps, names: ColumnNames, kinds: Sequence[str]) -> list[tuple[Hashable, tuple[Any, ...]]]:
+def columns_of(maps: GroupMaps, names: ColumnNames, kinds: Sequence[Kind]) -> list[tuple[Hashable, tuple[Any, ...]]]:
     """Pair each label with the values that its rows have in the columns of the group, which are of these kinds."""
     if len(kinds) == 1:
         found = values_of(maps.maps, kinds[0], maps.missing)
@@ -190,7 +188,7 @@ def columns_of(maps: GroupMaps, names: ColumnNames, kinds: Sequence[str]) -> lis
     ]
 
 
-def _values_written(texts: Sequence[str], kind: str) -> list[Any]:
+def _values_written(texts: Sequence[str], kind: Kind) -> list[Any]:
     """Return the values of a column of this kind that are written in one of these ways."""
     values = [(text, _READERS[kind](text)) for text in texts]
     return [value for text, value in values if value is not None and written(value) == text]
@@ -201,44 +199,20 @@ def check_frame_columns(here: Sequence[Any], names: ColumnNames, *, into: str, i
 
     ``ignores_case`` is the name of the engine, where it takes two names for one that differ in case alone.
     """
-    # In pandas anything can be a name.
-    texts = [str(name) for name in here]
-    check_columns(FRAME, texts, names.all)
-    other = next((name for name in names.all if name not in here), None)
-    if other is not None:
-        raise InputError(
-            f"the frame has a column {other!r} whose name is not text; rename it, as by rename(columns=str)."
-        )
+    check_columns(FRAME, here, names.all)
     check_new_column(FRAME, here, into)
-    if ignores_case is not None and into.lower() in map(str.lower, texts):
+    if ignores_case is not None and into.lower() in map(str.lower, here):
         raise InputError(
             f"{ignores_case} does not tell {into!r} from a column that is there; choose another name with into=."
         )
 
 
-def _kind(value: Any) -> str:
+def _kind(value: Any) -> Kind:
     # In Python a truth value is a whole number, and a moment is a day.
     for kinds, kind in _TYPES:
         if isinstance(value, kinds):
             return kind
-    return OTHER
-
-
-def _is_native(value: Any, kind: str) -> bool:
-    numbers = (NUMBER, DECIMAL)
-    own = _kind(value)
-    return own == kind or (own in numbers and kind in numbers)
-
-
-def _as_number(value: Any) -> int | float:
-    if not isinstance(value, Decimal):
-        return value  # type: ignore[no-any-return]
-    is_whole = value.adjusted() < _MOST_DIGITS and value == value.to_integral_value()
-    return int(value) if is_whole else float(value)
-
-
-def _as_decimal(value: Any) -> Decimal:
-    return Decimal(str(value))
+    return Kind.OTHER
 
 
 def _read_number(text: str) -> int | float | None:
@@ -253,35 +227,29 @@ def _read_decimal(text: str) -> Decimal | None:
     return Decimal(text) if _WRITTEN.fullmatch(text) else None
 
 
-def _read_date(text: str) -> date | None:
+def _read_day(kind: type[date], text: str) -> date | None:
+    """Read a day or, as a kind of day, a moment; midnight is written as its day, too."""
     try:
-        day = date.fromisoformat(text)
+        day = kind.fromisoformat(text)
     except ValueError:
         return None
-    return day if str(day) == text else None
+    return day if text in (str(day), day.isoformat(), str(day)[:10]) else None
 
 
-def _read_moment(text: str) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return moment if text in (str(moment), moment.isoformat(), str(moment.date())) else None
-
-
-_TYPES: tuple[tuple[tuple[type, ...], str], ...] = (
-    ((str,), TEXT),
-    ((bool, np.bool_), BOOLEAN),
-    ((int, float, np.number), NUMBER),
-    ((Decimal,), DECIMAL),
-    ((datetime,), MOMENT),
-    ((date,), DATE),
+_TYPES: tuple[tuple[tuple[type, ...], Kind], ...] = (
+    ((str,), Kind.TEXT),
+    ((bool, np.bool_), Kind.BOOLEAN),
+    ((int, float, np.number), Kind.NUMBER),
+    ((Decimal,), Kind.DECIMAL),
+    ((datetime,), Kind.MOMENT),
+    ((date,), Kind.DATE),
 )
-_READERS: dict[str, Callable[[str], Any]] = {
-    TEXT: str,
-    BOOLEAN: {"True": True, "False": False}.get,
-    NUMBER: _read_number,
-    DECIMAL: _read_decimal,
-    DATE: _read_date,
-    MOMENT: _read_moment,
+_READERS: dict[Kind, Callable[[str], Any]] = {
+    Kind.TEXT: str,
+    Kind.BOOLEAN: {"True": True, "False": False}.get,
+    Kind.NUMBER: _read_number,
+    Kind.DECIMAL: _read_decimal,
+    Kind.DATE: partial(_read_day, date),
+    Kind.MOMENT: partial(_read_day, datetime),
+    Kind.OTHER: dict[str, Any]().get,
 }

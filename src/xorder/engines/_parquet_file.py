@@ -11,20 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from xorder._duckdb import first_line
 from xorder._groups import written
 from xorder._optional import import_optional
 from xorder._table import FloatArray
-from xorder.engines._cells import (
-    BOOLEAN,
-    DATE,
-    DECIMAL,
-    NUMBER,
-    TEXT,
-    CodeArray,
-    Codes,
-    check_columns,
-    check_new_column,
-)
+from xorder.engines._cells import CodeArray, Codes, Kind, NewColumn, check_columns, check_new_column
 from xorder.exceptions import InputError
 
 _BATCH_BYTES = 32 << 20
@@ -81,15 +72,15 @@ class ParquetBatch:
             numbers[index] = codes[texts[index]]
         return np.asarray(numbers[indices], dtype=np.int32)
 
-    def kind(self, column: str) -> str:
+    def kind(self, column: str) -> Kind:
         """Return which kind of values the column holds; those of no other kind are told apart as text."""
         types, kind = _pyarrow().types, self.arrow.column(column).type
         if types.is_dictionary(kind):
             kind = kind.value_type
         if types.is_integer(kind) or types.is_floating(kind):
-            return NUMBER
-        kinds = {types.is_boolean: BOOLEAN, types.is_decimal: DECIMAL, types.is_date: DATE}
-        return next((name for is_one, name in kinds.items() if is_one(kind)), TEXT)
+            return Kind.NUMBER
+        kinds = {types.is_boolean: Kind.BOOLEAN, types.is_decimal: Kind.DECIMAL, types.is_date: Kind.DATE}
+        return next((name for is_one, name in kinds.items() if is_one(kind)), Kind.TEXT)
 
     def place(self, row: int) -> str:
         """Name the row, counted from 0 as in frames."""
@@ -101,55 +92,45 @@ class ParquetBatch:
         return None if value is None else str(value)
 
 
-def read_parquet(
-    path: Path, wanted: Sequence[str], watch: Callable[[float], None] | None = None
-) -> Iterator[ParquetBatch]:
+def read_parquet(path: Path, wanted: Sequence[str], watch: Callable[[float], None]) -> Iterator[ParquetBatch]:
     """Yield the rows of a parquet file in batches, the wanted columns only; tell ``watch`` the share that is read."""
     with _open(path) as (file, names):
         check_columns(str(path), names, wanted)
         for batch in _batches(path, file, list(dict.fromkeys(wanted))):
             yield batch
-            if watch is not None:
-                watch(min((batch.before + batch.arrow.num_rows) / max(file.metadata.num_rows, 1), 1.0))
+            watch(_share(file, batch))
 
 
-def write_parquet(
-    path: Path,
-    temporary: Path,
-    *,
-    wanted: Sequence[str],
-    into: str,
-    compute: Callable[[ParquetBatch], FloatArray],
-    watch: Callable[[float], None] | None = None,
-) -> int:
+def write_parquet(path: Path, temporary: Path, column: NewColumn) -> None:
     """Write the file to ``temporary`` with one more column of float64; types and metadata stay."""
     pa = _pyarrow()
-    rows = 0
     with _open(path) as (file, names):
-        check_new_column(str(path), names, into)
-        check_columns(str(path), names, wanted)
-        schema = file.schema_arrow.append(pa.field(into, pa.float64()))
+        check_new_column(str(path), names, column.name)
+        check_columns(str(path), names, column.wanted)
+        schema = file.schema_arrow.append(pa.field(column.name, pa.float64()))
         batches = _batches(path, file, None)
         # Once a batch was read, the metadata is sound: asked for it before, pyarrow may abort on a damaged file.
         first = list(islice(batches, 1))
         if not first:
-            return 0
+            return
         with _reading(path):
-            compression = _compression(file, into)
+            compression = _compression(file, column.name)
         try:
             with (
                 temporary.open("wb") as sink,
                 _parquet().ParquetWriter(sink, schema, compression=compression) as writer,
             ):
                 for batch in chain(first, batches):
-                    added = pa.array(compute(batch), pa.float64())
+                    added = pa.array(column.compute(batch), pa.float64())
                     writer.write_batch(pa.RecordBatch.from_arrays([*batch.arrow.columns, added], schema=schema))
-                    rows += len(added)
-                    if watch is not None:
-                        watch(min(rows / max(file.metadata.num_rows, 1), 1.0))
+                    column.watch(_share(file, batch))
         except pa.ArrowException as error:
-            raise InputError(f"{path} cannot be written again with one more column: {_sentence(error)}.") from error
-    return rows
+            raise InputError(f"{path} cannot be written again with one more column: {first_line(error)}.") from error
+
+
+def _share(file: Any, batch: ParquetBatch) -> float:
+    """Share of the rows that has been read with a batch."""
+    return float(min((batch.before + batch.arrow.num_rows) / max(file.metadata.num_rows, 1), 1.0))
 
 
 def _batches(path: Path, file: Any, columns: list[str] | None) -> Iterator[ParquetBatch]:
@@ -190,14 +171,9 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except (_pyarrow().ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(
-            f"{path} cannot be read as parquet ({_sentence(error)}). It may be cut short or of another "
+            f"{path} cannot be read as parquet ({first_line(error)}). It may be cut short or of another "
             "format: write it again, or give it the ending of its format."
         ) from error
-
-
-def _sentence(error: Exception) -> str:
-    """Return the first line of an error of pyarrow, without its full stop."""
-    return (str(error).splitlines() or [type(error).__name__])[0].strip().rstrip(".")
 
 
 def _compression(file: Any, into: str) -> dict[str, str]:

@@ -6,20 +6,19 @@ import glob
 import importlib.util
 import os
 import stat
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
-from functools import reduce
+from functools import partial, reduce
 from operator import or_
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from xorder._duckdb import duckdb_connection
+from xorder._duckdb import duckdb_connection, first_line
 from xorder._groups import Combinations, is_missing
 from xorder._optional import import_optional
-from xorder._progress import Progress
 from xorder._table import FloatArray
 from xorder._validation import MAX_GROUPS
 from xorder.engines import _cells as cells
@@ -31,6 +30,7 @@ from xorder.engines._cells import (
     ColumnNames,
     Distinct,
     FileBatch,
+    ReadingOptions,
     TextColumn,
     check_columns,
     coding,
@@ -41,7 +41,8 @@ from xorder.engines._cells import (
 )
 from xorder.engines._csv_file import blaming_gzip, csv_header, read_csv
 from xorder.engines._parquet_file import read_parquet
-from xorder.engines._tally_numpy import Batch, LocalRows, Tally
+from xorder.engines._tally import Tally
+from xorder.engines._tally_numpy import Batch, LocalRows
 from xorder.engines._tally_spark import SparkRows
 from xorder.exceptions import InputError
 from xorder.transfer._sql import quoted_name, text
@@ -98,7 +99,14 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
 
 def files_of(path: str | os.PathLike[str]) -> list[str]:
     """Files that a path or glob names; a name without a pattern is itself, whether it is there or not."""
-    return find_files(path) if set(_MAGIC) & set(os.fspath(path)) and not _is_there(path) else [os.fspath(path)]
+    name = os.fspath(path)
+    if not set(_MAGIC) & set(name) or _is_there(name):
+        return [name]
+    # Unlike Path.glob, it takes the pattern as it is written, from the root or from here.
+    names = sorted(glob.glob(name, recursive=True))  # noqa: PTH207
+    if not names:
+        raise InputError(f"no file matches {name}; check the name and the folder.")
+    return names
 
 
 def in_engine(files: Sequence[str], large: int = LARGE) -> bool:
@@ -204,19 +212,13 @@ def _exact(name: str) -> str:
 
 def find_files(path: str | os.PathLike[str]) -> list[str]:
     """Return the files that a path or glob names: at least one, all of one kind."""
-    text = os.fspath(path)
-    if _is_there(text) and Path(text).is_dir():
-        raise InputError(f"{text} is a folder; name the files in it, as in {Path(text) / '*.parquet'}.")
-    names = [text]
-    if set(_MAGIC) & set(text) and not _is_there(text):
-        # Unlike Path.glob, it takes the pattern as it is written, from the root or from here.
-        names = sorted(glob.glob(text, recursive=True))  # noqa: PTH207
-    if not names:
-        raise InputError(f"no file matches {text}; check the name and the folder.")
+    if _is_there(path) and Path(path).is_dir():
+        raise InputError(f"{os.fspath(path)} is a folder; name the files in it, as in {Path(path) / '*.parquet'}.")
+    names = files_of(path)
     for name in names:
         existing_file(name)
     if len({file_kind(name) for name in names}) > 1:
-        raise InputError(f"{text} names files of several kinds; name either parquet or csv files.")
+        raise InputError(f"{os.fspath(path)} names files of several kinds; name either parquet or csv files.")
     return names
 
 
@@ -243,35 +245,34 @@ def blaming_files(path: str | os.PathLike[str]) -> Iterator[None]:
     duckdb = import_optional("duckdb", extra="duckdb", purpose=_PURPOSE)
     try:
         yield
-    except duckdb.OutOfMemoryException as error:
-        raise InputError(
-            f"{os.fspath(path)} takes more memory than allowed; allow more, such as memory='8GB'."
-        ) from error
     except RuntimeError as error:
         # DuckDB ends in this way, too, when it is interrupted.
         if "interrupt" in str(error).lower():
             raise KeyboardInterrupt from error
         raise
-    except (duckdb.IOException, duckdb.InvalidInputException, duckdb.ConversionException, OSError, ValueError) as error:
+    except (
+        duckdb.OutOfMemoryException,
+        duckdb.IOException,
+        duckdb.InvalidInputException,
+        duckdb.ConversionException,
+        OSError,
+        ValueError,
+    ) as error:
         if isinstance(error, InputError):
             raise
         if "Out of Memory" in str(error):
             raise InputError(
                 f"{os.fspath(path)} takes more memory than allowed; allow more, such as memory='8GB'."
             ) from error
-        line = (str(error).splitlines() or [type(error).__name__])[0].strip().rstrip(".")
         raise InputError(
-            f"{os.fspath(path)} cannot be read ({line}). It may be cut short or of another format: write it again, or "
-            "give it the ending of its format."
+            f"{os.fspath(path)} cannot be read ({first_line(error)}). It may be cut short or of another format: write "
+            "it again, or give it the ending of its format."
         ) from error
 
 
+_NUMBERS = ("score", "weight")
 _STEP = 1 << 17
 _GUESSED_ROWS = 100_000
-_ACCEPTED = (
-    "a frame of pandas, polars (eager or lazy), pyarrow or PySpark, a relation of DuckDB, or the path or glob of "
-    "parquet or csv files"
-)
 
 
 class FileReading:
@@ -281,25 +282,14 @@ class FileReading:
     hold the positive value.
     """
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        names: ColumnNames,
-        *,
-        encoding: str = "utf-8",
-        progress: Progress | None = None,
-        among: bool = False,
-    ) -> None:
-        self.path, self.names, self.encoding, self.among = existing_file(path), names, encoding, among
+    def __init__(self, path: str | os.PathLike[str], options: ReadingOptions, *, among: bool = False) -> None:
+        self.path, self.options, self.among = existing_file(path), options, among
         self.kind = file_kind(str(self.path))
-        self.groups, self.labels = TextColumn(names.groups), TextColumn((names.label or "",))
-        self._watch: Callable[[float], None] = lambda share: (
-            None if progress is None else progress("reading rows", share)
-        )
+        self.groups, self.labels = TextColumn(options.names.groups), TextColumn((options.names.label or "",))
 
     def batches(self) -> Iterator[tuple[FloatArray, CodeArray, CodeArray, FloatArray]]:
         """Yield scores, numbers of groups, numbers of labels and weights; empty arrays for what is not asked for."""
-        names, rows = self.names, 0
+        names, rows = self.options.names, 0
         with blaming_gzip(self.path), closing(self._read(names.all)) as batches:
             for batch in batches:
                 scores = cells.scores(batch, names.score)
@@ -315,57 +305,31 @@ class FileReading:
             raise no_rows(str(self.path))
 
     def _read(self, wanted: list[str]) -> Generator[FileBatch, None, None]:
+        watch = partial(self.options.watch, "reading rows")
         if self.kind == "parquet":
-            yield from read_parquet(self.path, wanted, self._watch)
+            yield from read_parquet(self.path, wanted, watch)
         else:
-            yield from read_csv(self.path, wanted, self.encoding, self._watch)
+            yield from read_csv(self.path, wanted, self.options.encoding, watch)
 
-    def coding(self, positive: Any, missing_group: str) -> Coding:
+    def coding(self) -> Coding:
         """Check groups and labels, once all rows have been read, and number them."""
-        is_asked_for = self.names.label is not None and not (self.among and positive is not None)
+        is_asked_for = self.options.names.label is not None and not (self.among and self.options.positive is not None)
         # A label that nobody has asked for is a valid one.
         labels = self.labels.distinct if is_asked_for else Distinct(["0"])
-        return coding(
-            self.groups.distinct,
-            labels,
-            self.names,
-            source=str(self.path),
-            positive=positive,
-            missing_group=missing_group,
-            blanks=True,
-        )
+        return coding(self.groups.distinct, labels, self.options, file=str(self.path))
+
+    def check(self) -> None:
+        """Complain of the file row by row, holding no more than some rows at a time."""
+        for _ in self.batches():
+            pass
+        self.coding()
 
 
-def check_file(
-    path: str | os.PathLike[str],
-    names: ColumnNames,
-    *,
-    positive: Any = None,
-    missing_group: str = "error",
-    encoding: str = "utf-8",
-    among: bool = False,
-) -> None:
-    """Complain of a file row by row, holding no more than some rows at a time."""
-    reading = FileReading(path, names, encoding=encoding, among=among)
-    for _ in reading.batches():
-        pass
-    reading.coding(positive, missing_group)
-
-
-def open_small_file(
-    path: str | os.PathLike[str],
-    names: ColumnNames,
-    *,
-    positive: Any = None,
-    missing_group: str = "error",
-    squares: bool = False,
-    encoding: str = "utf-8",
-    progress: Progress | None = None,
-) -> tuple[Tally, str]:
+def open_small_file(path: str | os.PathLike[str], options: ReadingOptions) -> tuple[Tally, str]:
     """Return the rows of a file, read into memory, ready to be tallied, and what to call them in a message."""
-    reading = FileReading(path, names, encoding=encoding, progress=progress)
+    reading = FileReading(path, options)
     score, groups, labels, weight = (np.concatenate(parts) for parts in zip(*reading.batches(), strict=True))
-    found = reading.coding(positive, missing_group)
+    found = reading.coding()
     code = found.of_texts(reading.groups.codes, groups, reading.labels.codes, labels)
 
     def batches(*_: Any) -> Generator[Batch, None, None]:
@@ -373,33 +337,27 @@ def open_small_file(
             part = slice(start, start + _STEP)
             yield Batch(score[part], code[part], weight[part] if weight.size else None)
 
-    weighted = names.weight is not None
-    return LocalRows(batches, guess=found, weighted=weighted, squares=squares, total=score.size), str(path)
+    # Where all rows are in memory, another pass over them is too quick to be watched.
+    return LocalRows(batches, replace(options, progress=None), guess=found, total=score.size), str(path)
 
 
 @contextmanager
-def open_rows(
-    frame: Any,
-    names: ColumnNames,
-    *,
-    positive: Any = None,
-    missing_group: str = "error",
-    squares: bool = False,
-    progress: Progress | None = None,
-    memory: str = "2GB",
-) -> Iterator[tuple[Tally, str]]:
+def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]]:
     """Yield the rows of a frame or of large files, ready to be tallied in their own engine, and what to call them."""
-    nw = _narwhals()
+    import narwhals as nw
+
+    names = options.names
     with ExitStack() as stack:
-        source, is_file, is_text, total = FRAME, False, False, None
+        source, file, is_text, total = FRAME, None, False, None
         if isinstance(frame, str | os.PathLike):
+            source = file = os.fspath(frame)
             files = find_files(frame)
-            source, is_file, is_text = os.fspath(frame), True, file_kind(files[0]) == "csv"
-            frame = stack.enter_context(open_files(frame, memory=memory))
+            is_text = file_kind(files[0]) == "csv"
+            frame = stack.enter_context(open_files(frame, memory=options.memory))
             total = rows_about(files) if is_text else frame.count("*").fetchall()[0][0]
         check_columns(source, native_columns(frame), names.all)
         prepared = _prepared(nw, frame, names, is_text)
-        roles = _group_roles(names)
+        roles = [role for role in names.roles if role.startswith("group")]
 
         def look(rows: int | None = None) -> Coding:
             part = prepared if rows is None else prepared.head(rows)
@@ -408,20 +366,14 @@ def open_rows(
             except TypeError as error:
                 # pandas finds out row by row that a column holds lists.
                 raise no_labels(names.groups[0], str(error)) from error
-            combinations = Combinations(names.groups, blanks=is_file, called=source)
+            blanks = file is not None
+            combinations = Combinations(names.groups, blanks=blanks, called=source)
             labelled = [combinations[values] if len(roles) > 1 else values[0] for values in groups]
-            called = Distinct(list(dict.fromkeys(labelled)))
-            if missing_group == "error":
-                called = _counted(nw, prepared, roles, groups, called, is_file)
-            found = coding(
-                called,
-                _counted(nw, prepared, ["label"], [(label,) for label in labels], Distinct(labels), is_file),
-                names,
-                source=source if is_file else None,
-                positive=positive,
-                missing_group=missing_group,
-                blanks=is_file,
-            )
+            of_groups = Distinct(list(dict.fromkeys(labelled)))
+            if options.missing_group == "error":
+                of_groups = _counted(nw, prepared, roles, groups, of_groups, blanks)
+            of_labels = _counted(nw, prepared, ["label"], [(label,) for label in labels], Distinct(labels), blanks)
+            found = coding(of_groups, of_labels, options, file=file)
             if len(roles) == 1:
                 return found
             numbers = dict(found.group_values)
@@ -432,7 +384,7 @@ def open_rows(
             )
 
         if prepared.implementation.is_pyspark() or prepared.implementation.is_pyspark_connect():
-            yield SparkRows(prepared, roles, coding=look(), squares=squares, progress=progress), source
+            yield SparkRows(prepared, roles, options, coding=look()), source
             return
 
         def batches(by: Coding, known: bool) -> Generator[Batch, None, None]:
@@ -445,40 +397,34 @@ def open_rows(
                 _refuse_text(frame, names)
 
         # Whether a value named as positive is there, and what else is, all rows must tell.
-        guess = look(_GUESSED_ROWS if prepared.implementation.is_duckdb() and positive is None else None)
-        yield (
-            LocalRows(
-                batches,
-                guess=guess,
-                look=look,
-                blame=blame,
-                weighted=names.weight is not None,
-                squares=squares,
-                total=total,
-                progress=progress,
-            ),
-            source,
-        )
+        guess = look(_GUESSED_ROWS if prepared.implementation.is_duckdb() and options.positive is None else None)
+        yield LocalRows(batches, options, guess=guess, look=look, blame=blame, total=total), source
 
 
-def native_columns(frame: Any) -> list[str]:
+def native_columns(frame: Any) -> list[Any]:
     """Return the names of the columns of any frame, or refuse what is none."""
     if hasattr(frame, "collect_schema"):
         return list(frame.collect_schema().names())
     for attribute in ("column_names", "columns"):
         names = getattr(frame, attribute, None)
         if names is not None and not callable(names):
-            return [str(name) for name in names]
-    raise InputError(f"frame must be {_ACCEPTED}; got {type(frame).__name__}.")
+            return list(names)
+    raise not_a_frame(frame)
+
+
+def not_a_frame(frame: Any) -> InputError:
+    """Return the complaint about what is no frame of a known engine."""
+    return InputError(
+        "frame must be a frame of pandas, polars (eager or lazy), pyarrow or PySpark, a relation of DuckDB, or the "
+        f"path or glob of parquet or csv files; got {type(frame).__name__}."
+    )
 
 
 def _prepared(nw: Any, frame: Any, names: ColumnNames, is_text: bool) -> Any:
-    """Return the frame with the columns score, label, group and weight alone, missing values of all kinds null."""
-    numbers = {"score": names.score} | ({} if names.weight is None else {"weight": names.weight})
+    """Return the frame with one column for each role alone, missing values of all kinds null."""
     if is_text:
-        return _parsed(nw, frame, names, numbers)
-    labels = {"label": names.label or "", **dict(zip(_group_roles(names), names.groups, strict=True))}
-    held = numbers | labels
+        return _parsed(nw, frame, names)
+    held = names.roles
     if type(frame).__module__.startswith("pyspark"):
         # Names with dots and backticks mean something else to Spark, unless they are quoted.
         functions = import_optional("pyspark.sql.functions", extra="spark", purpose="Reading frames of Spark")
@@ -489,39 +435,42 @@ def _prepared(nw: Any, frame: Any, names: ColumnNames, is_text: bool) -> Any:
     try:
         whole = nw.from_native(_decoded(frame))
     except TypeError as error:
-        raise InputError(f"frame must be {_ACCEPTED}; got {type(frame).__name__}.") from error
-    schema = whole.collect_schema() if hasattr(whole, "collect_schema") else whole.schema
-    chosen = {role: _number(nw, schema, held[role], column) for role, column in numbers.items()}
-    for role, column in labels.items():
-        value, kind = nw.col(held[role]), schema[held[role]]
-        if kind.is_nested():
-            raise no_labels(column, f"its type is {kind}")
-        if kind.is_float():
+        raise not_a_frame(frame) from error
+    schema = whole.collect_schema()
+    check_kinds(nw, names, {column: schema[held[role]] for role, column in names.roles.items()})
+    chosen = {}
+    for role, name in held.items():
+        value, is_float = nw.col(name), schema[name].is_float()
+        if role in _NUMBERS and not is_float:
+            value = value.cast(nw.Float64)
+        if role not in _NUMBERS and is_float:
             # Not is_nan: of parquet files whose statistics leave NaN out, DuckDB 2.0 takes it to be nowhere.
             value = nw.when(value.is_finite() | (value == np.inf) | (value == -np.inf)).then(value)
-        chosen[role] = value
+        chosen[role] = value.alias(role)
     try:
-        return whole.select(**{role: value.alias(role) for role, value in chosen.items()})
+        return whole.select(**chosen)
     except (TypeError, ValueError) as error:
         raise no_numbers(names.score, str(error)) from error
 
 
-def _number(nw: Any, schema: Any, held: str, column: str) -> Any:
-    """Return the column, held under that name, as numbers."""
-    kind = schema[held]
-    if kind.is_float():
-        return nw.col(held)
-    if kind.is_numeric() or kind in (nw.Boolean, nw.Object, nw.Unknown):
-        return nw.col(held).cast(nw.Float64)
-    raise no_numbers(column, f"their type is {kind}")
+def check_kinds(nw: Any, names: ColumnNames, kinds: Mapping[str, Any]) -> None:
+    """Refuse columns whose types hold no numbers, or no plain labels, where these are to be read."""
+    for role, column in names.roles.items():
+        kind = kinds[column]
+        if role not in _NUMBERS:
+            if kind.is_nested():
+                raise no_labels(column, f"its type is {kind}")
+        elif not (kind.is_numeric() or kind in (nw.Boolean, nw.Object, nw.Unknown)):
+            raise no_numbers(column, f"their type is {kind}")
 
 
-def _parsed(nw: Any, relation: Any, names: ColumnNames, numbers: dict[str, str]) -> Any:
+def _parsed(nw: Any, relation: Any, names: ColumnNames) -> Any:
     """Parse the numeric columns of a relation of text; cells that are not numbers become null."""
     duckdb = import_optional("duckdb", extra="duckdb", purpose="Reading csv files")
-    chosen = [duckdb.SQLExpression(number_in(name)).alias(role) for role, name in numbers.items()]
-    for role, name in {"label": names.label or "", **dict(zip(_group_roles(names), names.groups, strict=True))}.items():
-        chosen.append(duckdb.ColumnExpression(name).alias(role))
+    chosen = [
+        (duckdb.SQLExpression(number_in(name)) if role in _NUMBERS else duckdb.ColumnExpression(name)).alias(role)
+        for role, name in names.roles.items()
+    ]
     return nw.from_native(relation.select(*chosen))
 
 
@@ -554,15 +503,9 @@ def _decoded(frame: Any) -> Any:
     return frame.cast(pa.schema(fields))
 
 
-def _group_roles(names: ColumnNames) -> list[str]:
-    return [f"group{number}" for number in range(len(names.groups))]
-
-
 def _distinct(nw: Any, frame: Any, roles: Sequence[str]) -> tuple[list[tuple[Any, ...]], list[Any]]:
     """Return the distinct values of group and label, missing ones as None; of too many, enough to see that."""
-    rows = frame.select(*map(nw.col, roles), nw.col("label")).unique().head(MAX_GROUPS * MOST_LABELS + 1)
-    if hasattr(rows, "collect"):
-        rows = rows.collect()
+    rows = frame.select(*roles, "label").unique().head(MAX_GROUPS * MOST_LABELS + 1).lazy().collect()
     *groups, labels = (list(map(_plain, rows[name].to_list())) for name in (*roles, "label"))
     return list(dict.fromkeys(zip(*groups, strict=True))), list(dict.fromkeys(labels))
 
@@ -593,9 +536,7 @@ def _counted(
         numbered = nw.from_native(frame.to_native().with_row_index("row"))
     first = [] if numbered is None else [nw.col("row").min()]
     counted = (frame if numbered is None else numbered).filter(reduce(or_, is_lost)).select(nw.len(), *first)
-    if hasattr(counted, "collect"):
-        counted = counted.collect()
-    rows, *row = counted.row(0)
+    rows, *row = counted.lazy().collect().row(0)
     return Distinct(
         found.values,
         first={lost[0]: f"row {row[0]}"} if row else {},
@@ -612,30 +553,17 @@ def _batches(nw: Any, frame: Any, code: Any) -> Generator[Batch, None, None]:
         return
     native = frame.select(*wanted).to_native()
     if frame.implementation.is_duckdb():
-        import_optional("pyarrow", extra="duckdb", purpose="Reading what DuckDB holds")
+        pa = import_optional("pyarrow", extra="duckdb", purpose="Reading what DuckDB holds")
         with closing(native.to_arrow_reader(_STEP)) as parts:
             for part in parts:
-                yield _batch(part)
+                yield _batch(nw.from_native(pa.Table.from_batches([part])))
     elif frame.implementation.is_polars():
         for part in native.collect_batches(chunk_size=_STEP, maintain_order=False):
-            yield _batch(part)
+            yield _batch(nw.from_native(part))
     else:
-        raise InputError(f"frame must be {_ACCEPTED}; got {type(native).__name__}.")
+        raise not_a_frame(native)
 
 
 def _batch(part: Any) -> Batch:
-    def array(name: str) -> Any:
-        column = part[name] if hasattr(part, "get_column") else part.column(name)
-        if hasattr(column, "buffers"):
-            return column.to_numpy(zero_copy_only=False)
-        return column.to_numpy()
-
-    names = part.columns if hasattr(part, "get_column") else part.schema.names
-    weight = np.asarray(array("weight"), dtype=np.float64) if "weight" in names else None
-    return Batch(array("score"), array("code"), weight)
-
-
-def _narwhals() -> Any:
-    import narwhals
-
-    return narwhals
+    weight = np.asarray(part["weight"].to_numpy(), dtype=np.float64) if "weight" in part.columns else None
+    return Batch(part["score"].to_numpy(), part["code"].to_numpy(), weight)

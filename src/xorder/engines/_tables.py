@@ -16,10 +16,10 @@ from xorder._metric import METRICS
 from xorder._progress import Progress
 from xorder._table import BinningError, FloatArray, IntArray, ScoreTable, Tables
 from xorder._validation import WeightKind, check_weights_are, notes_on_counts, notes_on_missing
-from xorder.engines._cells import ColumnNames, GroupNames
+from xorder.engines._cells import FRAME, ColumnNames, GroupNames, ReadingOptions, no_rows
 from xorder.engines._sources import (
     LARGE,
-    check_file,
+    FileReading,
     file_kind,
     find_files,
     in_engine,
@@ -27,7 +27,8 @@ from xorder.engines._sources import (
     open_rows,
     open_small_file,
 )
-from xorder.engines._tally_numpy import Bins, Leaves, LocalRows, Tally, check_same, scores_of, split_leaves
+from xorder.engines._tally import Bins, Leaves, Seen, Tally, check_same, split_leaves
+from xorder.engines._tally_numpy import LocalRows, scores_of
 from xorder.exceptions import InputError
 from xorder.metrics._audit import Audit, audit_tables, check_confidence
 from xorder.metrics._cuts import CUTS, Cut
@@ -224,7 +225,7 @@ def tables_of(
     check_group_choices(missing_group)
     check_weights_are(weights_are)
     squares = weights_are == "sampling" and weight is not None
-    reading: dict[str, Any] = {"positive": positive, "missing_group": missing_group, "squares": squares}
+    options = ReadingOptions(names, positive, missing_group, squares, encoding, memory, progress)
 
     def built(rows: AbstractContextManager[tuple[Tally, str]], limit: int | None = None) -> Tables:
         with rows as (tally, called):
@@ -232,27 +233,26 @@ def tables_of(
         return _as_written(found) if as_text else found
 
     if not isinstance(source, str | os.PathLike):
-        return built(open_rows(source, names, progress=progress, memory=memory, **reading))
+        return built(open_rows(source, options))
     files = find_files(source)
     if not is_utf_8(encoding) and len(files) > 1:
         raise InputError(f"{os.fspath(source)} names {len(files):,} files, which are read as utf-8 only; convert them.")
 
     def row_by_row() -> Tables:
         # As many as there can be rows: these are told apart, however many there are.
-        rows = open_small_file(files[0], names, encoding=encoding, progress=progress, **reading)
-        return built(nullcontext(rows), _MOST_ROWS)
+        return built(nullcontext(open_small_file(files[0], options)), _MOST_ROWS)
 
     is_csv = file_kind(files[0]) == "csv"
     if not is_utf_8(encoding) or ((is_csv or as_text) and not in_engine(files, large)):
         return row_by_row()
     try:
-        return built(open_rows(source, names, progress=progress, memory=memory, **reading))
+        return built(open_rows(source, options))
     except InputError:
         # Row by row the same complaint comes with its place in the file.
         among = len(files) > 1
         for file in files if is_csv or as_text or not among else ():
-            check_file(file, names, positive=positive, missing_group=missing_group, encoding=encoding, among=among)
-        if len(files) > 1 or not is_csv:
+            FileReading(file, options, among=among).check()
+        if among or not is_csv:
             raise
         return row_by_row()
 
@@ -263,14 +263,16 @@ def _built(
     """Tally the rows, and make a table of each group."""
     notes: list[str] = []
     seen, found = rows.survey(bins)
-    seen.check(names, source, squares)
+    _check_seen(seen, names, source, squares)
+    groups, error = rows.coding.groups, None
     if found.shift == 0:
-        leaves = Leaves.of_sums(found.keys, found.keys, found.sums)
+        leaves = Leaves(found.keys, found.keys, *found.sums)
     else:
         cells = Bins.for_masses(found.keys, found.sums[0], min(bins, _MOST_SUMS // rows.coding.size))
         leaves = cells.leaves(rows.fill(cells))
         check_same(found.sums[0], leaves.masses)
         leaves, notes = _refined(rows, leaves, tolerance, bins)
+        error = None if leaves.is_exact.all() else binning_error(groups, leaves)
     dealt = None
     if folds and names.weight is not None:
         fits = folds * len(leaves) * rows.coding.size <= _MOST_SUMS
@@ -285,15 +287,11 @@ def _built(
     # The middle of a bin; of the outermost, no score beyond those there are: probabilities stay such.
     middle = scores_of(leaves.first + (leaves.last - leaves.first) // 2)
     score = np.clip(middle, seen.low, seen.high) + 0.0
-    groups = [group for group in rows.coding.groups if group is not None]
-    leaves = _of_groups(leaves, groups)
     counted = seen.rows - seen.left_out
     if names.weight is not None and not squares:
         total = float(leaves.masses.sum())
         notes += notes_on_counts(f"column {names.weight!r}", seen.whole_weights, total, counted)
     notes += [*look_alike(groups), *notes_on_missing(seen.left_out)]
-    # Ahead of the tables, as it takes memory too.
-    error = None if leaves.is_exact.all() else binning_error(groups, leaves)
     kept = [np.flatnonzero(leaves.masses[:, 2 * g : 2 * g + 2].sum(axis=1))[::-1] for g in range(len(groups))]
     return Tables(
         {group: _table(score, leaves, g, kept[g]) for g, group in enumerate(groups)},
@@ -301,21 +299,46 @@ def _built(
         binning_error=error,
         notes=tuple(notes),
         weighted=names.weight is not None,
-        folds=None
-        if dealt is None
-        else {
-            group: np.concatenate([dealt[:, :, kept[g], 2 * g + side][:, None] for side in (1, 0)], axis=1).reshape(
-                -1, folds, kept[g].size
-            )
-            for g, group in enumerate(groups)
-        },
+        folds=None if dealt is None else {group: _of_folds(dealt, g, kept[g]) for g, group in enumerate(groups)},
     )
+
+
+def _check_seen(seen: Seen, names: ColumnNames, source: str, squares: bool) -> None:
+    """Refuse rows that cannot be used, in the words of an audit of arrays; none is dropped."""
+    if not seen.rows:
+        raise no_rows(source)
+    within = "" if source == FRAME else f"{source}: "
+    if seen.missing or seen.infinite:
+        kinds = ((seen.missing, "nothing or nan"), (seen.infinite, "inf or -inf"))
+        came = " and ".join(
+            f"{count:,} {'row holds' if count == 1 else 'rows hold'} {what}" for count, what in kinds if count
+        )
+        raise InputError(f"{within}column {names.score!r} must be finite; {came}. Remove these rows or score them.")
+    if names.weight is None:
+        return
+    weight = f"{within}column {names.weight!r}"
+    if seen.bad_weights:
+        raise InputError(
+            f"{weight} must be finite and not negative; {seen.bad_weights:,} "
+            f"{'row is' if seen.bad_weights == 1 else 'rows are'} not. Correct or remove them."
+        )
+    if not seen.largest_weight:
+        raise InputError(f"{weight} must be above 0 for some row; all weights are zero.")
+    range_ = (1e-100, 1e100) if squares else (1e-150, 1e150)
+    if not range_[0] < seen.largest_weight < range_[1]:
+        raise InputError(f"{weight} is out of range: its largest value is {seen.largest_weight:g}. Scale it towards 1.")
 
 
 def _table(score: FloatArray, leaves: Leaves, g: int, kept: Any) -> ScoreTable:
     """Return the table of a group, highest score first, of the leaves in which it is present."""
     sums = [leaves.masses] if leaves.squares is None else [leaves.masses, leaves.squares]
     return ScoreTable._owning(score[kept], *(masses[kept, 2 * g + side] for masses in sums for side in (1, 0)))
+
+
+def _of_folds(dealt: FloatArray, g: int, kept: Any) -> FloatArray:
+    """Return the sums of a group in each fold: of its positives and negatives, then those of squares, if any."""
+    sums = dealt[:, :, kept][..., [2 * g + 1, 2 * g]]
+    return np.moveaxis(sums, -1, 1).reshape(-1, sums.shape[1], kept.size)
 
 
 def _as_written(found: Tables) -> Tables:
@@ -333,18 +356,18 @@ def _as_written(found: Tables) -> Tables:
 
 def _refined(rows: Tally, leaves: Leaves, tolerance: float, bins: int) -> tuple[Leaves, list[str]]:
     """Split the heaviest leaves until the tolerance is met; say why where it cannot be."""
-    groups = [group for group in rows.coding.groups if group is not None]
-    reached, before = binning_error(groups, _of_groups(leaves, groups)).largest, np.inf
+    groups = rows.coding.groups
+    reached, before = binning_error(groups, leaves).largest, np.inf
     splits = 0
     while reached > tolerance and splits < _MOST_SPLITS and reached <= _WORTHWHILE * before:
         chosen = np.zeros(len(leaves), dtype=bool)
         most = max(1, bins // _FEWEST_PARTS)
-        chosen[heavy_leaves(groups, _of_groups(leaves, groups), tolerance=tolerance, most=most)] = True
+        chosen[heavy_leaves(groups, leaves, tolerance=tolerance, most=most)] = True
         heavy = leaves[chosen]
         parts = split_leaves(heavy, rows.split(heavy, bins))
         check_same(heavy.masses, parts.masses)
         leaves = leaves[~chosen] + parts
-        reached, before = binning_error(groups, _of_groups(leaves, groups)).largest, reached
+        reached, before = binning_error(groups, leaves).largest, reached
         splits += 1
     if reached <= tolerance:
         return leaves, []
@@ -353,13 +376,6 @@ def _refined(rows: Tally, leaves: Leaves, tolerance: float, bins: int) -> tuple[
         f"heaviest bins were split {splits} {'time' if splits == 1 else 'times'}; allow more than {bins:,} with bins=."
     )
     return leaves, [why]
-
-
-def _of_groups(leaves: Leaves, groups: Sequence[Hashable]) -> Leaves:
-    """Return the leaves without the rows that are left out, whose codes are behind those of the groups."""
-    codes = 2 * len(groups)
-    squares = None if leaves.squares is None else leaves.squares[:, :codes]
-    return replace(leaves, masses=leaves.masses[:, :codes], squares=squares)
 
 
 def _check_options(tolerance: Any, bins: Any) -> None:
@@ -375,12 +391,12 @@ _BELOW = 0.9
 _MOST_OF_IT = 0.05
 
 
-def binning_error(groups: Sequence[Hashable], leaves: Leaves) -> BinningError:
+def binning_error(groups: tuple[Hashable, ...], leaves: Leaves) -> BinningError:
     """Bound what the leaves that are not exact can have moved."""
-    return _error(tuple(groups), leaves.masses[~leaves.is_exact], leaves.masses.sum(axis=0))
+    return _error(groups, leaves.masses[~leaves.is_exact], leaves.masses.sum(axis=0))
 
 
-def heavy_leaves(groups: Sequence[Hashable], leaves: Leaves, *, tolerance: float, most: int) -> IntArray:
+def heavy_leaves(groups: tuple[Hashable, ...], leaves: Leaves, *, tolerance: float, most: int) -> IntArray:
     """Choose the fewest leaves, at most ``most``, without which the error is below the tolerance, or far less."""
     totals = leaves.masses.sum(axis=0)
     inexact = np.flatnonzero(~leaves.is_exact)
@@ -389,11 +405,11 @@ def heavy_leaves(groups: Sequence[Hashable], leaves: Leaves, *, tolerance: float
     weight = share.sum(axis=1) ** 2 - (share**2).sum(axis=1)
     order = np.argsort(-weight, kind="stable")[: np.count_nonzero(weight > 0)]
     masses = leaves.masses[inexact[order]]
-    wanted = max(_BELOW * tolerance, _MOST_OF_IT * _error(tuple(groups), masses, totals).largest)
+    wanted = max(_BELOW * tolerance, _MOST_OF_IT * _error(groups, masses, totals).largest)
     low, high = 0, min(most, order.size)
     while low < high:
         middle = (low + high) // 2
-        left = _error(tuple(groups), masses[middle:], totals).largest
+        left = _error(groups, masses[middle:], totals).largest
         low, high = (low, middle) if left <= wanted else (middle + 1, high)
     return np.sort(inexact[order[:low]])
 

@@ -6,26 +6,26 @@ import os
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TypeVar
+from contextlib import closing
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._progress import Progress
 from xorder._table import NO_TURN, FloatArray, IntArray, deal, squared
-from xorder.engines._cells import FRAME, Coding, ColumnNames, no_rows
-from xorder.exceptions import InputError
-
-CELL_BITS = 44
-"""Lower bits of a key, those within a cell."""
-
-CELLS = 1 << 20
-"""How many cells there are."""
-
-FIRST_CELL = -(CELLS >> 1)
-"""The lowest cell."""
+from xorder.engines._cells import Coding, ReadingOptions
+from xorder.engines._tally import (
+    CELL_BITS,
+    CELLS,
+    FIRST_CELL,
+    SPLIT_SHIFTS,
+    Bins,
+    Counted,
+    Leaves,
+    Seen,
+    bin_of,
+    spread_of,
+)
 
 _MAGNITUDE = np.int64((1 << 63) - 1)
 
@@ -53,226 +53,6 @@ def scores_of(keys: IntArray) -> FloatArray:
     return (keys ^ ((keys >> 63) & _MAGNITUDE)).view(np.float64)
 
 
-PLACE_BITS = 32
-"""Bits of a key, below its cell, that decide on the bin."""
-
-_UNUSED_BITS = CELL_BITS - PLACE_BITS
-_PLACE = np.int64((1 << PLACE_BITS) - 1)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Leaves:
-    """Disjoint ranges of keys, rising, ``first`` to ``last`` both included, and the masses in them.
-
-    ``masses`` has one row a leaf and two columns a group, its negatives and its positives; ``squares`` holds sums of
-    squared weights in the same way, where they are wanted. A leaf of one key is exact: its rows truly tie.
-    """
-
-    first: IntArray
-    last: IntArray
-    masses: FloatArray
-    squares: FloatArray | None = None
-
-    @property
-    def is_exact(self) -> NDArray[np.bool_]:
-        """Whether all rows of a leaf have the same score."""
-        return np.asarray(self.first == self.last)
-
-    def __len__(self) -> int:
-        return int(self.first.size)
-
-    def __getitem__(self, chosen: NDArray[np.bool_]) -> Leaves:
-        squares = None if self.squares is None else self.squares[chosen]
-        return Leaves(self.first[chosen], self.last[chosen], self.masses[chosen], squares)
-
-    def __add__(self, other: Leaves) -> Leaves:
-        """Return the leaves of both, which must not overlap."""
-        first = np.concatenate([self.first, other.first])
-        order = np.argsort(first)
-        squares = None
-        if self.squares is not None and other.squares is not None:
-            squares = np.concatenate([self.squares, other.squares])[order]
-        masses = np.concatenate([self.masses, other.masses])[order]
-        return Leaves(first[order], np.concatenate([self.last, other.last])[order], masses, squares)
-
-    @classmethod
-    def of_sums(cls, first: IntArray, last: IntArray, sums: FloatArray) -> Leaves:
-        """Leaves in any order with their sums (masses, and squares if there are two); those without rows go."""
-        kept = np.flatnonzero(sums[-1].any(axis=1))
-        order = kept[np.argsort(first[kept])]
-        return cls(first[order], last[order], sums[0, order], sums[1, order] if len(sums) > 1 else None)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Bins:
-    """Each cell cut into a number of bins of one width; bins are numbered from the lowest up."""
-
-    cell: IntArray
-    parts: IntArray
-
-    @classmethod
-    def for_masses(cls, cell: IntArray, masses: FloatArray, total: int) -> Bins:
-        r"""Share out about ``total`` bins among cells, with the masses of each group and class in them.
-
-        Two samples with the shares :math:`s_1, s_2` in a cell of n bins have :math:`s_1 s_2 / n` of their pairs within
-        a bin. Over all cells that is least for :math:`n \propto \sqrt{s_1 s_2}`; with more than two samples, the root
-        of their mean square takes its place.
-        """
-        of_sample = masses.sum(axis=0)
-        share = masses[:, of_sample > 0] / of_sample[of_sample > 0]
-        wanted = np.sqrt((share**2).mean(axis=1))
-        parts = np.maximum(1, np.floor(wanted * (total / wanted.sum()))).astype(np.int64)
-        order = np.argsort(cell)
-        return cls(cell[order], parts[order])
-
-    def __len__(self) -> int:
-        return int(self.parts.sum())
-
-    def lookup(self) -> tuple[IntArray, IntArray]:
-        """Return, for each of all cells, the number of its bins (0 if it has none) and that of its first bin."""
-        parts, start = np.zeros(CELLS, dtype=np.int64), np.zeros(CELLS, dtype=np.int64)
-        parts[self.cell - FIRST_CELL] = self.parts
-        start[self.cell - FIRST_CELL] = self.starts
-        return parts, start
-
-    @property
-    def starts(self) -> IntArray:
-        """Number of the first bin of each cell."""
-        return np.cumsum(self.parts) - self.parts
-
-    def leaves(self, sums: FloatArray) -> Leaves:
-        """Return the bins that hold rows, with the sums of each."""
-        used = np.flatnonzero(sums[-1].any(axis=1))
-        at = np.searchsorted(self.starts, used, side="right") - 1
-        cell, parts = self.cell[at], self.parts[at]
-        first, behind = (
-            (cell << CELL_BITS) + (-((-bin_of_cell << PLACE_BITS) // parts) << _UNUSED_BITS)
-            for bin_of_cell in (used - self.starts[at], used - self.starts[at] + 1)
-        )
-        return Leaves(first, behind - 1, sums[0, used], sums[1, used] if len(sums) > 1 else None)
-
-
-def bin_of(keys: IntArray, parts: IntArray, start: IntArray) -> IntArray:
-    """Return the bin of each key, by what :meth:`Bins.lookup` gives."""
-    cell = keys >> CELL_BITS
-    cell -= FIRST_CELL
-    place = keys >> _UNUSED_BITS
-    place &= _PLACE
-    place *= parts[cell]
-    place >>= PLACE_BITS
-    place += start[cell]
-    return place
-
-
-SPLIT_SHIFTS = tuple(range(0, CELL_BITS + 1, 2))
-"""Bits that may be dropped where leaves are split."""
-
-
-@dataclass(slots=True)
-class Seen:
-    """What a first look at all rows has found: how many, left out or unusable, and the range of the rest."""
-
-    rows: int = 0
-    left_out: int = 0
-    missing: int = 0
-    infinite: int = 0
-    bad_weights: int = 0
-    low: float = np.inf
-    high: float = -np.inf
-    largest_weight: float = 0.0
-    whole_weights: bool = True
-
-    def __add__(self, other: Seen) -> Seen:
-        """Return what was seen in both."""
-        return Seen(
-            rows=self.rows + other.rows,
-            left_out=self.left_out + other.left_out,
-            missing=self.missing + other.missing,
-            infinite=self.infinite + other.infinite,
-            bad_weights=self.bad_weights + other.bad_weights,
-            low=min(self.low, other.low),
-            high=max(self.high, other.high),
-            largest_weight=max(self.largest_weight, other.largest_weight),
-            whole_weights=self.whole_weights and other.whole_weights,
-        )
-
-    def check(self, names: ColumnNames, source: str, squares: bool) -> None:
-        """Refuse rows that cannot be used, in the words of an audit of arrays; none is dropped."""
-        if not self.rows:
-            raise no_rows(source)
-        within = "" if source == FRAME else f"{source}: "
-        if self.missing or self.infinite:
-            kinds = ((self.missing, "nothing or nan"), (self.infinite, "inf or -inf"))
-            came = " and ".join(
-                f"{count:,} {'row holds' if count == 1 else 'rows hold'} {what}" for count, what in kinds if count
-            )
-            raise InputError(f"{within}column {names.score!r} must be finite; {came}. Remove these rows or score them.")
-        if names.weight is None:
-            return
-        weight = f"{within}column {names.weight!r}"
-        if self.bad_weights:
-            raise InputError(
-                f"{weight} must be finite and not negative; {self.bad_weights:,} "
-                f"{'row is' if self.bad_weights == 1 else 'rows are'} not. Correct or remove them."
-            )
-        if not self.largest_weight:
-            raise InputError(f"{weight} must be above 0 for some row; all weights are zero.")
-        range_ = (1e-100, 1e100) if squares else (1e-150, 1e150)
-        if not range_[0] < self.largest_weight < range_[1]:
-            raise InputError(
-                f"{weight} is out of range: its largest value is {self.largest_weight:g}. Scale it towards 1."
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """Sums (of weights, and of their squares if wanted) by key, less some lower bits, and code."""
-
-    shift: int
-    keys: IntArray
-    sums: FloatArray
-
-
-class Tally(Protocol):
-    """Rows in some engine, as sums over them by key of the score, and by code of group and label."""
-
-    coding: Coding
-
-    def survey(self, limit: int) -> tuple[Seen, Counted]:
-        """Look at all rows: sums by key if there are at most ``limit`` keys, else by cell."""
-
-    def fill(self, bins: Bins) -> FloatArray:
-        """Sums by bin."""
-
-    def split(self, leaves: Leaves, limit: int) -> Counted:
-        """Sums by place within some of the leaves, packed: number of the leaf, then key less its first, spread."""
-
-
-def spread_of(leaves: Leaves) -> IntArray:
-    """Bits by which a place within each leaf is moved up, so that dropping lower bits cuts all leaves alike."""
-    width = leaves.last - leaves.first
-    # The number of bits of a whole number is the exponent of the next power of two.
-    bits = np.frexp(width.astype(np.float64))[1].astype(np.int64)
-    return np.asarray(CELL_BITS - np.minimum(bits, CELL_BITS), dtype=np.int64)
-
-
-def split_leaves(leaves: Leaves, found: Counted) -> Leaves:
-    """Return the parts that :meth:`Tally.split` has cut leaves into."""
-    within = CELL_BITS - found.shift
-    leaf = found.keys >> within
-    spread = spread_of(leaves)[leaf]
-    place = (found.keys & ((1 << within) - 1)) << found.shift
-    first = leaves.first[leaf] + (place >> spread)
-    last = leaves.first[leaf] + ((place + ((1 << found.shift) - 1)) >> spread)
-    return Leaves.of_sums(first, np.minimum(last, leaves.last[leaf]), found.sums)
-
-
-def check_same(before: FloatArray, after: FloatArray) -> None:
-    """Refuse rows that are not the same in two passes over them."""
-    if not np.allclose(before.sum(axis=0), after.sum(axis=0), rtol=1e-9, atol=0):
-        raise InputError("the data changed between two passes over it. Read from a snapshot.")
-
-
 # With more codes than this, sums for each cell there may be take too much memory.
 _DENSE_CODES = 32
 
@@ -284,6 +64,10 @@ class Batch(NamedTuple):
     code: NDArray[np.int16]
     weight: FloatArray | None
 
+    def where(self, chosen: NDArray[np.bool_]) -> Batch:
+        """Return some of the rows."""
+        return Batch(self.score[chosen], self.code[chosen], None if self.weight is None else self.weight[chosen])
+
 
 class _Cells(NamedTuple):
     """What one thread has seen, and its sums by cell and code."""
@@ -292,7 +76,7 @@ class _Cells(NamedTuple):
     sums: FloatArray
 
 
-class _UnseenError(Exception):
+class _UnseenError(RuntimeError):
     """A row has a group or label that the coding does not know."""
 
 
@@ -301,7 +85,7 @@ Batches = Callable[[Coding, bool], Generator[Batch, None, None]]
 
 
 class LocalRows:
-    """Sums over batches of rows, by numpy: :class:`~xorder.engines._tally_numpy.Tally` of all engines but Spark.
+    """Sums over batches of rows, by numpy: :class:`~xorder.engines._tally.Tally` of all engines but Spark.
 
     ``guess`` is the coding of some first rows; where it turns out not to be that of all, ``look`` finds it. ``blame``
     may say more of numbers that are missing. Neither is needed where all rows were looked at before.
@@ -310,51 +94,47 @@ class LocalRows:
     def __init__(
         self,
         batches: Batches,
+        options: ReadingOptions,
         *,
         guess: Coding,
         look: Callable[[], Coding] | None = None,
         blame: Callable[[], None] | None = None,
-        weighted: bool = False,
-        squares: bool = False,
         total: int | None = None,
-        progress: Progress | None = None,
     ) -> None:
         self.coding = guess
-        self._weighted = weighted
         self._batches, self._look, self._blame = batches, look, blame
-        self._squares = squares
-        self._total, self._progress = total, progress
+        self._squares, self._total, self._watch = options.squares, total, options.watch
+        self._weighted = options.names.weight is not None
 
     def survey(self, limit: int) -> tuple[Seen, Counted]:
         """Look at all rows: sums by key if there are at most ``limit`` keys, else by cell."""
-        found = self._survey(limit)
-        if found is None and self._look is not None:
+        try:
+            found = self._survey(limit)
+        except _UnseenError:
+            if self._look is None:
+                raise
             self.coding = self._look()
             found = self._survey(limit)
-        if found is None:
-            raise RuntimeError("rows have groups or labels that a look at all of them did not find")
         if self._blame is not None and (found[0].missing or found[0].bad_weights):
             self._blame()
         return found
 
-    def _survey(self, limit: int) -> tuple[Seen, Counted] | None:
-        """Look at all rows; None if some have a group or label that the coding does not know."""
+    def _survey(self, limit: int) -> tuple[Seen, Counted]:
         counts = KeyCounts(self.coding.size, limit=limit, shifts=(0, CELL_BITS), sums=1 + self._squares)
         # Closed whatever happens: DuckDB answers nothing else as long as it is being read from.
-        with closing(self._each("reading scores", known=False)) as batches, suppress(_UnseenError):
+        with closing(self._each("reading scores", known=False)) as batches:
             return self._survey_of(batches, counts)
-        return None
 
     def _survey_of(self, batches: Iterator[Batch], counts: KeyCounts) -> tuple[Seen, Counted]:
         seen, codes = Seen(), self.coding.size
         for batch in batches:
-            usable = _usable(batch, seen, self.coding.left_out)
+            usable = _usable(batch, seen, codes)
             if usable.score.size:
                 counts.add(keys_of(usable.score), usable.code, self._weights(usable))
             if counts.shift and codes <= _DENSE_CODES:
                 break
         else:
-            return seen, Counted(counts.shift, counts.keys, counts.masses)
+            return seen, counts.counted()
         # Once all that counts is the cell, which is a small number, no key needs to be looked up.
         parts = [_Cells(Seen(), np.zeros((counts.sums, CELLS * codes))) for _ in range(self._threads())]
         side_by_side(batches, self._add_to_cells, parts)
@@ -368,7 +148,7 @@ class LocalRows:
         return seen, Counted(counts.shift, used + FIRST_CELL, sums[:, used])
 
     def _add_to_cells(self, batch: Batch, part: _Cells) -> None:
-        usable = _usable(batch, part.seen, self.coding.left_out)
+        usable = _usable(batch, part.seen, self.coding.size)
         if usable.score.size:
             keys = keys_of(usable.score)
             keys >>= CELL_BITS
@@ -409,7 +189,7 @@ class LocalRows:
                 packed = (leaf << CELL_BITS) + ((keys[rows] - leaves.first[leaf]) << spread[leaf])
                 weights = [weight[rows] for weight in self._weights(batch)]
                 counts.add(packed, batch.code[rows], weights)
-        return Counted(counts.shift, counts.keys, counts.masses)
+        return counts.counted()
 
     def fold_sums(self, leaves: Leaves, folds: int, random_state: int = 0) -> FloatArray:
         """Deal whole rows to folds at random, and add each fold up: by kind of sum, fold, leaf and code.
@@ -436,14 +216,14 @@ class LocalRows:
         return [batch.weight, squared(batch.weight)] if self._squares else [batch.weight]
 
     def _each(self, step: str, *, known: bool = True) -> Generator[Batch, None, None]:
-        """Yield the batches; tell how far they are."""
-        done = 0
+        """Yield the batches, those of a known coding without the rows to be left out; tell how far they are."""
+        done, codes = 0, self.coding.size
+        leaves_out = known and self.coding.missing == len(self.coding.groups)
         with closing(self._batches(self.coding, known)) as batches:
             for batch in batches:
-                yield batch
+                yield batch.where(batch.code < codes) if leaves_out else batch
                 done += batch.score.size
-                if self._progress is not None:
-                    self._progress(step, min(1.0, done / self._total) if self._total else None)
+                self._watch(step, min(1.0, done / self._total) if self._total else None)
 
 
 def _add(sums: FloatArray, place: IntArray, codes: int, code: NDArray[np.int16], weights: Sequence[FloatArray]) -> None:
@@ -454,15 +234,16 @@ def _add(sums: FloatArray, place: IntArray, codes: int, code: NDArray[np.int16],
         np.add.at(column, place, weights[number] if weights else 1.0)
 
 
-def _usable(batch: Batch, seen: Seen, left_out: int) -> Batch:
-    """Count rows that cannot be used, for the complaint about them, and return the others."""
+def _usable(batch: Batch, seen: Seen, codes: int) -> Batch:
+    """Count rows that cannot be used, for the complaint about them, and return the others that are not left out."""
     score, code, weight = batch
-    if code.size and code.min() < 0:
-        raise _UnseenError
-    seen.rows += score.size
-    seen.left_out += int(np.count_nonzero(code >= left_out))
     if not score.size:
         return batch
+    if code.min() < 0:
+        raise _UnseenError("rows have groups or labels that a look at all of them did not find")
+    left_out = int(np.count_nonzero(code >= codes))
+    seen.rows += score.size
+    seen.left_out += left_out
     good = None
     # A sum is finite only if every term is; finite terms whose sum is not are looked at one by one.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -476,19 +257,19 @@ def _usable(batch: Batch, seen: Seen, left_out: int) -> Batch:
         if not fit.all():
             seen.bad_weights += int(fit.size - fit.sum())
             good = fit if good is None else good & fit
-    if good is not None and not good.all():
-        score, code = score[good], code[good]
-        weight = None if weight is None else weight[good]
+    if good is not None:
+        batch = batch.where(good)
+    score, code, weight = batch
     if score.size:
         seen.low, seen.high = min(seen.low, float(score.min())), max(seen.high, float(score.max()))
         if weight is not None:
             seen.largest_weight = max(seen.largest_weight, float(weight.max()))
             seen.whole_weights &= bool((weight == np.floor(weight)).all())
-    return Batch(score, code, weight)
+    return batch.where(code < codes) if left_out else batch
 
 
 _TABLE_BITS = 22
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_GOLDEN, _ONE = np.uint64(0x9E3779B97F4A7C15), np.uint64(1)
 
 # The key of slot 0, which stands for "none": the pattern of a NaN, which no score has.
 _NO_KEY = np.int64(-(1 << 63))
@@ -502,20 +283,26 @@ class KeyCounts:
     ``shifts`` are the numbers of bits that may be dropped, rising; the first under which at most ``limit`` keys are
     left is used. It depends on the keys alone, not on their order. With the last one, any number is kept.
 
-    A key's slot is found in a table by its hash. Keys whose place there is taken are few, and found by bisection.
+    A key's slot is found in a table, at the place of its hash or, where others stand there, behind them.
     """
 
     def __init__(self, columns: int, *, limit: int, shifts: Sequence[int] = (0,), sums: int = 1) -> None:
         self.columns, self.limit, self.sums = columns, limit, sums
         self._shifts = list(shifts)
         self.shift = self._shifts.pop(0)
-        self._used: int
-        self._keys: IntArray
-        self._masses: FloatArray
-        self._table: SlotArray
-        self._others: IntArray
-        self._other_slots: SlotArray
         self._start(np.empty(0, dtype=np.int64), np.empty((sums, 0, columns)))
+
+    def _start(self, keys: IntArray, masses: FloatArray, more: int = 0) -> None:
+        """Begin anew with distinct keys, in a table with room for these and some more: half of its places stay free."""
+        bits = max(_TABLE_BITS, (2 * (keys.size + more) + 2).bit_length())
+        self._hash_shift = np.uint64(64 - bits)
+        self._table: SlotArray = np.zeros(1 << bits, dtype=np.int32)
+        room = max(1024, 2 * keys.size)
+        self._keys: IntArray = np.full(room, _NO_KEY)
+        self._masses: FloatArray = np.zeros((self.sums, room, self.columns))
+        self._used = 1
+        slots = self._slots(keys)
+        self._masses[:, slots] = masses
 
     @property
     def keys(self) -> IntArray:
@@ -526,6 +313,11 @@ class KeyCounts:
     def masses(self) -> FloatArray:
         """Sums so far: of each kind, by key and column."""
         return self._masses[:, 1 : self._used]
+
+    def counted(self) -> Counted:
+        """All of it, in the order of the keys."""
+        order = np.argsort(self.keys)
+        return Counted(self.shift, self.keys[order], self.masses[:, order])
 
     def add(self, keys: IntArray, column: NDArray[np.integer], weights: Sequence[FloatArray] = ()) -> None:
         """Add rows: one to each sum, or their weights, one array for each sum."""
@@ -539,40 +331,23 @@ class KeyCounts:
 
     def _slots(self, keys: IntArray) -> SlotArray | None:
         """Find or make the slot of each key; None if that makes too many."""
-        place = _hash(keys)
+        if 2 * (self._used + keys.size) > self._table.size:
+            self._start(self.keys, self.masses, more=keys.size)
+        place = (keys.view(np.uint64) * _GOLDEN) >> self._hash_shift
         slots = self._table[place]
-        missed = np.flatnonzero(self._keys[slots] != keys)
-        if missed.size:
-            slots[missed] = found = self._other_slots_of(keys[missed])
-            new = missed[found == 0]
-            if new.size:
-                self._insert(keys[new], place[new])
-                slots[new] = self._table[place[new]]
-                new = new[self._keys[slots[new]] != keys[new]]
-                slots[new] = self._other_slots_of(keys[new])
+        rows = np.flatnonzero(self._keys[slots] != keys)
+        while rows.size:
+            free = rows[slots[rows] == 0]
+            # Of all rows that want a free place, the last to be written there has it.
+            mark = np.arange(-free.size, 0, dtype=np.int32)
+            self._table[place[free]] = mark
+            won = free[self._table[place[free]] == mark]
+            self._table[place[won]] = self._new_slots(keys[won])
+            slots[rows] = self._table[place[rows]]
+            rows = rows[self._keys[slots[rows]] != keys[rows]]
+            place[rows] = (place[rows] + _ONE) % np.uint64(self._table.size)
+            slots[rows] = self._table[place[rows]]
         return None if self._shifts and self._used - 1 > self.limit else slots
-
-    def _other_slots_of(self, keys: IntArray) -> SlotArray:
-        """Return the slots of keys that have no place in the table, 0 where there is none."""
-        if not self._others.size:
-            return np.zeros(keys.size, dtype=np.int32)
-        place = np.minimum(np.searchsorted(self._others, keys), self._others.size - 1)
-        return np.where(self._others[place] == keys, self._other_slots[place], np.int32(0))
-
-    def _insert(self, keys: IntArray, place: NDArray[np.uint64]) -> None:
-        """Make slots for keys that have none; a key may come more than once."""
-        free = np.flatnonzero(self._table[place] == 0)
-        # Of all keys that want a place, the last to be written there has it.
-        mark = np.arange(-free.size, 0, dtype=np.int32)
-        self._table[place[free]] = mark
-        won = free[self._table[place[free]] == mark]
-        self._table[place[won]] = self._new_slots(keys[won])
-        left = np.unique(keys[self._keys[self._table[place]] != keys])
-        if left.size:
-            others = np.concatenate([self._others, left])
-            order = np.argsort(others, kind="stable")
-            self._others = others[order]
-            self._other_slots = np.concatenate([self._other_slots, self._new_slots(left)])[order]
 
     def _new_slots(self, keys: IntArray) -> SlotArray:
         slots = np.arange(self._used, self._used + keys.size, dtype=np.int32)
@@ -598,21 +373,6 @@ class KeyCounts:
             np.add.at(merged[number], place, masses[number])
         self._start(distinct, merged)
 
-    def _start(self, keys: IntArray, masses: FloatArray) -> None:
-        room = max(1024, 2 * keys.size)
-        self._keys = np.full(room, _NO_KEY)
-        self._masses = np.zeros((self.sums, room, self.columns))
-        self._table = np.zeros(1 << _TABLE_BITS, dtype=np.int32)
-        self._others = np.empty(0, dtype=np.int64)
-        self._other_slots = np.empty(0, dtype=np.int32)
-        self._used = 1
-        slots = self._slots(keys)
-        self._masses[:, slots] = masses
-
-
-def _hash(keys: IntArray) -> NDArray[np.uint64]:
-    return (keys.view(np.uint64) * _GOLDEN) >> np.uint64(64 - _TABLE_BITS)
-
 
 Part = TypeVar("Part")
 State = TypeVar("State")
@@ -631,10 +391,6 @@ def side_by_side(batches: Iterator[Part], work: Callable[[Part, State], None], s
 
     An error ends all of them, and is raised.
     """
-    if len(states) == 1:
-        for batch in batches:
-            work(batch, states[0])
-        return
     reading, over = threading.Lock(), threading.Event()
 
     def run(state: State) -> None:

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from xorder._optional import import_optional
-from xorder._progress import Progress
 from xorder._table import FloatArray, IntArray
-from xorder.engines._cells import Coding
-from xorder.engines._tally_numpy import CELL_BITS, PLACE_BITS, SPLIT_SHIFTS, Bins, Counted, Leaves, Seen, spread_of
+from xorder.engines._cells import Coding, ReadingOptions
+from xorder.engines._tally import CELL_BITS, PLACE_BITS, SPLIT_SHIFTS, Bins, Counted, Leaves, Seen, spread_of
 
 # Spark counts distinct values to within a few hundredths; with as many more than the limit, there are too many.
 _SURELY = 1.25
@@ -21,25 +20,17 @@ _SMALLEST_NORMAL = 2.0**-1022
 
 
 class SparkRows:
-    """Sums over a DataFrame of PySpark: :class:`~xorder.engines._tally_numpy.Tally` on a cluster.
+    """Sums over a DataFrame of PySpark: :class:`~xorder.engines._tally.Tally` on a cluster.
 
     ``frame`` is one of narwhals, with the columns score, label, those of the group and, if there is one, weight.
     """
 
-    def __init__(
-        self,
-        frame: Any,
-        groups: Sequence[str],
-        *,
-        coding: Coding,
-        squares: bool = False,
-        progress: Progress | None = None,
-    ) -> None:
+    def __init__(self, frame: Any, groups: Sequence[str], options: ReadingOptions, *, coding: Coding) -> None:
         import narwhals as nw
 
         self.coding = coding
         self._f = f = _functions()
-        self._squares, self._progress = squares, progress
+        self._squares, self._watch = options.squares, options.watch
         code = coding.expression(nw, [nw.col(name) for name in groups], nw.col("label"), known=True)
         self._weighted = "weight" in frame.columns
         columns = [nw.col("score"), code.alias("code"), *([nw.col("weight")] if self._weighted else [])]
@@ -51,7 +42,7 @@ class SparkRows:
     def survey(self, limit: int) -> tuple[Seen, Counted]:
         """Look at all rows: sums by key if there are at most ``limit`` keys, else by cell."""
         f = self._f
-        self._say("reading scores")
+        self._watch("reading scores", None)
         score = f.col("score")
         missing = score.isNull() | f.isnan(score)
         usable = ~missing & (f.abs(score) < f.lit(np.inf))
@@ -68,7 +59,7 @@ class SparkRows:
             f.max(f.when(good, weight)),
             f.count_if(good & (weight != f.floor(weight))),
             f.approx_count_distinct(f.when(good, score)),
-            f.count_if(f.col("code") >= self.coding.left_out),
+            f.count_if(f.col("code") >= self.coding.size),
         ).collect()[0]
         counts = [int(value) for value in found[:4]]
         seen = Seen(rows=counts[0], missing=counts[1], infinite=counts[2], bad_weights=counts[3])
@@ -87,7 +78,7 @@ class SparkRows:
     def fill(self, bins: Bins) -> FloatArray:
         """Sums by bin."""
         f = self._f
-        self._say("filling bins")
+        self._watch("filling bins", None)
         cells = self._local({"cell": bins.cell, "parts": bins.parts, "start": bins.starts})
         key = f.col("key")
         place = f.shiftright(key, CELL_BITS - PLACE_BITS).bitwiseAND(f.lit((1 << PLACE_BITS) - 1))
@@ -105,7 +96,7 @@ class SparkRows:
     def split(self, leaves: Leaves, limit: int) -> Counted:
         """Sums by place within some of the leaves, packed: number of the leaf, then key less its first, spread."""
         f = self._f
-        self._say("splitting bins")
+        self._watch("splitting bins", None)
         ranges = self._local(
             {
                 "cell": leaves.first >> CELL_BITS,
@@ -141,7 +132,8 @@ class SparkRows:
             sums.append(f.sum(f.when(weight > 0, f.greatest(weight * weight, least)).otherwise(0.0)))
         names = [f"sum{number}" for number in range(len(sums))]
         table = (
-            rows.groupBy("key", "code")
+            rows.where(f.col("code") < f.lit(self.coding.size))
+            .groupBy("key", "code")
             .agg(*(total.alias(name) for total, name in zip(sums, names, strict=True)))
             .toArrow()
         )
@@ -152,7 +144,7 @@ class SparkRows:
         return Counted(shift, keys, masses)
 
     def _key(self) -> Any:
-        """Return the key of the score as an expression; see :mod:`xorder.engines.bins`.
+        """Return the key of the score as an expression; see :func:`xorder.engines._tally_numpy.keys_of`.
 
         Spark cannot look at the bits of a number, so exponent and fraction are worked out, exactly: powers of two are,
         and so are products with them. The logarithm may be off by one, which shows in the fraction.
@@ -175,10 +167,6 @@ class SparkRows:
 
     def _nothing(self) -> Counted:
         return Counted(0, np.empty(0, dtype=np.int64), np.empty((1 + self._squares, 0, self.coding.size)))
-
-    def _say(self, step: str) -> None:
-        if self._progress is not None:
-            self._progress(step, None)
 
 
 def _functions() -> Any:

@@ -43,9 +43,7 @@ def straight_lines(raw: FloatArray, adjusted: FloatArray) -> Callable[[FloatArra
     first, last, final = raw[0], raw[-1], raw.size - 2
     if raw.size == 1:
         return lambda x: adjusted[0] + (x - first)
-    raw_scale, scale = safe_scale(raw), safe_scale(adjusted)
-    start, low, high = raw[:-1] * raw_scale, adjusted[:-1] * scale, adjusted[1:]
-    width, rise = raw[1:] * raw_scale - start, high * scale - low
+    (raw_scale, start, width), (scale, low, rise), high = scaled_steps(raw), scaled_steps(adjusted), adjusted[1:]
     scaled = bool((raw_scale < 1).any() or (scale < 1).any())
     sorts = raw.size >= SORTED_FROM
 
@@ -95,13 +93,18 @@ def in_parts(function: Callable[[FloatArray], FloatArray], x: FloatArray) -> Flo
     return mapped
 
 
-def safe_scale(knots: FloatArray) -> FloatArray:
-    """One half for each two neighbours that are further apart than the largest number, else one."""
+def scaled_steps(knots: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return a factor for each two neighbours and, multiplied by it, the lower of them and how far they are apart.
+
+    The factor is one, or one half where they are further apart than the largest number.
+    """
     with np.errstate(over="ignore"):
-        return np.where(np.isfinite(np.diff(knots)), 1.0, 0.5)
+        factor = np.where(np.isfinite(np.diff(knots)), 1.0, 0.5)
+    low = knots[:-1] * factor
+    return factor, low, knots[1:] * factor - low
 
 
-def fewer_knots(raw: FloatArray, adjusted: FloatArray, tolerance: float = TOLERANCE) -> BoolArray:
+def _fewer_knots(raw: FloatArray, adjusted: FloatArray, tolerance: float) -> BoolArray:
     """Say which knots to keep so that no score moves by more than ``tolerance`` of the range of ``adjusted``.
 
     Kept knots keep their values. All knots that were given keep rising values under the map that is left, so that
@@ -125,18 +128,6 @@ def fewer_knots(raw: FloatArray, adjusted: FloatArray, tolerance: float = TOLERA
     for number in np.unique(line):
         kept[ends[number] : ends[number + 1]] = True
     return kept
-
-
-def largest_deviation(first: tuple[FloatArray, FloatArray], second: tuple[FloatArray, FloatArray]) -> float:
-    """Largest difference between two maps, each given as its raw and adjusted knots, at any score.
-
-    The difference is itself made of straight lines, and level outside the knots of both, so it is largest at a knot.
-    """
-    x = np.concatenate([first[0], second[0]])
-    if not x.size:
-        return 0.0
-    with np.errstate(over="ignore"):
-        return float(np.abs(straight_lines(*first)(x) - straight_lines(*second)(x)).max())
 
 
 def _cone_ends(raw: FloatArray, adjusted: FloatArray, allowed: float) -> list[int]:
@@ -266,7 +257,7 @@ class ScoreMap:
         """
         if not (isinstance(tolerance, int | float | np.number) and 0 <= tolerance < 1):
             raise InputError(f"tolerance must be a share of the score range, from 0 up to below 1; got {tolerance!r}.")
-        kept = fewer_knots(self.raw, self.adjusted, float(tolerance))
+        kept = _fewer_knots(self.raw, self.adjusted, float(tolerance))
         return ScoreMap(self.raw[kept], self.adjusted[kept])
 
     def largest_deviation(self, other: ScoreMap) -> float:
@@ -282,7 +273,10 @@ class ScoreMap:
         float
             Largest difference of adjusted scores.
         """
-        return largest_deviation((self.raw, self.adjusted), (other.raw, other.adjusted))
+        # Their difference is made of straight lines, too, and level outside the knots of both: largest at a knot.
+        knots = np.concatenate([self.raw, other.raw])
+        with np.errstate(over="ignore"):
+            return float(np.abs(self.as_function()(knots) - other.as_function()(knots)).max(initial=0.0))
 
     def to_sql(self, column: str, *, dialect: str = "duckdb") -> str:
         """Return the map as an SQL expression of a column.

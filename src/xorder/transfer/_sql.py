@@ -11,7 +11,7 @@ import numpy as np
 
 from xorder._table import FloatArray
 from xorder.exceptions import InputError
-from xorder.transfer._score_map import safe_scale
+from xorder.transfer._score_map import scaled_steps
 
 MOST_KNOTS = 2_000
 """Above this many knots a text is refused: parsers take megabytes of it badly, and engines run it slowly."""
@@ -26,6 +26,7 @@ class Dialect:
     quote: str = '"'
     after_number: str = ""
     double: str = "DOUBLE"
+    text: str = "VARCHAR"
     hex_text: str | None = None
     error: str | None = None
 
@@ -33,7 +34,7 @@ class Dialect:
 DIALECTS = {
     "duckdb": Dialect(error="error({})"),
     # How Spark reads a backslash, and ${...}, in a quoted text depends on its settings; digits are always digits.
-    "spark": Dialect(quote="`", after_number="D", hex_text="decode(X'{}', 'UTF-8')", error="raise_error({})"),
+    "spark": Dialect("`", "D", text="STRING", hex_text="decode(X'{}', 'UTF-8')", error="raise_error({})"),
     "ansi": Dialect(double="DOUBLE PRECISION"),
 }
 
@@ -53,12 +54,15 @@ def map_sql(raw: FloatArray, adjusted: FloatArray, column: str, dialect: str = "
     if not raw.size:
         return f"CAST({name} AS {speech.double})"
     if raw.size == 1:
-        return f"({_shift(name, raw[0], adjusted[0], speech)})"
-    ends = f"{_shift(name, raw[0], adjusted[0], speech)} WHEN {name} >= {_number(raw[-1], speech)} THEN "
-    ends += _shift(name, raw[-1], adjusted[-1], speech)
-    tree = _tree(name, _lines(name, raw, adjusted, speech), [_number(knot, speech) for knot in raw.tolist()])
+        return f"({_shift(name, raw[0], adjusted[0], dialect)})"
+    knots = [number(knot, dialect) for knot in raw.tolist()]
+    below, above = (_shift(name, raw[end], adjusted[end], dialect) for end in (0, -1))
+    tree = _tree(name, _lines(name, raw, adjusted, dialect), knots)
     # NULL is caught first: LEAST would pass it by and answer with a knot.
-    return f"CASE WHEN {name} IS NULL THEN NULL WHEN {name} < {_number(raw[0], speech)} THEN {ends} ELSE {tree} END"
+    return (
+        f"CASE WHEN {name} IS NULL THEN NULL WHEN {name} < {knots[0]} THEN {below} WHEN {name} >= {knots[-1]} THEN "
+        f"{above} ELSE {tree} END"
+    )
 
 
 def repair_sql(
@@ -102,7 +106,7 @@ def repair_sql(
             raise InputError(f"SQL of dialect {dialect!r} cannot fail on purpose; use unknown='null'.")
         words = text(f"a row has a group without a map in column {group}: ", dialect)
         # The group is part of the message, so that the error is not raised ahead of any row.
-        otherwise = speech.error.format(f"concat({words}, coalesce(CAST({name} AS {_text_type(dialect)}), 'NULL'))")
+        otherwise = speech.error.format(f"concat({words}, coalesce(CAST({name} AS {speech.text}), 'NULL'))")
     cases = [
         f"WHEN {name} = {_group_literal(label, dialect)} THEN {learnt.to_sql(score, dialect=dialect)}"
         for label, learnt in maps.items()
@@ -132,7 +136,11 @@ def text(value: str, dialect: str = "duckdb") -> str:
 
 def number(value: float, dialect: str = "duckdb") -> str:
     """Return a number that reads back as exactly this one, and as a floating-point one."""
-    return _number(value, _dialect(dialect))
+    written = repr(float(value))
+    # Without an exponent many engines read a decimal number, of other arithmetic.
+    written += ("" if "e" in written else "e0") + _dialect(dialect).after_number
+    # In parentheses, as two signs in a row begin a comment.
+    return f"({written})" if written.startswith("-") else written
 
 
 def _dialect(name: str) -> Dialect:
@@ -141,27 +149,17 @@ def _dialect(name: str) -> Dialect:
     return DIALECTS[name]
 
 
-def _number(value: float, speech: Dialect) -> str:
-    written = repr(float(value))
-    # Without an exponent many engines read a decimal number, of other arithmetic.
-    written += ("" if "e" in written else "e0") + speech.after_number
-    # In parentheses, as two signs in a row begin a comment.
-    return f"({written})" if written.startswith("-") else written
+def _shift(name: str, knot: float, value: float, dialect: str) -> str:
+    return f"{number(value, dialect)} + ({name} - {number(knot, dialect)})"
 
 
-def _shift(name: str, knot: float, value: float, speech: Dialect) -> str:
-    return f"{_number(value, speech)} + ({name} - {_number(knot, speech)})"
-
-
-def _lines(name: str, raw: FloatArray, adjusted: FloatArray, speech: Dialect) -> list[str]:
+def _lines(name: str, raw: FloatArray, adjusted: FloatArray, dialect: str) -> list[str]:
     """Return the expression of each line between two knots, operation by operation as the map computes it."""
-    raw_scale, scale = safe_scale(raw), safe_scale(adjusted)
-    start, low = raw[:-1] * raw_scale, adjusted[:-1] * scale
-    width, rise = raw[1:] * raw_scale - start, adjusted[1:] * scale - low
-    half = _number(0.5, speech)
+    (raw_scale, start, width), (scale, low, rise) = scaled_steps(raw), scaled_steps(adjusted)
+    half = number(0.5, dialect)
     lines = []
     for line in range(raw.size - 1):
-        x0, w, y0, r, y1 = (_number(part[line], speech) for part in (start, width, low, rise, adjusted[1:]))
+        x0, w, y0, r, y1 = (number(part[line], dialect) for part in (start, width, low, rise, adjusted[1:]))
         x = name if raw_scale[line] == 1 else f"{name} * {half}"
         value = f"{r} * (({x} - {x0}) / {w}) + {y0}"
         lines.append(f"LEAST({value if scale[line] == 1 else f'({value}) / {half}'}, {y1})")
@@ -189,7 +187,3 @@ def _group_literal(label: Hashable, dialect: str) -> str:
     if isinstance(label, float) and np.isfinite(label):
         return number(label, dialect)
     raise InputError(f"group {label!r} cannot be written in SQL: labels must be text, numbers or booleans.")
-
-
-def _text_type(dialect: str) -> str:
-    return "STRING" if dialect == "spark" else "VARCHAR"

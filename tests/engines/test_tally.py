@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xorder.engines._tally_numpy import (
+from xorder.engines._tally import (
     CELL_BITS,
     CELLS,
     FIRST_CELL,
@@ -15,11 +15,10 @@ from xorder.engines._tally_numpy import (
     Counted,
     Leaves,
     bin_of,
-    keys_of,
-    scores_of,
     split_leaves,
     spread_of,
 )
+from xorder.engines._tally_numpy import keys_of, scores_of
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 SCORES = st.lists(FINITE, min_size=1, max_size=30)
@@ -100,8 +99,8 @@ def test_parts_of_a_leaf_lie_in_it_and_apart(scores: list[float], shift: int) ->
 
 
 def test_leaves_of_one_key_are_exact() -> None:
-    keys = keys_of(np.array([0.5, 0.25]))
-    leaves = Leaves.of_sums(keys, keys, np.ones((1, 2, 2)))
+    keys = keys_of(np.array([0.25, 0.5]))
+    leaves = Leaves(keys, keys, np.ones((2, 2)))
     assert leaves.is_exact.all()
     assert scores_of(leaves.first).tolist() == [0.25, 0.5]
     assert len(leaves[~leaves.is_exact] + leaves) == 2

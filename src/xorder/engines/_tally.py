@@ -1,0 +1,211 @@
+"""What a tally is, in any engine: rows added up by key of the score, or bin of keys, and by code of group and label.
+
+A key is a whole number that sorts as its score does. Where keys are too many to be told apart, they are put into bins,
+and the heaviest bins are split in further passes over the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xorder._table import FloatArray, IntArray
+from xorder.engines._cells import Coding
+from xorder.exceptions import InputError
+
+CELL_BITS = 44
+"""Lower bits of a key, those within a cell."""
+
+CELLS = 1 << 20
+"""How many cells there are."""
+
+FIRST_CELL = -(CELLS >> 1)
+"""The lowest cell."""
+
+PLACE_BITS = 32
+"""Bits of a key, below its cell, that decide on the bin."""
+
+_UNUSED_BITS = CELL_BITS - PLACE_BITS
+_PLACE = np.int64((1 << PLACE_BITS) - 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaves:
+    """Disjoint ranges of keys, rising, ``first`` to ``last`` both included, and the masses in them.
+
+    ``masses`` has one row a leaf and two columns a group, its negatives and its positives; ``squares`` holds sums of
+    squared weights in the same way, where they are wanted. A leaf of one key is exact: its rows truly tie.
+    """
+
+    first: IntArray
+    last: IntArray
+    masses: FloatArray
+    squares: FloatArray | None = None
+
+    @property
+    def is_exact(self) -> NDArray[np.bool_]:
+        """Whether all rows of a leaf have the same score."""
+        return np.asarray(self.first == self.last)
+
+    def __len__(self) -> int:
+        return int(self.first.size)
+
+    def __getitem__(self, chosen: NDArray[np.bool_]) -> Leaves:
+        squares = None if self.squares is None else self.squares[chosen]
+        return Leaves(self.first[chosen], self.last[chosen], self.masses[chosen], squares)
+
+    def __add__(self, other: Leaves) -> Leaves:
+        """Return the leaves of both, which must not overlap."""
+        first = np.concatenate([self.first, other.first])
+        order = np.argsort(first)
+        squares = None
+        if self.squares is not None and other.squares is not None:
+            squares = np.concatenate([self.squares, other.squares])[order]
+        masses = np.concatenate([self.masses, other.masses])[order]
+        return Leaves(first[order], np.concatenate([self.last, other.last])[order], masses, squares)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bins:
+    """Each cell cut into a number of bins of one width; bins are numbered from the lowest up."""
+
+    cell: IntArray
+    parts: IntArray
+
+    @classmethod
+    def for_masses(cls, cell: IntArray, masses: FloatArray, total: int) -> Bins:
+        r"""Share out about ``total`` bins among cells, with the masses of each group and class in them.
+
+        Two samples with the shares :math:`s_1, s_2` in a cell of n bins have :math:`s_1 s_2 / n` of their pairs within
+        a bin. Over all cells that is least for :math:`n \propto \sqrt{s_1 s_2}`; with more than two samples, the root
+        of their mean square takes its place.
+        """
+        of_sample = masses.sum(axis=0)
+        share = masses[:, of_sample > 0] / of_sample[of_sample > 0]
+        wanted = np.sqrt((share**2).mean(axis=1))
+        parts = np.maximum(1, np.floor(wanted * (total / wanted.sum()))).astype(np.int64)
+        order = np.argsort(cell)
+        return cls(cell[order], parts[order])
+
+    def __len__(self) -> int:
+        return int(self.parts.sum())
+
+    def lookup(self) -> tuple[IntArray, IntArray]:
+        """Return, for each of all cells, the number of its bins (0 if it has none) and that of its first bin."""
+        parts, start = np.zeros(CELLS, dtype=np.int64), np.zeros(CELLS, dtype=np.int64)
+        parts[self.cell - FIRST_CELL] = self.parts
+        start[self.cell - FIRST_CELL] = self.starts
+        return parts, start
+
+    @property
+    def starts(self) -> IntArray:
+        """Number of the first bin of each cell."""
+        return np.cumsum(self.parts) - self.parts
+
+    def leaves(self, sums: FloatArray) -> Leaves:
+        """Return the bins that hold rows, with the sums of each."""
+        used = np.flatnonzero(sums[-1].any(axis=1))
+        at = np.searchsorted(self.starts, used, side="right") - 1
+        cell, parts = self.cell[at], self.parts[at]
+        first, behind = (
+            (cell << CELL_BITS) + (-((-bin_of_cell << PLACE_BITS) // parts) << _UNUSED_BITS)
+            for bin_of_cell in (used - self.starts[at], used - self.starts[at] + 1)
+        )
+        return Leaves(first, behind - 1, *sums[:, used])
+
+
+def bin_of(keys: IntArray, parts: IntArray, start: IntArray) -> IntArray:
+    """Return the bin of each key, by what :meth:`Bins.lookup` gives."""
+    cell = keys >> CELL_BITS
+    cell -= FIRST_CELL
+    place = keys >> _UNUSED_BITS
+    place &= _PLACE
+    place *= parts[cell]
+    place >>= PLACE_BITS
+    place += start[cell]
+    return place
+
+
+SPLIT_SHIFTS = tuple(range(0, CELL_BITS + 1, 2))
+"""Bits that may be dropped where leaves are split."""
+
+
+@dataclass(slots=True)
+class Seen:
+    """What a first look at all rows has found: how many, left out or unusable, and the range of the rest."""
+
+    rows: int = 0
+    left_out: int = 0
+    missing: int = 0
+    infinite: int = 0
+    bad_weights: int = 0
+    low: float = np.inf
+    high: float = -np.inf
+    largest_weight: float = 0.0
+    whole_weights: bool = True
+
+    def __add__(self, other: Seen) -> Seen:
+        """Return what was seen in both."""
+        return Seen(
+            rows=self.rows + other.rows,
+            left_out=self.left_out + other.left_out,
+            missing=self.missing + other.missing,
+            infinite=self.infinite + other.infinite,
+            bad_weights=self.bad_weights + other.bad_weights,
+            low=min(self.low, other.low),
+            high=max(self.high, other.high),
+            largest_weight=max(self.largest_weight, other.largest_weight),
+            whole_weights=self.whole_weights and other.whole_weights,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Sums (of weights, and of their squares if wanted) by key, less some lower bits, and code; keys rise."""
+
+    shift: int
+    keys: IntArray
+    sums: FloatArray
+
+
+class Tally(Protocol):
+    """Rows in some engine, as sums over them by key of the score, and by code of group and label."""
+
+    coding: Coding
+
+    def survey(self, limit: int) -> tuple[Seen, Counted]:
+        """Look at all rows: sums by key if there are at most ``limit`` keys, else by cell."""
+
+    def fill(self, bins: Bins) -> FloatArray:
+        """Sums by bin."""
+
+    def split(self, leaves: Leaves, limit: int) -> Counted:
+        """Sums by place within some of the leaves, packed: number of the leaf, then key less its first, spread."""
+
+
+def spread_of(leaves: Leaves) -> IntArray:
+    """Bits by which a place within each leaf is moved up, so that dropping lower bits cuts all leaves alike."""
+    width = leaves.last - leaves.first
+    # The number of bits of a whole number is the exponent of the next power of two.
+    bits = np.frexp(width.astype(np.float64))[1].astype(np.int64)
+    return np.asarray(CELL_BITS - np.minimum(bits, CELL_BITS), dtype=np.int64)
+
+
+def split_leaves(leaves: Leaves, found: Counted) -> Leaves:
+    """Return the parts that :meth:`Tally.split` has cut leaves into."""
+    within = CELL_BITS - found.shift
+    leaf = found.keys >> within
+    spread = spread_of(leaves)[leaf]
+    place = (found.keys & ((1 << within) - 1)) << found.shift
+    first = leaves.first[leaf] + (place >> spread)
+    last = leaves.first[leaf] + ((place + ((1 << found.shift) - 1)) >> spread)
+    return Leaves(first, np.minimum(last, leaves.last[leaf]), *found.sums)
+
+
+def check_same(before: FloatArray, after: FloatArray) -> None:
+    """Refuse rows that are not the same in two passes over them."""
+    if not np.allclose(before.sum(axis=0), after.sum(axis=0), rtol=1e-9, atol=0):
+        raise InputError("the data changed between two passes over it. Read from a snapshot.")
