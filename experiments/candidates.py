@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.calibrations import bent_calibration, block_calibration
+from experiments.calibrations import Calibration, bent_calibration, block_calibration
 from xorder import ScoreMap, ScoreTable, XOrder
 from xorder.exceptions import XorderWarning
-from xorder.ordering import Calibration, as_scored, solve_multipliers
+from xorder.ordering import as_scored, solve_multipliers
 from xorder.transfer import map_through, usual_bounds
 
 Tables = Mapping[Hashable, ScoreTable]

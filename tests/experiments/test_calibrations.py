@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.calibrations import bent_calibration, block_calibration
+from experiments.calibrations import Calibration, bent_calibration, block_calibration
 from support.tables import noisy_table, tied_tables
 from xorder import ScoreTable, frontier
 from xorder.exceptions import InputError
-from xorder.ordering import Calibration, solve_multipliers
+from xorder.ordering import solve_multipliers
 
 EVERY = pytest.mark.parametrize("calibrate", [bent_calibration, block_calibration])
 Calibrate = Callable[..., Calibration]

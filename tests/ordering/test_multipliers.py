@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments.calibrations import logistic_calibration
 from support import oracles
 from support.tables import noisy_table, random_table, tied_tables
 from xorder import ScoreTable, frontier
 from xorder.exceptions import InputError
-from xorder.ordering import Multipliers, logistic_calibration, solve_multipliers
+from xorder.ordering import Multipliers, solve_multipliers
 from xorder.ordering._hull import pool
 from xorder.ordering._multipliers import ShiftedGroups
 

@@ -43,6 +43,8 @@ class RepairSettings:
         How scores are adjusted, and the gap to close.
     max_gap, tradeoff : float
         Largest gap wanted, or points of AUC worth giving for one point of the gap.
+    max_cut_gap : float
+        Largest difference of sensitivities at any cut.
     reference : group label
         The group whose scores stay.
     bounds : tuple of float
@@ -59,6 +61,7 @@ class RepairSettings:
     metric: str = "xauc"
     max_gap: float = 0.0
     tradeoff: float | None = None
+    max_cut_gap: float | None = None
     reference: Hashable | None = None
     bounds: tuple[float, float] | None = None
     do_no_harm: bool | None = None
@@ -94,6 +97,12 @@ class RepairSettings:
             raise InputError("give tradeoff or max_gap, not both.")
         if self.tradeoff is not None:
             check_number(self.tradeoff, "tradeoff")
+        if self.max_cut_gap is not None:
+            check_number(self.max_cut_gap, "max_cut_gap")
+            if self.method == "dp":
+                raise InputError("max_cut_gap is for methods 'smooth' and 'frontier'; got method 'dp'.")
+            if self.method == "frontier" and self.is_careful:
+                raise InputError("with method 'frontier' give max_cut_gap or do_no_harm, not both.")
         given: Any = self.max_gap
         given = 0.0 if given is None and self.tradeoff is not None else given
         if not (isinstance(given, int | float | np.number) and 0 <= given <= 1):

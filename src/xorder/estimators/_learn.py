@@ -23,14 +23,22 @@ from xorder.ordering import (
     Ordering,
     as_scored,
     best_auc,
-    logistic_calibration,
     many_as_scored,
     order,
     order_within,
+    sensitivity_gaps,
+    smallest_cut_gap,
     solve_multipliers,
 )
 from xorder.ordering._ordering import roles_of_two
-from xorder.transfer import ScoreMap, map_through, realises, spaced_map, usual_bounds
+from xorder.transfer import OddsScale, ScoreMap, map_at, realises, shifted_map, spaced_map, usual_bounds
+
+# Odds are multiplied or divided by a hundred at most: no step between two scores gets a hundred times as wide.
+_LARGEST_SHIFT = float(np.log(100.0))
+
+# Quantiles of positives that are matched for a limit at every cut, and steps on the way there.
+_MATCHED = 12
+_PARTS_OF_THE_WAY = 20
 
 # Sums of weights differ in their last digits by the order of adding up.
 _NEARLY = 1 - 1e-12
@@ -173,6 +181,7 @@ class Repair:
     pair : the two groups whose gap is reported, first minus second
     before, after : AUC and gaps on the tables it was fitted to
     ordering : how two groups interleave, where that was solved
+    kept_share : of each moved group, the share of its correction that the evidence carries
     notes : what the user should hear
     """
 
@@ -181,6 +190,7 @@ class Repair:
     pair: Pair
     before: AucAndGaps
     after: AucAndGaps
+    kept_share: dict[Hashable, float] = field(default_factory=dict)
     ordering: Ordering | None = None
     notes: list[str] = field(default_factory=list)
 
@@ -204,15 +214,10 @@ def learn_repair(tables: Tables | Mapping[Hashable, ScoreTable], settings: Repai
     tables = as_tables(tables)
     plan = plan_groups(tables, settings)
     _check_plan(tables, plan, settings)
-    kept_share: dict[Hashable, float] = {}
     if len(plan.tables) < 2:
         found = _nothing(tables, settings)
     else:
         found = _METHODS[settings.method](plan.tables, settings, plan.reference)
-        kept_share = dict.fromkeys(found.maps, 1.0)
-        if settings.is_careful:
-            kept_share = share_to_keep(plan.tables, found.reference, settings.metric)
-            found = shrink(found, plan.tables, kept_share, settings)
     moved = tuple(group for group, score_map in found.maps.items() if score_map.raw.size)
     left = (*plan.left, *plan.unseen)
     bound = best_auc(list(plan.tables.values()), settings.metric, found.after.worst)
@@ -231,7 +236,7 @@ def learn_repair(tables: Tables | Mapping[Hashable, ScoreTable], settings: Repai
         worst_gap=found.after.worst,
         bound=bound,
         optimality_gap=max(bound - found.after.auc, 0.0) if np.isfinite(bound) else np.nan,
-        kept_share={group: share if group in moved else 0.0 for group, share in kept_share.items()},
+        kept_share={group: share if group in moved else 0.0 for group, share in found.kept_share.items()},
         ordering=found.ordering,
         notes=(*tables.notes, *plan.notes, *found.notes),
     )
@@ -265,10 +270,10 @@ def _nothing(tables: Tables, settings: RepairSettings) -> Repair:
 
 
 def smooth(tables: Tables, settings: RepairSettings, reference: Hashable | None) -> Repair:
-    """Put each group on the reference's scale: the same odds, times its number, get the same score.
+    """Multiply the odds that each group's scores state by one number of its own; the reference's stay.
 
-    Odds are those of a logistic fit to each group. Calibrating may take apart rows of different groups that share a
-    score. Where the result is no better than the scores as they are, these are left alone.
+    With care, of the logarithm of that number the share is kept that the evidence carries. Rows of different groups
+    that share a score may come apart; where the result is no better than the scores as they are, these are left alone.
     """
     metric = settings.metric
     before = measure(tables, metric)
@@ -278,28 +283,100 @@ def smooth(tables: Tables, settings: RepairSettings, reference: Hashable | None)
     else:
         reference = largest(tables) if reference is None else reference
         pair = max(before.gaps, key=lambda pair: abs(before.gaps[pair]))
-    bounds = settings._checked_bounds(tables) or usual_bounds(*(table.score for table in tables.values()))
-    seen = {group: _rounded(table) for group, table in tables.items()}
-    curves = {group: logistic_calibration(table, unit=bounds == (0.0, 1.0)) for group, table in seen.items()}
-    found = solve_multipliers(
-        list(seen.values()),
-        list(curves.values()),
+    scores = [table.score for table in tables.values()]
+    bounds = settings._checked_bounds(tables) or usual_bounds(*scores)
+    scale = OddsScale.of(scores, bounds)
+    bounds = bounds or (min(each[-1] for each in scores), max(each[0] for each in scores))
+    shifts = solve_multipliers(
+        [_rounded(table) for table in tables.values()],
+        [scale] * len(tables),
         metric=metric,
         reference=list(tables).index(reference),
         tradeoff=settings.tradeoff,
         max_gap=settings.max_gap if settings.tradeoff is None else None,
-    )
+    ).shift
+    kept, notes = dict.fromkeys(tables, 1.0), []
+    if settings.is_careful:
+        kept = share_to_keep(tables, reference, metric)
+        notes = _left_to_chance([group for group, share in kept.items() if share == 0], reference)
     maps = {}
-    for (group, table), shift in zip(tables.items(), found.shift, strict=True):
+    for (group, table), shift in zip(tables.items(), shifts.tolist(), strict=True):
         if group != reference:
-            raw = table.score[::-1]
-            odds = curves[group].log_odds(raw) + shift
-            maps[group] = map_through(raw, curves[reference].score(odds), bounds)
-    repair = Repair(reference, maps, pair, before, measure(mapped(tables, maps), metric))
-    if not is_better(repair.after, before, settings):
-        return left_alone(repair, tables, "the best repair found")
-    # With care less is corrected on purpose, and what the whole correction reaches is not what is left.
-    return replace(repair, notes=[] if settings.is_careful else _missed(repair.after, settings))
+            wanted = kept[group] * float(np.clip(shift, -_LARGEST_SHIFT, _LARGEST_SHIFT))
+            maps[group] = shifted_map(table, scale, wanted, bounds)
+            if settings.max_cut_gap is not None:
+                stays = tables[reference]
+                maps[group] = _within_cuts(stays, table, scale, maps[group], bounds, settings.max_cut_gap, group)
+    moved = {group for group, score_map in maps.items() if score_map.raw.size}
+    after = measure(mapped(tables, maps), metric) if moved else before
+    repair = Repair(
+        reference, maps, pair, before, after, kept_share={group: kept[group] for group in maps}, notes=notes
+    )
+    # A group too small to say, whose gap may be the widest of all, says nothing about the others' repair.
+    judged = moved | {reference}
+    is_free = settings.max_cut_gap is None and any(kept.values())
+    if is_free and not (moved and is_better(after.among(judged), before.among(judged), settings)):
+        share = "the share of the repair that the evidence for the gap carries"
+        return left_alone(repair, tables, share if settings.is_careful else "the best repair found")
+    # With care less is corrected on purpose.
+    return replace(repair, notes=[*notes, *([] if settings.is_careful else _missed(after, settings))])
+
+
+def _within_cuts(
+    reference: ScoreTable,
+    table: ScoreTable,
+    scale: OddsScale,
+    wanted: ScoreMap,
+    bounds: tuple[float, float],
+    limit: float,
+    group: Hashable,
+) -> ScoreMap:
+    """Return the map wanted, or the nearest to it with no cut gap to the reference above a limit.
+
+    Matching the quantiles of the groups' positives makes their sensitivities equal at every cut; as much of the way
+    towards that is gone as the limit asks for.
+    """
+
+    def cut_gap(score_map: ScoreMap) -> float:
+        return float(np.abs(sensitivity_gaps(reference, table.at(score_map.apply(table.score)))).max())
+
+    if cut_gap(wanted) <= limit:
+        return wanted
+    share = (np.arange(_MATCHED) + 0.5) / _MATCHED
+    own, others = (_positive_quantiles(each, scale, share) for each in (table, reference))
+    kept = np.append(True, np.diff(own) > 0)
+    knots, matched = own[kept], others[kept]
+    moved = scale.log_odds(wanted.apply(scale.score(knots)))
+
+    def at(part: float) -> ScoreMap:
+        return map_at(table.score, scale, knots, (1 - part) * moved + part * matched, bounds)
+
+    parts = np.linspace(0.0, 1.0, _PARTS_OF_THE_WAY + 1)[1:]
+    gaps = [cut_gap(at(part)) for part in parts]
+    good = [part for part, gap in zip(parts.tolist(), gaps, strict=True) if gap <= limit]
+    if not good:
+        raise InputError(
+            f"max_cut_gap {limit:g} cannot be kept for group {group!r} by a map of so few knots; the smallest that can "
+            f"is {np.ceil(min(gaps) * 1e3) / 1e3:g}. Of two groups method='frontier' can keep "
+            f"{np.ceil(smallest_cut_gap(reference, table) * 1e3) / 1e3:g}."
+        )
+    return at(good[0])
+
+
+def _positive_quantiles(table: ScoreTable, scale: OddsScale, share: FloatArray) -> FloatArray:
+    """Log odds below which shares of a group's positives lie; tied ones count half."""
+    has_any = table.positive > 0
+    mass, position = table.positive[has_any][::-1], scale.log_odds(table.score[has_any][::-1])
+    return np.interp(share, (np.cumsum(mass) - mass / 2) / table.n1, position)
+
+
+def _left_to_chance(groups: list[Hashable], reference: Hashable) -> list[str]:
+    if not groups:
+        return []
+    return [
+        f"scores of group {', '.join(map(repr, groups))} are left as they are: the gap to group {reference!r} may be "
+        "chance with these rows."
+    ]
 
 
 def interleave(tables: Tables, settings: RepairSettings, reference: Hashable | None) -> Repair:
@@ -308,10 +385,11 @@ def interleave(tables: Tables, settings: RepairSettings, reference: Hashable | N
     roles = roles_of_two(tables, metric, reference)
     bounds = settings._checked_bounds(tables)
     stays, moves = tables[roles.reference], tables[roles.moved]
+    limit = settings.max_cut_gap
     if settings.tradeoff is not None:
-        found = order(stays, moves, metric=metric, tradeoff=settings.tradeoff, solver=solver)
+        found = order(stays, moves, metric=metric, tradeoff=settings.tradeoff, solver=solver, max_cut_gap=limit)
     else:
-        found = order_within(stays, moves, metric=metric, max_gap=settings.max_gap, solver=solver)
+        found = order_within(stays, moves, metric=metric, max_gap=settings.max_gap, solver=solver, max_cut_gap=limit)
     score_map = spaced_map(stays.score, moves.score, found.b_above, bounds)
     adjusted = score_map.adjusted[np.searchsorted(score_map.raw, moves.score[-1]) :][: len(moves)][::-1]
     auc, gap, notes = found.auc, found.gap, []
@@ -321,10 +399,13 @@ def interleave(tables: Tables, settings: RepairSettings, reference: Hashable | N
             notes.append(_lost_room(roles.reference, found, auc, gap))
     pair = (roles.reference, roles.moved)
     before, after = AucAndGaps(roles.auc, {pair: roles.gap}), AucAndGaps(auc, {pair: gap})
-    repair = Repair(roles.reference, {roles.moved: score_map}, pair, before, after, ordering=found, notes=notes)
+    kept = {roles.moved: 1.0}
+    repair = Repair(roles.reference, {roles.moved: score_map}, pair, before, after, kept, ordering=found, notes=notes)
     # Where rows of both groups share scores, these may be better as they are than in any ordering.
-    if solver == "frontier" and is_better(before, after, settings):
+    if solver == "frontier" and limit is None and is_better(before, after, settings):
         return left_alone(repair, tables, "the best ordering found")
+    if settings.is_careful:
+        return shrink(repair, tables, share_to_keep(tables, roles.reference, metric), settings)
     return replace(repair, notes=[*notes, *_missed(after, settings)])
 
 
@@ -438,17 +519,12 @@ def shrink(repair: Repair, tables: Tables, kept_share: dict[Hashable, float], se
     Judged are the groups that move and the reference: the gap of a group too small to say, which may be the widest of
     all, says nothing about the others' repair.
     """
-    notes = list(repair.notes)
     left = [group for group, share in kept_share.items() if share == 0 and repair.maps[group].raw.size]
-    if left:
-        notes.append(
-            f"scores of group {', '.join(map(repr, left))} are left as they are: the gap to group "
-            f"{repair.reference!r} may be chance with these rows."
-        )
+    notes = [*repair.notes, *_left_to_chance(left, repair.reference)]
     maps = {group: shrunk(score_map, kept_share[group]) for group, score_map in repair.maps.items()}
     moved = {group for group, score_map in maps.items() if score_map.raw.size}
     after = measure(mapped(tables, maps), settings.metric) if moved else repair.before
-    kept = replace(repair, maps=maps, after=after, notes=notes)
+    kept = replace(repair, maps=maps, after=after, kept_share=kept_share, notes=notes)
     judged = moved | {repair.reference}
     if not moved or is_better(after.among(judged), repair.before.among(judged), settings):
         return kept

@@ -35,10 +35,10 @@ class XOrder(BaseRepair):
     Parameters
     ----------
     method : {"smooth", "frontier", "dp"}, default="smooth"
-        ``"smooth"`` puts each group on the reference's scale by a logistic fit, with its odds multiplied by one number,
-        chosen for the gap wanted; it takes any number of groups. ``"frontier"`` and ``"dp"`` interleave the rows of two
-        groups and carry that over to new scores by straight lines between the scores they were fitted to: the best
-        that any reordering can do on this sample, and the algorithm of the paper [1]_; see :func:`xorder.order`.
+        ``"smooth"`` multiplies the odds that each group's scores state by one number of its own, chosen for the gap
+        wanted; it takes any number of groups. ``"frontier"`` and ``"dp"`` interleave the rows of two groups and carry
+        that over to new scores by straight lines between the scores they were fitted to: the best that any reordering
+        can do on this sample, and the algorithm of the paper [1]_; see :func:`xorder.order`.
     metric : {"xauc", "prf", "parity"}, default="xauc"
         The gap to close.
     max_gap : float, default=0.0
@@ -46,6 +46,9 @@ class XOrder(BaseRepair):
         With ``do_no_harm`` more may be left, as only the part of a correction is kept that the evidence carries.
     tradeoff : float, default=None
         Points of AUC worth giving for one point of the gap (the paper's lambda). Instead of ``max_gap``.
+    max_cut_gap : float, default=None
+        Largest difference of sensitivities wanted on the sample at any cut of the list, between the reference and each
+        other group. It comes first: the gap is closed as far as this allows. Not for ``"dp"``.
     reference : group label, default=None
         The group whose scores stay. By default, of two groups the one on the winning side of the gap in the sample (for
         xAUC the group whose positives more often outrank the other's negatives, for PRF the one of higher PRF, for
@@ -137,6 +140,7 @@ class XOrder(BaseRepair):
         metric: str = "xauc",
         max_gap: float = 0.0,
         tradeoff: float | None = None,
+        max_cut_gap: float | None = None,
         reference: Hashable | None = None,
         bounds: tuple[float, float] | None = None,
         do_no_harm: bool | None = None,
@@ -149,6 +153,7 @@ class XOrder(BaseRepair):
         self.metric = metric
         self.max_gap = max_gap
         self.tradeoff = tradeoff
+        self.max_cut_gap = max_cut_gap
         self.reference = reference
         self.bounds = bounds
         self.do_no_harm = do_no_harm

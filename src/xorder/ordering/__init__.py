@@ -1,6 +1,6 @@
 """How groups interleave: gaps, solvers, the ordering they find; multipliers for any number of groups."""
 
-from xorder.ordering._calibration import Calibration, logistic_calibration
+from xorder.ordering._corridor import sensitivity_gaps, smallest_cut_gap
 from xorder.ordering._frontier import Frontier, equal_cut, frontier
 from xorder.ordering._hull import best_auc, pair_bound, prf_bound
 from xorder.ordering._multipliers import Multipliers, many_as_scored, solve_multipliers
@@ -9,7 +9,6 @@ from xorder.ordering._ordering import Ordering, as_scored
 
 __all__ = [
     "SOLVERS",
-    "Calibration",
     "Frontier",
     "Multipliers",
     "Ordering",
@@ -17,11 +16,12 @@ __all__ = [
     "best_auc",
     "equal_cut",
     "frontier",
-    "logistic_calibration",
     "many_as_scored",
     "order",
     "order_within",
     "pair_bound",
     "prf_bound",
+    "sensitivity_gaps",
+    "smallest_cut_gap",
     "solve_multipliers",
 ]

@@ -57,9 +57,39 @@ class _Path:
         return float(goal.value(np.array(self.auc), np.array(self.gap)))
 
 
+def sensitivity_gaps(a: ScoreTable, b: ScoreTable) -> FloatArray:
+    """Return the difference of the groups' sensitivities at every cut of the list, a minus b.
+
+    Parameters
+    ----------
+    a, b : ScoreTable
+        Tables of the two groups.
+
+    Returns
+    -------
+    ndarray
+        The difference with all above each score of either, it included, from the highest down.
+    """
+    scores = np.unique(np.concatenate([table.score[table.positive > 0] for table in (a, b)]))[::-1]
+    of_a, of_b = (_sensitivity(table)[np.searchsorted(-table.score, -scores, side="right")] for table in (a, b))
+    return np.asarray(of_a - of_b)
+
+
 def smallest_cut_gap(a: ScoreTable, b: ScoreTable) -> float:
     """Return the smallest limit at every cut that some ordering keeps.
 
+    Parameters
+    ----------
+    a, b : ScoreTable
+        Tables of the two groups.
+
+    Returns
+    -------
+    float
+        The largest difference of sensitivities that no ordering can avoid.
+
+    Notes
+    -----
     As score i of a is placed, sensitivities pass from (A_{i-1}, B_j) to (A_i, B_j): the best j is the one whose B_j
     lies closest to the middle of A_{i-1} and A_i. Each step may choose its own, as these j rise with i.
     """

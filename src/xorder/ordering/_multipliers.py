@@ -395,7 +395,7 @@ def solve_multipliers(
     ----------
     tables : sequence of ScoreTable
         Table of each group, with both classes.
-    curves : sequence of Calibration
+    curves : sequence of OddsScale
         Curve of each group: anything with a rising ``log_odds(score)``.
     metric : {"xauc", "prf", "parity"}, default="xauc"
         Gap to be made small.

@@ -1,14 +1,18 @@
 """From an ordering of training scores to a map that adjusts any score."""
 
+from xorder.transfer._odds import OddsScale, map_at, shifted_map
 from xorder.transfer._score_map import ScoreMap, map_through, read_maps, realises, spaced_map, usual_bounds, write_maps
 from xorder.transfer._sql import repair_sql
 
 __all__ = [
+    "OddsScale",
     "ScoreMap",
+    "map_at",
     "map_through",
     "read_maps",
     "realises",
     "repair_sql",
+    "shifted_map",
     "spaced_map",
     "usual_bounds",
     "write_maps",

@@ -8,11 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
+from experiments.calibrations import Calibration, LineAxis, logistic_calibration
 from support.tables import tied_tables
 from xorder import ScoreTable
 from xorder.exceptions import InputError
-from xorder.ordering import Calibration, logistic_calibration
-from xorder.ordering._calibration import LineAxis
 
 
 def calibrated_table(rows: int, *, unit: bool, seed: int = 0) -> ScoreTable:
