@@ -36,6 +36,12 @@ def add(command: argparse.ArgumentParser) -> None:
     aim.add_argument("--max-gap", type=float, default=0.0, metavar="GAP", help="Largest gap wanted (default 0)")
     aim.add_argument("--tradeoff", type=float, help="Points of AUC worth giving for a point of the gap")
     command.add_argument(
+        "--max-cut-gap",
+        type=float,
+        metavar="GAP",
+        help="Largest difference of sensitivities at any cut of the list, to the reference; it comes before the gap",
+    )
+    command.add_argument(
         "--method",
         choices=METHODS,
         default=usual.method,

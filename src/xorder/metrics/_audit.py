@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from importlib.util import find_spec
+from itertools import combinations, cycle
 from numbers import Real
 from typing import Any, cast
 
@@ -16,7 +17,7 @@ from xorder._metric import METRICS, auc_estimate, prf_of
 from xorder._present import count, group_names, interval_text, known, level, number, pvalue_text, signed
 from xorder._table import BinningError, FloatArray, ScoreTable, Tables, as_tables
 from xorder._validation import WeightKind, check_tables
-from xorder.exceptions import InputError, warn_caller
+from xorder.exceptions import InputError, MissingExtraError, warn_caller
 from xorder.metrics._cuts import CUTS, Cut, CutGap, Cuts, Of, check_cut, check_cuts, check_of, cut_text
 from xorder.metrics._gaps import FEW, Gap, Pair, are_few, interval, json_label, judge
 from xorder.metrics._placements import Moments, moments
@@ -224,6 +225,41 @@ class Audit:
             "too_few": [json_label(group) for group in self.too_few],
         } | ({} if self.binning_error is None else {"binning_error": self.binning_error.to_dict()})
 
+    def to_frame(self, what: str) -> Any:
+        """Return a part of the audit as a frame: of pandas, else of polars, else of pyarrow.
+
+        Parameters
+        ----------
+        what : {"groups", "xauc", "gaps", "cuts"}
+            Counts and PRF of each group; the chance that a positive of one group outranks a negative of another; the
+            gaps; or the worst cut of each pair, whose ``at`` is ``"worst"``, and each of the cuts to report.
+
+        Returns
+        -------
+        DataFrame or Table
+            One row per group, pair of groups, or pair and cut; groups as text, ``nan`` where a number is not known.
+
+        Examples
+        --------
+        >>> from xorder.datasets import simulate_population
+        >>> people = simulate_population(2000)
+        >>> found = audit(people.y_true, people.y_score, sensitive_features=people.group, cuts=[0.05])
+        >>> found.to_frame("cuts")[["at", "first", "second", "value"]].round(2).values.tolist()
+        [['worst', 'A', 'B', 0.3], ['5 %', 'A', 'B', 0.06]]
+        """
+        if what not in _FRAMES:
+            raise InputError(f"what must be one of {', '.join(_FRAMES)}; got {what!r}.")
+        rows = _FRAMES[what](self)
+        columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+        backend: Any = next((each for each in ("pandas", "polars", "pyarrow") if find_spec(each)), None)
+        if backend is None:
+            raise MissingExtraError(
+                "a frame needs pandas, polars or pyarrow, none of which is installed; to_dict does not."
+            )
+        import narwhals  # Not needed otherwise, and takes its time.
+
+        return narwhals.from_dict(columns, backend=backend).to_native()
+
     def _cut_gaps(self) -> list[CutGap]:
         """The worst cut of each pair of groups, then each of the cuts to report."""
         pairs = [] if self._tables is None else list(combinations(self.groups, 2))
@@ -237,6 +273,46 @@ class Audit:
 
     def __repr__(self) -> str:
         return f"<Audit of {len(self.groups)} groups: AUC {number(self.auc)}>"
+
+
+def _group_rows(audit: Audit) -> list[dict[str, Any]]:
+    return [
+        {"group": str(g), "positives": audit.positives[g], "negatives": audit.negatives[g], "prf": audit.prf[g]}
+        for g in audit.groups
+    ]
+
+
+def _xauc_rows(audit: Audit) -> list[dict[str, Any]]:
+    return [
+        {"positives_of": str(g), "negatives_of": str(h), "chance": audit.xauc[g, h]}
+        for g in audit.groups
+        for h in audit.groups
+    ]
+
+
+def _gap_rows(audit: Audit) -> list[dict[str, Any]]:
+    return [
+        {"metric": gap.metric, **_pair_cells(gap), "pvalue": gap.pvalue, "confidence": audit.confidence}
+        for gap in audit.gaps
+    ]
+
+
+def _cut_rows(audit: Audit) -> list[dict[str, Any]]:
+    return [
+        {"at": "worst" if at is None else cut_text(at), "share": gap.cut, "threshold": gap.threshold}
+        | {"first_rate": gap.rates[0], "second_rate": gap.rates[1]}
+        | {**_pair_cells(gap), "confidence": audit.confidence}
+        for gap, at in zip(audit._cut_gaps(), cycle((None, *audit.cuts)), strict=False)
+    ]
+
+
+def _pair_cells(gap: Gap | CutGap) -> dict[str, Any]:
+    low, high = gap.interval
+    first, second = map(str, gap.pair)
+    return {"first": first, "second": second, "value": gap.value, "stderr": gap.stderr, "low": low, "high": high}
+
+
+_FRAMES = {"groups": _group_rows, "xauc": _xauc_rows, "gaps": _gap_rows, "cuts": _cut_rows}
 
 
 def audit(
