@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from itertools import combinations, product
 
@@ -17,7 +18,7 @@ from xorder import ScoreMap, XOrder
 from xorder._validation import check_tables
 from xorder.estimators import METHODS
 from xorder.estimators._learn import shrunk
-from xorder.exceptions import XorderWarning
+from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics import parity_difference, prf_difference, xauc_difference
 
 GAP_OF = {"xauc": xauc_difference, "prf": prf_difference, "parity": parity_difference}
@@ -456,3 +457,76 @@ def test_a_row_cut_into_parts_changes_nothing():
             whole.transform(score, sensitive_features=group),
             atol=1e-10,
         )
+
+
+# A limit at every cut
+
+
+def worst_cuts(repair, score, y, group):
+    """Widest difference of sensitivities of each group to the reference, walked threshold by threshold."""
+    adjusted = repair.transform(score, sensitive_features=group)
+    positives = {each: adjusted[(group == each) & (y == 1)] for each in np.unique(group)}
+    thresholds = np.unique(adjusted)
+    share = {each: np.array([(rows >= t).mean() for t in thresholds]) for each, rows in positives.items()}
+    return {each: np.abs(share[each] - share[repair.reference_]).max() for each in share if each != repair.reference_}
+
+
+class TestMaxCutGap:
+    """No cut has a wider difference of sensitivities to the reference, and the gap is closed as far as that allows."""
+
+    @pytest.mark.parametrize("groups", [2, 4])
+    @pytest.mark.parametrize("metric", ["xauc", "prf"])
+    @pytest.mark.parametrize("do_no_harm", [True, False])
+    def test_smooth_keeps_the_limit(self, groups, metric, do_no_harm):
+        score, y, group = population(1500, groups=groups)
+        limit = 0.07 if groups == 2 else 0.1
+        free, kept = (
+            XOrder(metric=metric, do_no_harm=do_no_harm, max_cut_gap=each).fit(score, y, sensitive_features=group)
+            for each in (None, limit)
+        )
+        assert max(worst_cuts(kept, score, y, group).values()) <= limit + 1e-12
+        assert all(kept.maps_[each].raw.size <= 14 for each in kept.moved_)
+        assert kept.worst_gap_ < 0.5 * abs(kept.gap_before_)
+        assert free.worst_gap_ <= kept.worst_gap_ + 0.01
+
+    def test_a_limit_that_is_kept_anyway_changes_nothing(self):
+        score, y, group = population(1500, groups=3)
+        free, kept = (XOrder(max_cut_gap=each).fit(score, y, sensitive_features=group) for each in (None, 0.9))
+        np.testing.assert_array_equal(
+            *(each.transform(score, sensitive_features=group) for each in (free, kept)), strict=True
+        )
+
+    @pytest.mark.parametrize("goal", [{}, {"max_gap": 0.03}, {"tradeoff": 1.0}])
+    def test_frontier_keeps_the_limit_and_closes_the_gap(self, goal):
+        score, y, group = population(1500, groups=2)
+        kept = XOrder(method="frontier", max_cut_gap=0.05, **goal).fit(score, y, sensitive_features=group)
+        assert max(worst_cuts(kept, score, y, group).values()) <= 0.05 + 1e-12
+        assert kept.worst_gap_ < goal.get("max_gap", 0.0) + 0.01
+
+    @pytest.mark.parametrize("method", ["smooth", "frontier"])
+    def test_what_cannot_be_kept_is_said_with_what_can(self, method):
+        score, y, group = population(300, groups=2)
+        with pytest.raises(InputError, match=r"max_cut_gap 0.0001 can.*the smallest that can\s+is \d") as error:
+            XOrder(method=method, max_cut_gap=0.0001).fit(score, y, sensitive_features=group)
+        smallest = float(re.search(r"smallest that can is ([\d.]+\d)", str(error.value))[1])
+        kept = XOrder(method=method, max_cut_gap=smallest).fit(score, y, sensitive_features=group)
+        assert max(worst_cuts(kept, score, y, group).values()) <= smallest + 1e-9
+
+    @pytest.mark.parametrize(
+        ("settings", "words"),
+        [
+            ({"method": "dp", "max_cut_gap": 0.1}, "methods 'smooth' and 'frontier'"),
+            ({"method": "frontier", "max_cut_gap": 0.1, "do_no_harm": True}, "not both"),
+            ({"max_cut_gap": -0.1}, "max_cut_gap must be a finite number from 0 up"),
+            ({"max_cut_gap": "5 %"}, "max_cut_gap must be a finite number from 0 up"),
+        ],
+    )
+    def test_what_does_not_go_together(self, settings, words):
+        score, y, group = population(300, groups=2)
+        with pytest.raises(InputError, match=words):
+            XOrder(**settings).fit(score, y, sensitive_features=group)
+
+    def test_it_is_kept_in_the_file(self, tmp_path):
+        score, y, group = population(1500, groups=2)
+        XOrder(max_cut_gap=0.08).fit(score, y, sensitive_features=group).save(tmp_path / "map.json")
+        assert xorder.load(tmp_path / "map.json").max_cut_gap == 0.08

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import warnings
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from support import oracles
 from support.drawn_rows import rows
 from support.real_data import data_file
 from xorder import Audit, ScoreTable, audit
-from xorder.exceptions import InputError, XorderWarning
+from xorder.exceptions import InputError, MissingExtraError, XorderWarning
 from xorder.metrics import audit_tables
 
 
@@ -477,3 +478,51 @@ def test_groups_of_few_rows_are_named():
     assert "There are too few positives or negatives of b to say whether this gap is chance." in text
     assert audit(**small).too_few == ("b",)
     assert "too few" not in str(audit(**data)).lower()
+
+
+class TestToFrame:
+    """Parts of an audit as frames: the numbers of the audit, of whichever library is at hand."""
+
+    @pytest.mark.parametrize(
+        ("missing", "kind"),
+        [((), pd.DataFrame), (("pandas",), pl.DataFrame), (("pandas", "polars"), pa.Table)],
+    )
+    def test_of_the_first_library_that_is_installed(
+        self, monkeypatch: pytest.MonkeyPatch, missing: tuple[str, ...], kind: type
+    ) -> None:
+        found = audit(**sample(["a", "b", "c"]))
+        there = importlib.util.find_spec
+        monkeypatch.setattr("xorder.metrics._audit.find_spec", lambda name: None if name in missing else there(name))
+        for what, size in (("groups", 3), ("xauc", 9), ("gaps", 9), ("cuts", 15)):
+            frame = found.to_frame(what)
+            assert isinstance(frame, kind)
+            assert len(frame) == size
+
+    def test_without_any_to_dict_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("xorder.metrics._audit.find_spec", lambda name: None)
+        with pytest.raises(MissingExtraError, match="Use to_dict instead"):
+            audit(**sample(["a", "b"])).to_frame("gaps")
+
+    def test_the_numbers_are_those_of_the_audit(self) -> None:
+        found = audit(**sample(["a", "b", "c"]), cuts=[0.05, 20])
+        gaps = found.to_frame("gaps").set_index(["metric", "first", "second"])
+        for gap in found.gaps:
+            row = gaps.loc[(gap.metric, *gap.pair)]
+            assert (row.value, row.low, row.high, row.pvalue) == (gap.value, *gap.interval, gap.pvalue)
+        cuts = found.to_frame("cuts").set_index(["at", "first", "second"])
+        for name, at in (("worst", None), ("5 %", 0.05), ("20 places", 20)):
+            cut = found.cut_gap(at, ("a", "c"))
+            row = cuts.loc[(name, "a", "c")]
+            assert (row.value, row.share, row.first_rate, row.low) == (
+                cut.value,
+                cut.cut,
+                cut.rates[0],
+                cut.interval[0],
+            )
+        xauc = found.to_frame("xauc").set_index(["positives_of", "negatives_of"])
+        assert xauc.chance["b", "c"] == found.xauc["b", "c"]
+        assert found.to_frame("groups").prf.tolist() == list(found.prf.values())
+
+    def test_what_is_no_part(self) -> None:
+        with pytest.raises(InputError, match="what must be one of groups, xauc, gaps, cuts; got 'cut'"):
+            audit(**sample(["a", "b"])).to_frame("cut")
