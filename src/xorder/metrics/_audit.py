@@ -253,9 +253,7 @@ class Audit:
         columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
         backend: Any = next((each for each in ("pandas", "polars", "pyarrow") if find_spec(each)), None)
         if backend is None:
-            raise MissingExtraError(
-                "a frame needs pandas, polars or pyarrow, none of which is installed; to_dict does not."
-            )
+            raise MissingExtraError("a frame needs pandas, polars or pyarrow; none is installed. Use to_dict instead.")
         import narwhals  # Not needed otherwise, and takes its time.
 
         return narwhals.from_dict(columns, backend=backend).to_native()
