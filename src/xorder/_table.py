@@ -341,6 +341,8 @@ class Tables(Mapping[Hashable, ScoreTable]):
     folds : mapping of group to ndarray of shape (n_sums, n_folds, n_scores), optional
         Sums over the rows of each fold, where rows were dealt to folds: of positives, of negatives and, where they are
         kept, of the squared weights of both.
+    columns : dict, optional
+        Names of the columns: ``"score"``, and ``"group"``, a list; None of rows that came without names.
     """
 
     by_group: Mapping[Hashable, ScoreTable]
@@ -349,6 +351,7 @@ class Tables(Mapping[Hashable, ScoreTable]):
     notes: tuple[str, ...] = ()
     weighted: bool = False
     folds: Mapping[Hashable, FloatArray] | None = field(default=None)
+    columns: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.by_group, Mapping) or not all(
@@ -384,7 +387,8 @@ class Tables(Mapping[Hashable, ScoreTable]):
         both = {group: self.get(group, _EMPTY) + other.get(group, _EMPTY) for group in {**self, **other}}
         rows = None if self.rows is None or other.rows is None else self.rows + other.rows
         notes = tuple(dict.fromkeys((*self.notes, *other.notes)))
-        return Tables(both, rows, notes=notes, weighted=self.weighted or other.weighted)
+        columns = self.columns if self.columns == other.columns else None
+        return Tables(both, rows, notes=notes, weighted=self.weighted or other.weighted, columns=columns)
 
 
 def as_tables(tables: Any) -> Tables:

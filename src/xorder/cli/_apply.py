@@ -24,6 +24,7 @@ def add(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Adjust the scores of a file."""
     repair = load_fitted(options.map)
+    repair.warn_of_other_columns(options.score, options.group)
     repair = repair.choosing(missing_group=options.missing_group, unseen_group=options.unseen_group)
     with progress_line(sys.stderr) as progress:
         rows, left_alone = apply_to_file(

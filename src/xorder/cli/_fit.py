@@ -109,8 +109,9 @@ def run(options: argparse.Namespace) -> None:
     }
     doubt = doubts.get(str(reading), "") if repair.moved else ""
     show(
-        f"{repair.text()}\nThe gap before: {sure}.{doubt}\n\n"
-        f"{expected or f'What to expect on new people cannot be said: {why_not}'}\n\nWrote {options.output}"
+        f"{repair.headline()}\n\n{expected or f'What to expect on new people cannot be said: {why_not}'}\n\n"
+        f"On the rows it was fitted to:\n\n{repair.sample_text()}\nThe gap before: {sure}.{doubt}\n\n"
+        f"Wrote {options.output}"
     )
 
 

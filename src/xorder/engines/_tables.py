@@ -300,6 +300,7 @@ def _built(
         notes=tuple(notes),
         weighted=names.weight is not None,
         folds=None if dealt is None else {group: _of_folds(dealt, g, kept[g]) for g, group in enumerate(groups)},
+        columns={"score": names.score, "group": [names.group] if isinstance(names.group, str) else list(names.group)},
     )
 
 

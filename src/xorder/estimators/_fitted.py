@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Hashable
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from xorder._table import FloatArray, Tables
 from xorder._validation import check_groups, check_scores
 from xorder.engines import GroupMaps
 from xorder.engines._match_groups import warn_of_other_scale
-from xorder.exceptions import InputError, MapFileError
+from xorder.exceptions import InputError, MapFileError, warn_caller
 from xorder.ordering import Ordering
 from xorder.ordering._ordering import check_number
 from xorder.transfer import ScoreMap, read_maps, write_maps
@@ -133,7 +134,72 @@ _LABELS = ("reference", "moved", "pair", "left", "merged")
 _NUMBERS = (
     *("auc_before", "gap_before", "auc", "gap"),
     *("worst_gap", "bound", "optimality_gap"),
+    *("worst_cut_before", "worst_cut"),
 )
+
+# Quantiles of all scores that a map file holds, from which a score's place in the list is told.
+_QUANTILES = 21
+
+
+@dataclass(frozen=True, slots=True)
+class LearntFrom:
+    """The rows that a repair was fitted to, as far as its file tells.
+
+    Parameters
+    ----------
+    rows : float
+        Number of rows, or their weight where they were not counted.
+    fitted : str
+        When, in UTC.
+    version : str
+        Version of xorder.
+    score : str or None
+        Name of the column of scores, if it had one.
+    group : list of str
+        Names of the columns of groups.
+    before, after : list of float
+        Quantiles of all repaired groups' scores as they were, and adjusted, from the lowest to the highest.
+    """
+
+    rows: float
+    fitted: str
+    version: str
+    score: str | None = None
+    group: list[str] = field(default_factory=list)
+    before: list[float] = field(default_factory=list)
+    after: list[float] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, tables: Tables, adjusted: Tables) -> LearntFrom:
+        """Describe tables: all of them, and those of the repaired groups after the repair.
+
+        Parameters
+        ----------
+        tables, adjusted : Tables
+            All tables, and those of the repaired groups, with adjusted scores.
+
+        Returns
+        -------
+        LearntFrom
+            The record.
+        """
+        from xorder import __version__
+
+        rows = sum(table.n1 + table.n0 for table in tables.values()) if tables.rows is None else tables.rows
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        raw = tables.replacing({group: tables[group] for group in adjusted if group in tables})
+        return cls(rows, now, __version__, **(tables.columns or {}), before=_quantiles(raw), after=_quantiles(adjusted))
+
+
+def _quantiles(tables: Tables) -> list[float]:
+    """Quantiles of all scores, to four digits; those next to the lowest and highest stand for these."""
+    if not len(tables):
+        return []
+    score, mass = (np.concatenate([getattr(table, name) for table in tables.values()]) for name in ("score", "mass"))
+    order = np.argsort(score)
+    place = np.cumsum(mass[order])
+    share = np.clip(np.linspace(0.0, 1.0, _QUANTILES), 0.005, 0.995)
+    return [float(f"{each:.4g}") for each in score[order][np.searchsorted(place, share * place[-1])].tolist()]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,6 +230,10 @@ class FittedRepair:
         The best AUC of any reordering with gaps no larger than ``worst_gap``; ``nan`` if not known.
     optimality_gap : float
         How far below the bound ``auc`` is.
+    worst_cut_before, worst_cut : float
+        Widest difference of sensitivities at any cut between any two repaired groups, before and after.
+    learnt_from : LearntFrom
+        The rows it was fitted to.
     kept_share : dict of group to float
         Share of its correction that was kept.
     ordering : Ordering or None
@@ -186,6 +256,9 @@ class FittedRepair:
     worst_gap: float
     bound: float
     optimality_gap: float
+    worst_cut_before: float
+    worst_cut: float
+    learnt_from: LearntFrom
     kept_share: dict[Hashable, float] = field(default_factory=dict)
     ordering: Ordering | None = None
     notes: tuple[str, ...] = ()
@@ -248,30 +321,54 @@ class FittedRepair:
         )
 
     def text(self) -> str:
-        """Say what the repair did to the sample it was fitted to, and how close to the best possible that is.
+        """Say whose scores are adjusted, what that does to the sample, and how close to the best possible that is.
 
         Returns
         -------
         str
             A few lines of text.
         """
-        several = len(self.moved) > 1
-        movers = f"{'groups' if several else 'group'} {', '.join(map(str, self.moved))}"
-        first, second = self.pair
-        among = "   (among the groups repaired)" if self.moved and (self.left or self.merged) else ""
+        return f"{self.headline()}\n{self.sample_text()}"
+
+    def headline(self) -> str:
+        """Say whose scores are adjusted, and whose are left alone.
+
+        Returns
+        -------
+        str
+            A line, and one more for groups that are set aside.
+        """
+        movers = f"{'groups' if len(self.moved) > 1 else 'group'} {', '.join(map(str, self.moved))}"
         lines = [
             f"Scores of {movers} are adjusted; those of group {self.reference} stay as they are."
             if self.moved
-            else "All scores are left as they are.",
+            else "All scores are left as they are."
+        ]
+        for what, groups in (("left alone", self.left), ("counted with the reference", self.merged)):
+            if groups:
+                lines.append(f"{what}: group {', '.join(map(str, groups))}")
+        return "\n".join(lines)
+
+    def sample_text(self) -> str:
+        """Lay out what the repair does to the sample it was fitted to.
+
+        Returns
+        -------
+        str
+            A few lines of text.
+        """
+        first, second = self.pair
+        among = "   (among the groups repaired)" if self.moved and (self.left or self.merged) else ""
+        lines = [
             f"{self.settings.metric} gap  {_written(self.gap_before, '+')} -> {_written(self.gap, '+')}   "
             f"({first} minus {second}, on the sample it was fitted to)",
             f"AUC       {_written(self.auc_before)} -> {_written(self.auc)}{self._certificate()}{among}",
         ]
-        if several:
-            lines.insert(2, f"largest gap left between any two groups: {self.worst_gap:.4f}")
-        for what, groups in (("left alone", self.left), ("counted with the reference", self.merged)):
-            if groups:
-                lines.append(f"{what}: group {', '.join(map(str, groups))}")
+        if len(self.moved) > 1:
+            lines.insert(1, f"largest gap left between any two groups: {self.worst_gap:.4f}")
+        if not math.isnan(self.worst_cut):
+            cut = f"{_written(self.worst_cut_before)} -> {_written(self.worst_cut)}"
+            lines.append(f"worst cut {cut}   (widest difference of sensitivities, over all cuts of the list)")
         return "\n".join(lines)
 
     def _certificate(self) -> str:
@@ -294,7 +391,67 @@ class FittedRepair:
             {name: value.item() if isinstance(value, np.generic) else value for name, value in record.items()}
             for record in (settings_dict(self.settings), self.to_dict())
         )
+        results["learnt_from"] = asdict(self.learnt_from)
         write_maps(path, self.maps, params=settings, summary=results, overwrite=overwrite)
+
+    def warn_of_other_columns(self, score: str, group: str | Sequence[str]) -> None:
+        """Warn where the columns to adjust are called otherwise than those that the repair was fitted to.
+
+        Parameters
+        ----------
+        score : str
+            Name of the column of scores.
+        group : str or sequence of str
+            Names of the columns of groups.
+        """
+        learnt = self.learnt_from
+        groups = [group] if isinstance(group, str) else list(group)
+        for what, fitted, given in (("scores", [learnt.score], [score]), ("groups", learnt.group, groups)):
+            if fitted and fitted != [None] and fitted != given:
+                warn_caller(
+                    f"the map was fitted to {what} of the column {', '.join(map(repr, fitted))}, and is applied to "
+                    f"{', '.join(map(repr, given))}; is it the same {what[:-1]}?"
+                )
+
+    def explain(self, score: float, group: Hashable) -> str:
+        """Say what becomes of one score, and why.
+
+        Parameters
+        ----------
+        score : float
+            The score.
+        group : group label
+            Its group.
+
+        Returns
+        -------
+        str
+            Two sentences: the scores and their places in the list, and the reason.
+        """
+        raw = float(check_scores([score])[0])
+        adjusted = float(self.transform([raw], [group])[0])
+        places = ""
+        if self.learnt_from.before:
+            was, now = (
+                100 * (1 - float(np.interp(value, known, np.linspace(0, 1, len(known)))))
+                for value, known in ((raw, self.learnt_from.before), (adjusted, self.learnt_from.after))
+            )
+            stays = "stays at" if round(was) == round(now) else f"moves from {_place(was)} to"
+            places = f", and {stays} {_place(now)} of the list"
+        return f"The score {raw:.4g} of group {group} becomes {adjusted:.4g}{places}. {self._why(group)}"
+
+    def _why(self, group: Hashable) -> str:
+        if group in self.moved:
+            first, second = self.pair
+            return (
+                f"Scores of group {group} are adjusted to bring the {self.settings.metric} gap between {first} and "
+                f"{second} from {_written(self.gap_before, '+')} to {_written(self.gap, '+')}."
+            )
+        if group == self.reference:
+            return f"Group {group} is the reference, whose scores stay as they are."
+        if group in self.merged or group in self.left:
+            return f"Scores of group {group} are left as they are, as there were too few rows to say more, or no group."
+        return f"Scores of group {group} are left as they are, as its gap to group {self.reference} may be chance."
 
     def choosing(self, **settings: Any) -> FittedRepair:
         """Return the same repair with other settings of what becomes of missing and unseen groups.
@@ -338,7 +495,7 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
     """
     maps, params, summary = read_maps(path)
     usual = settings_dict(RepairSettings())
-    if params.keys() != usual.keys() or summary.keys() != {*_LABELS, "metric", *_NUMBERS}:
+    if params.keys() != usual.keys() or summary.keys() != {*_LABELS, "metric", *_NUMBERS, "learnt_from"}:
         raise MapFileError(f"cannot use the map file {path}: its settings are not those of an XOrder.")
     try:
         stay, moved = {*summary["left"], *summary["merged"], summary["reference"]}, set(summary["moved"])
@@ -355,6 +512,7 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
         raise MapFileError(f"cannot use the map file {path}: its groups do not fit its summary.")
     try:
         settings = RepairSettings(**usual | params).checked()
+        learnt_from = LearntFrom(**summary["learnt_from"])
         numbers: dict[str, Any] = {
             name: math.nan if summary[name] is None else float(summary[name]) for name in _NUMBERS
         }
@@ -370,8 +528,14 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
         pair=(summary["pair"][0], summary["pair"][1]),
         left=tuple(summary["left"]),
         merged=tuple(summary["merged"]),
+        learnt_from=learnt_from,
         **numbers,
     )
+
+
+def _place(percent: float) -> str:
+    """A place in the list, in percent from its top."""
+    return f"the upper {max(percent, 1):.0f} %" if percent < 99 else "the end"
 
 
 def _written(value: float, sign: str = "") -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from xorder._metric import METRICS
 from xorder._table import MISSING, FloatArray, ScoreTable, Tables, as_tables
 from xorder._validation import check_both_classes
-from xorder.estimators._fitted import FittedRepair, Pair, RepairSettings
+from xorder.estimators._fitted import FittedRepair, LearntFrom, Pair, RepairSettings
 from xorder.exceptions import InputError
 from xorder.metrics._gaps import FEW, is_too_few
 from xorder.metrics._placements import moments
@@ -221,6 +221,7 @@ def learn_repair(tables: Tables | Mapping[Hashable, ScoreTable], settings: Repai
     moved = tuple(group for group, score_map in found.maps.items() if score_map.raw.size)
     left = (*plan.left, *plan.unseen)
     bound = best_auc(list(plan.tables.values()), settings.metric, found.after.worst)
+    adjusted = mapped(plan.tables, found.maps)
     return FittedRepair(
         settings=settings,
         maps={group: found.maps.get(group, ScoreMap.identity()) for group in (*plan.tables, *left, *plan.merged)},
@@ -236,6 +237,9 @@ def learn_repair(tables: Tables | Mapping[Hashable, ScoreTable], settings: Repai
         worst_gap=found.after.worst,
         bound=bound,
         optimality_gap=max(bound - found.after.auc, 0.0) if np.isfinite(bound) else np.nan,
+        worst_cut_before=worst_cut(plan.tables),
+        worst_cut=worst_cut(adjusted),
+        learnt_from=LearntFrom.of(tables, adjusted),
         kept_share={group: share if group in moved else 0.0 for group, share in found.kept_share.items()},
         ordering=found.ordering,
         notes=(*tables.notes, *plan.notes, *found.notes),
@@ -458,9 +462,15 @@ def measure(tables: Tables, metric: str) -> AucAndGaps:
     return AucAndGaps(auc, {(first, second): float(gaps[a, b]) for (a, first), (b, second) in pairs})
 
 
+def worst_cut(tables: Tables) -> float:
+    """Return the widest difference of sensitivities at any cut between any two groups; ``nan`` of fewer than two."""
+    pairs = combinations(tables.values(), 2)
+    return max((float(np.abs(sensitivity_gaps(a, b)).max()) for a, b in pairs), default=np.nan)
+
+
 def mapped(tables: Tables, maps: dict[Hashable, ScoreMap]) -> Tables:
     """Return tables with the scores of moved groups adjusted."""
-    return Tables(
+    return tables.replacing(
         {group: table.at(maps[group].apply(table.score)) if group in maps else table for group, table in tables.items()}
     )
 

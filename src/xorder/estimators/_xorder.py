@@ -92,6 +92,10 @@ class XOrder(BaseRepair):
         The best AUC of any reordering with gaps no larger than ``worst_gap_``; ``nan`` where no bound is known.
     optimality_gap_ : float
         How far below the bound ``auc_`` is.
+    worst_cut_before_, worst_cut_ : float
+        Widest difference of sensitivities at any cut between any two repaired groups, before and after.
+    learnt_from_ : LearntFrom
+        The rows that the repair was fitted to: their number, when, and the names of their columns.
     kept_share_ : dict of group to float
         Share of its correction that was kept; not kept in a file.
     left_, merged_ : tuple of group labels
@@ -336,7 +340,26 @@ class XOrder(BaseRepair):
         DataFrame, LazyFrame or relation
             Of the kind that came in.
         """
-        return apply_to_frame(self._fitted().group_maps(), frame, score=score, group=group, into=into)
+        fitted = self._fitted()
+        fitted.warn_of_other_columns(score, group)
+        return apply_to_frame(fitted.group_maps(), frame, score=score, group=group, into=into)
+
+    def explain(self, y_score: float, sensitive_feature: Hashable) -> str:
+        """Say what becomes of one score, and why, in two sentences.
+
+        Parameters
+        ----------
+        y_score : float
+            The score.
+        sensitive_feature : group label
+            Its group.
+
+        Returns
+        -------
+        str
+            Raw and adjusted score, their places among the rows that the repair was fitted to, and the reason.
+        """
+        return self._fitted().explain(y_score, sensitive_feature)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the fitted repair as JSON; :func:`xorder.load` reads it back.

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import permutations
+from typing import Literal
 
 import numpy as np
 
@@ -40,6 +41,8 @@ _SPLICED = 8
 # Regions of up to so many cells are searched by labels, too.
 _FEW_CELLS = 1500
 
+_SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
+
 # A price of the gap above which a higher one changes nothing.
 _HIGHEST = 1e6
 
@@ -58,21 +61,25 @@ class _Path:
 
 
 def sensitivity_gaps(a: ScoreTable, b: ScoreTable) -> FloatArray:
-    """Return the difference of the groups' sensitivities at every cut of the list, a minus b.
+    """Return the difference of the groups' sensitivities at cuts of the list, a minus b, the widest among them.
 
     Parameters
     ----------
     a, b : ScoreTable
-        Tables of the two groups.
+        Tables of the two groups, each with positives.
 
     Returns
     -------
     ndarray
-        The difference with all above each score of either, it included, from the highest down.
+        The difference above each score of the shorter table, and with it: between two of these it moves one way.
     """
-    scores = np.unique(np.concatenate([table.score[table.positive > 0] for table in (a, b)]))[::-1]
-    of_a, of_b = (_sensitivity(table)[np.searchsorted(-table.score, -scores, side="right")] for table in (a, b))
-    return np.asarray(of_a - of_b)
+    scores = -min((a, b), key=len).score
+    return np.concatenate(
+        [
+            np.subtract(*(_sensitivity(table)[np.searchsorted(-table.score, scores, side=side)] for table in (a, b)))
+            for side in _SIDES
+        ]
+    )
 
 
 def smallest_cut_gap(a: ScoreTable, b: ScoreTable) -> float:
