@@ -128,24 +128,6 @@ def test_two_groups_reach_the_best_corner_of_the_frontier(metric: str) -> None:
                 worth = value(goal, curve.auc, np.abs(curve.gap))
                 found = solve_multipliers([a, b], [Steps(a), Steps(b)], metric=metric, **goal)
                 assert value(goal, found.auc, found.worst) >= worth.max() - 1e-10
-                assert found.optimality_gap >= 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("metric", METRICS)
-def test_bounds_of_two_groups_hold_for_all_interleavings(metric: str) -> None:
-    rng = np.random.default_rng(1)
-    for _ in range(100):
-        a, b = random_table(rng, 5), random_table(rng, 5)
-        gaps, aucs = oracles.reachable(metric, a, b)
-        for goal in GOALS:
-            found = solve_multipliers([a, b], [Given(), Given()], metric=metric, **goal)
-            assert found.objective <= found.bound + 1e-12
-            if "tradeoff" in goal:
-                assert np.max(aucs - goal["tradeoff"] * np.abs(gaps)) <= found.bound + 1e-12
-            else:
-                within = np.abs(gaps) <= max(goal["max_gap"], found.worst) + 1e-13
-                assert np.max(aucs[within], initial=0.0) <= found.bound + 1e-12
 
 
 def three_groups(rng, rows=120):
@@ -167,7 +149,6 @@ def test_three_groups_against_a_grid(metric: str) -> None:
         for goal in GOALS:
             found = solve_multipliers(tables, curves, metric=metric, **goal)
             assert value(goal, found.auc, found.worst) >= np.max(value(goal, auc, worst)) - 1e-3
-            assert np.isnan(found.bound) == (metric != "prf")
 
 
 @pytest.mark.slow

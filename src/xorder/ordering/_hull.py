@@ -353,7 +353,6 @@ def prf_bound(
     *,
     tradeoff: float | None = None,
     max_gap: float | None = None,
-    start: FloatArray | None = None,
 ) -> float:
     """Bound that no reordering of K groups exceeds, for PRF.
 
@@ -368,8 +367,6 @@ def prf_bound(
         Bound ``AUC - tradeoff * largest gap`` of all orderings.
     max_gap : float, default=None
         Bound the AUC of all orderings with gaps of at most this.
-    start : ndarray of shape (n_groups,), default=None
-        Logarithms of multipliers to begin with, which save time if they are good.
 
     Returns
     -------
@@ -389,9 +386,6 @@ def prf_bound(
         return np.asarray(share + (weights - share) * min(1.0, budget / distance if distance > 0 else 1.0))
 
     query = share
-    if start is not None:
-        query = share * np.exp(start - start.max())
-        query = projected(query / query.sum())
     one, none, eye = np.ones(size), np.zeros(size), np.eye(size)
     # Unknowns: the weights, their distances from the shares, and the height of the highest cut.
     fixed = np.vstack(

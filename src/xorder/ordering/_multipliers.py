@@ -13,7 +13,6 @@ from xorder._metric import METRICS, check_metric
 from xorder._table import FloatArray, IntArray, ScoreTable, in_threads
 from xorder._validation import check_both_classes
 from xorder.exceptions import InputError
-from xorder.ordering._hull import pair_bound, prf_bound
 from xorder.ordering._ordering import ROUNDING, Goal
 
 # Bins of the axis, if that many fit into the size of all tables together.
@@ -334,12 +333,6 @@ class Multipliers:
 
     Parameters
     ----------
-    metric : str
-        Name of the gap.
-    reference : int
-        Number of the group that stays.
-    tradeoff : float or None
-        Points of AUC worth giving for a point of the largest gap; None where a largest gap was given instead.
     shift : ndarray of shape (n_groups,)
         Logarithm of each group's multiplier, 0 for the reference.
     auc : float
@@ -348,29 +341,12 @@ class Multipliers:
         Signed gap of each pair, row minus column.
     worst : float
         Largest gap, without its sign.
-    bound : float
-        Value that no ordering of the groups exceeds, ``nan`` where none is known: of the objective for a tradeoff;
-        else of the AUC, for orderings with gaps up to ``max_gap``, or up to ``worst`` where that could not be met.
     """
 
-    metric: str
-    reference: int
-    tradeoff: float | None
     shift: FloatArray
     auc: float
     gaps: FloatArray
     worst: float
-    bound: float
-
-    @property
-    def objective(self) -> float:
-        """AUC minus tradeoff times the largest gap; the AUC alone where a largest gap was given instead."""
-        return self.auc - (0.0 if self.tradeoff is None else self.tradeoff * self.worst)
-
-    @property
-    def optimality_gap(self) -> float:
-        """How far from the best possible objective this one can be at most; ``nan`` without a bound."""
-        return max(self.bound - self.objective, 0.0) if np.isfinite(self.bound) else np.nan
 
 
 def solve_multipliers(
@@ -388,8 +364,8 @@ def solve_multipliers(
     high, or the AUC with no gap above ``max_gap``.
 
     Guarantee: gaps and AUC are exact counts. With two groups of up to 400 distinct scores each, no shift is better;
-    otherwise gaps end within about a tenth of their standard error of where they should. For two groups, and for PRF,
-    ``bound`` holds for every ordering. Time of looking K groups up in each other a few times.
+    otherwise gaps end within about a tenth of their standard error of where they should. Time of looking K groups up
+    in each other a few times. What any ordering could do is bounded by :func:`best_auc`.
 
     Parameters
     ----------
@@ -409,7 +385,7 @@ def solve_multipliers(
     Returns
     -------
     Multipliers
-        Shifts, what they come to, and the bound.
+        Shifts, and what they come to.
     """
     if len(tables) < 2 or len(tables) != len(curves):
         raise InputError(f"two groups or more are needed, each with a curve; got {len(tables)} and {len(curves)}.")
@@ -422,24 +398,9 @@ def solve_multipliers(
     groups = ShiftedGroups(tables, curves, metric)
     found = _search(groups, goal, reference)
     gaps = groups.gap_matrix(found.gaps)
-    allowed = max(goal.allowed, found.worst) if goal.tradeoff is None else None
-    bound = np.nan
-    if len(tables) == 2:
-        bound = pair_bound(*tables, metric=metric, tradeoff=goal.tradeoff, max_gap=allowed)
-    elif metric == "prf":
-        bound = prf_bound(tables, tradeoff=goal.tradeoff, max_gap=allowed, start=found.shift)
     for array in (found.shift, gaps):
         array.flags.writeable = False
-    return Multipliers(
-        metric=metric,
-        reference=reference,
-        tradeoff=goal.tradeoff,
-        shift=found.shift,
-        auc=float(found.auc),
-        gaps=gaps,
-        worst=found.worst,
-        bound=bound,
-    )
+    return Multipliers(shift=found.shift, auc=float(found.auc), gaps=gaps, worst=found.worst)
 
 
 class _Count(NamedTuple):
