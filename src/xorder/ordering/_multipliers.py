@@ -1,4 +1,4 @@
-"""One multiplier per group: K groups' calibrated odds, each times a factor, so that no group is ranked too low."""
+"""One multiplier per group: K groups' odds, each times a factor, so that no group is ranked too low."""
 
 from __future__ import annotations
 
@@ -358,7 +358,7 @@ def solve_multipliers(
     tradeoff: float | None = None,
     max_gap: float | None = None,
 ) -> Multipliers:
-    """Find one multiplier of the calibrated odds for each of K groups.
+    """Find one multiplier of the odds for each of K groups.
 
     Group g stands at ``curves[g].log_odds(score) + shift[g]``. Either ``AUC - tradeoff * largest gap`` is made
     high, or the AUC with no gap above ``max_gap``.
