@@ -131,10 +131,10 @@ def credit(products, place, other):
 @pytest.mark.slow
 @given(drawn=pairs_with_path(), metric=st.sampled_from(list(METRICS)) | custom)
 def test_credits_along_a_path_add_up_to_the_metric(drawn, metric):
-    """What the solvers see half-way ends, at the last cell, in the disparity and (but for a constant) the AUC."""
+    """What the solvers see half-way ends, at the last cell, in the gap and (but for a constant) the AUC."""
     a, b, b_above = drawn
-    disparity = check_pair_gains(metric, a, b)
-    rule = partial_objective(a, b, disparity)
+    gains = check_pair_gains(metric, a, b)
+    rule = partial_objective(a, b, gains)
 
     def walk(path):
         sums = np.array([0.0, rule.start])
@@ -151,7 +151,7 @@ def test_credits_along_a_path_add_up_to_the_metric(drawn, metric):
         return sums
 
     auc_seen, gap_seen = walk(b_above)
-    assert gap_seen * rule.gap_unit == pytest.approx(disparity.value(pairs_of_ordering(a, b, b_above)), abs=1e-9)
+    assert gap_seen * rule.gap_unit == pytest.approx(gains.value(pairs_of_ordering(a, b, b_above)), abs=1e-9)
     other = np.zeros(len(a), dtype=int)
     difference = rule.auc_unit * (auc_seen - walk(other)[0])
     pairs = auc_gains(a, b)
@@ -160,7 +160,7 @@ def test_credits_along_a_path_add_up_to_the_metric(drawn, metric):
     )
 
 
-def test_named_disparities_start_from_nothing():
+def test_named_gaps_start_from_nothing():
     a = ScoreTable.from_arrays([1, 0, 1, 0, 0], [5, 4, 3, 2, 1])
     b = ScoreTable.from_arrays([0, 1, 1], [3, 2, 2])
     for metric in METRICS:
@@ -168,17 +168,17 @@ def test_named_disparities_start_from_nothing():
 
 
 def test_a_part_is_one_half_unless_given():
-    disparity = PairGains([[1, 2], [3, 4]], 0.0)
-    np.testing.assert_array_equal(disparity.a_part, [[0.5, 1], [1.5, 2]])
-    assert disparity.name == "custom"
+    gains = PairGains([[1, 2], [3, 4]], 0.0)
+    np.testing.assert_array_equal(gains.a_part, [[0.5, 1], [1.5, 2]])
+    assert gains.name == "custom"
 
 
 def test_arrays_cannot_be_changed():
     given_matrix = np.eye(2)
-    disparity = PairGains(given_matrix, 0.0)
+    gains = PairGains(given_matrix, 0.0)
     given_matrix[0, 0] = 7
-    assert disparity.matrix[0, 0] == 1
-    for array in (disparity.matrix, disparity.a_part):
+    assert gains.matrix[0, 0] == 1
+    for array in (gains.matrix, gains.a_part):
         with pytest.raises(ValueError, match="read-only"):
             array[0, 0] = 3
 
@@ -186,7 +186,7 @@ def test_arrays_cannot_be_changed():
 @pytest.mark.parametrize(
     ("matrix", "offset"), [(np.eye(3), 0.0), (np.zeros(4), 0.0), ([[0, np.nan], [0, 0]], 0.0), (np.eye(2), np.inf)]
 )
-def test_what_is_no_disparity_is_refused(matrix, offset):
+def test_what_is_not_gains_is_refused(matrix, offset):
     with pytest.raises(InputError, match="2 x 2 matrix and an offset, all finite"):
         PairGains(matrix, offset)
 

@@ -21,8 +21,8 @@ def duckdb_connection(
 ) -> Iterator[Any]:
     """Yield a DuckDB connection of its own, in memory, that spills into a folder of its own below ``spill``.
 
-    ``memory`` caps DuckDB's buffers; a little more is used outside of them. An amount that is none, and a folder that
-    cannot be written to, are told as :class:`InputError`.
+    ``memory`` caps DuckDB's buffers; a little more is used outside of them. What is not an amount, and a folder that
+    cannot be written to, are an :class:`InputError`.
     """
     duckdb = import_optional("duckdb", extra=extra, purpose=purpose)
     wrong_amount = f"memory must be an amount such as '2GB' or '500MB'; got {memory!r}."

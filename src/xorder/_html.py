@@ -134,7 +134,7 @@ def frontier_html(curve: Any) -> str:
 
 
 def repair_html(repair: Any) -> str:
-    """Show what a fitted repair did on the sample it was learnt from; nothing before it is fitted."""
+    """Show what a fitted repair did on the sample it was fitted to; nothing before it is fitted."""
     if not hasattr(repair, "maps_"):
         return ""
     found = repair.to_dict()

@@ -40,7 +40,7 @@ def signed(value: float | None, digits: int = 4) -> str:
 
 
 def interval_text(ends: Iterable[float | None], digits: int = 4, *, sign: str = "+") -> str:
-    """Write an interval, its ends with their signs unless told otherwise.
+    """Write an interval, its ends with their signs, or without a plus where ``sign`` is empty.
 
     >>> interval_text([-0.12, 0.3]), interval_text([None, None]), interval_text([0.7, 0.9], 2, sign="")
     ('-0.1200 to +0.3000', 'not known', '0.70 to 0.90')

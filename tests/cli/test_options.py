@@ -124,7 +124,7 @@ class TestInput:
     ) -> None:
         people = people.rename(tmp_path / "people.xlsx")
         error = refuse(*commands(people, saved, tmp_path)[command])
-        assert "no known format" in error
+        assert "the format of" in error
         assert ".parquet" in error
         assert ".csv.gz" in error
 

@@ -458,7 +458,9 @@ def test_text_of_a_csv_file_that_is_no_score(tmp_path: Path, cell: str, shown: s
 @pytest.mark.parametrize("backend", ["duckdb", "spark", "parquet", "parquet-glob"], indirect=True)
 def test_a_name_that_differs_in_case_alone_would_replace_a_column(backend: Backend) -> None:
     engine = "Spark" if backend.name == "spark" else "DuckDB"
-    with pytest.raises(InputError, match=f"^{engine} does not tell 'Risk' from a column that is there; choose another"):
+    with pytest.raises(
+        InputError, match=f"^{engine} takes 'Risk' for the name of a column that is there already; choose"
+    ):
         apply_to_frame(GroupMaps(MAPS), backend(people(9)), **COLUMNS_READ, into="Risk")
 
 

@@ -218,7 +218,7 @@ class TestEncodingErrors:
     @pytest.mark.parametrize("encoding", ["nonsense", "hex", "", "utf\0"])
     def test_unknown_encoding(self, path: Path, encoding: str) -> None:
         assert complaint(path, "score,group\n1,a\n", encoding=encoding) == (
-            f"encoding must be the name of one, such as utf-8, latin-1 or utf-16; got {encoding!r}."
+            f"encoding must be the name of an encoding, such as utf-8, latin-1 or utf-16; got {encoding!r}."
         )
 
 

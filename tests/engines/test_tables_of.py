@@ -593,7 +593,7 @@ class TestFiles:
         assert refused(str(tmp_path / "*.parquet")).startswith("no file matches")
         assert "is a folder; name the files in it" in refused(tmp_path)
         (tmp_path / "rows.xls").write_text("s,y,g\n")
-        assert "is of no known format" in refused(tmp_path / "rows.xls")
+        assert "rows.xls is not known; the name must end in .parquet or" in refused(tmp_path / "rows.xls")
         (tmp_path / "rows.parquet").write_bytes(b"")
         assert "is empty (0 bytes)" in refused(tmp_path / "rows.parquet")
         (tmp_path / "rows.parquet").write_bytes(b"PAR1 and no more than that PAR1")

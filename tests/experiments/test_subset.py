@@ -62,12 +62,12 @@ def sweeps_of(results: Results) -> Iterator[tuple[str, str, str]]:
                     yield model, method, metric
 
 
-def test_fair_methods_lower_the_disparity_in_training_and_on_new_rows(results: Results) -> None:
+def test_fair_methods_lower_the_gap_in_training_and_on_new_rows(results: Results) -> None:
     for model, method, metric in sweeps_of(results):
         before, after = (results.fairest(DATA, "stored", model, name, metric) for name in ("unadjusted", method))
         assert before is not None
         assert after is not None
-        # A boosted model knows its training rows by heart: what is learnt on them need not hold on others.
+        # A boosted model knows its training rows by heart: what is fitted to them need not hold on others.
         if model != "boosting" or method == "fair-ranker":
             assert after.mean_gap < 0.75 * before.mean_gap, (model, method, metric)
         if method != "fair-ranker":

@@ -239,7 +239,7 @@ def test_both_ends_of_the_curve() -> None:
     np.testing.assert_allclose(slopes, curve.price[1:], rtol=1e-6)
 
 
-def test_own_disparity_matrix() -> None:
+def test_own_matrix_of_gains() -> None:
     rng = np.random.default_rng(7)
     a, b = random_table(rng, 6), random_table(rng, 6)
     named = METRICS["prf"].gains(a, b)

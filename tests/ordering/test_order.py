@@ -47,10 +47,10 @@ def test_report_agrees_with_the_interleaved_scores(metric, solver, a, b, tradeof
     assert (np.diff(ordering.b_above) >= 0).all()
     assert (ordering.b_above >= 0).all()
     assert (ordering.b_above <= len(b)).all()
-    auc, disparity = interleaving_value(metric, a, b, ordering.b_above)
+    auc, gap = interleaving_value(metric, a, b, ordering.b_above)
     assert ordering.auc == pytest.approx(auc, abs=1e-12)
-    assert ordering.gap == pytest.approx(disparity, abs=1e-12)
-    assert ordering.objective == pytest.approx(auc - tradeoff * abs(disparity), abs=1e-9 * (1 + tradeoff))
+    assert ordering.gap == pytest.approx(gap, abs=1e-12)
+    assert ordering.objective == pytest.approx(auc - tradeoff * abs(gap), abs=1e-9 * (1 + tradeoff))
     assert (ordering.metric, ordering.solver, ordering.tradeoff) == (metric, solver, tradeoff)
     assert ordering.a is a
     assert ordering.b is b
@@ -72,7 +72,7 @@ def test_nothing_beats_brute_force(metric, solver, a, b, tradeoff):
 @pytest.mark.parametrize("metric", METRICS)
 @given(a=tables(), b=tables())
 @settings(max_examples=30, deadline=None)
-def test_a_custom_disparity_gives_what_the_named_one_does(metric, a, b):
+def test_custom_gains_give_what_the_named_ones_do(metric, a, b):
     named = order(a, b, metric=metric, tradeoff=0.7, solver="dp")
     made = xorder._metric.METRICS[metric].gains(a, b)
     same = order(a, b, metric=made, tradeoff=0.7, solver="dp")
@@ -82,7 +82,7 @@ def test_a_custom_disparity_gives_what_the_named_one_does(metric, a, b):
 
 @given(a=tables(), b=tables(), tradeoff=tradeoffs)
 @settings(max_examples=30, deadline=None)
-def test_a_disparity_of_nothing_leaves_the_best_auc(a, b, tradeoff):
+def test_a_gap_of_nothing_leaves_the_best_auc(a, b, tradeoff):
     nothing = PairGains(np.zeros((2, 2)), 0.0)
     ordering = order(a, b, metric=nothing, tradeoff=tradeoff, solver="dp")
     assert ordering.gap == 0.0
@@ -120,8 +120,8 @@ def test_weight_two_is_the_row_twice():
 
 def test_gap_is_what_is_left_to_the_bound():
     table = ScoreTable.from_arrays([1, 0], [2, 1])
-    disparity = xorder._metric.METRICS["xauc"].gains(table, table)
-    unbound = path_ordering(table, table, np.array([2, 2]), disparity, 0.5, "by hand")
+    gains = xorder._metric.METRICS["xauc"].gains(table, table)
+    unbound = path_ordering(table, table, np.array([2, 2]), gains, 0.5, "by hand")
     assert np.isnan(unbound.optimality_gap)
     ordering = replace(unbound, bound=0.75)
     # All of b above: of four pairs b's positive wins both, a's positive one; xAUC 0 against 1.
@@ -278,14 +278,14 @@ def test_insertion_comes_within_half_a_step(metric, a, b):
 @given(a=tied_tables(), b=tied_tables())
 @settings(max_examples=100, deadline=None)
 def test_greedy_comes_within_one_step(a, b):
-    """The greedy lemma for tied and weighted rows, for the disparities whose credits end with either group."""
+    """The greedy lemma for tied and weighted rows, for the gaps whose credits end with either group."""
     ordering = order(a, b, metric="xauc", solver="greedy")
     assert abs(ordering.gap) <= max((t.positive / t.n1).max() for t in (a, b)) + 1e-12
     ordering = order(a, b, metric="parity", solver="greedy")
     assert abs(ordering.gap) <= max((t.mass / t.mass.sum()).max() for t in (a, b)) + 1e-12
 
 
-def test_solvers_take_any_disparity():
+def test_solvers_take_any_gains():
     a, b = table("1100"), table("0110")
     # Only pairs of positives count.
     positives = PairGains([[0.5, 0], [0, 0]], -1.0)
@@ -366,7 +366,7 @@ def test_what_cannot_be_met_ends_at_the_smallest_gap():
     assert abs(found.gap) == 1.0
 
 
-def test_a_ready_made_disparity_is_taken():
+def test_ready_made_gains_are_taken():
     a, b = table("1100"), table("0110")
     found = order_within(a, b, metric=PairGains(np.zeros((2, 2)), 0.25), max_gap=0.3, solver="dp")
     assert found.gap == 0.25

@@ -78,7 +78,7 @@ def proposition_one(labels_a, labels_b, metric):
 
 
 def gap_of(labels_a, labels_b, *, metric, solver, tradeoff=1.0):
-    """Absolute disparity that a solver reaches, without the bound that order() adds to it."""
+    """Absolute gap that a solver reaches, without the bound that order() adds to it."""
     a, b = table(labels_a), table(labels_b)
     return abs(SOLVERS[solver](a, b, METRICS[metric].gains(a, b), tradeoff).gap)
 

@@ -113,7 +113,7 @@ def test_of_many_groups_eight_have_a_colour_and_the_pair_is_among_them() -> None
 def test_an_audit_without_rows_and_a_single_group_are_refused() -> None:
     audit = xorder.audit(**TWO)
     object.__setattr__(audit, "_tables", None)
-    with pytest.raises(InputError, match="it knows no cuts"):
+    with pytest.raises(InputError, match="holds no tables to cut"):
         CutGapDisplay.from_audit(audit)
     with pytest.raises(InputError, match="two groups or more; got 1"):
         CutGapDisplay.from_predictions(**TWO | {"sensitive_features": np.full(900, "A")})

@@ -188,7 +188,7 @@ def test_new_people_are_marked_with_the_intervals_of_their_audit() -> None:
         np.testing.assert_allclose(along[:, 1], found.auc_interval)
     left, right = display.ax_.get_xlim()
     assert left < gap.interval[0] < gap.interval[1] < right
-    assert display.line_.get_label() == "best possible for the people learnt from"
+    assert display.line_.get_label() == "best possible for the people the repair was fitted to"
     assert drawn(display)["score adjusted"] == ([repair.gap_], [repair.auc_])
 
 
@@ -212,7 +212,7 @@ def test_what_is_shaded_is_what_no_ordering_reaches() -> None:
     rising = np.argsort(display.gap)
     expected = np.interp(at_curve[:, 0], display.gap[rising], display.auc[rising])
     np.testing.assert_allclose(at_curve[:, 1], expected, atol=1e-12)
-    # Other people than those learnt from are not bound by the curve.
+    # Rows that the repair was not fitted to are not bound by the curve.
     new = simulate_population(300, random_state=9)
     other = TradeoffDisplay.from_estimator(fitted(), new.y_score, new.y_true, sensitive_features=new.group).plot()
     assert len(other.ax_.collections) == len(other.points_[next(iter(other.intervals))][2]) * 2
@@ -221,7 +221,7 @@ def test_what_is_shaded_is_what_no_ordering_reaches() -> None:
 def test_a_repair_that_was_loaded_needs_people_to_draw(tmp_path) -> None:
     fitted().save(tmp_path / "map.json")
     loaded = load(tmp_path / "map.json")
-    with pytest.raises(InputError, match=r"keeps no training scores to draw.*Pass rows and labels"):
+    with pytest.raises(InputError, match=r"keeps no training scores to draw.*Pass X and y of some rows"):
         TradeoffDisplay.from_estimator(loaded)
     display = TradeoffDisplay.from_estimator(
         loaded, PEOPLE.y_score, PEOPLE.y_true, sensitive_features=PEOPLE.group
@@ -289,7 +289,7 @@ def test_only_repairs_and_frontiers_have_a_tradeoff() -> None:
     X = PEOPLE.y_score[:, None]
     with pytest.raises(InputError, match=r"got LogisticRegression.*from_predictions"):
         TradeoffDisplay.from_estimator(LogisticRegression().fit(X, PEOPLE.y_true), X, PEOPLE.y_true)
-    with pytest.raises(InputError, match="X and y of new people go together"):
+    with pytest.raises(InputError, match="X and y of new rows go together"):
         TradeoffDisplay.from_estimator(fitted(), PEOPLE.y_score)
 
 

@@ -129,8 +129,8 @@ def test_a_saved_map_speaks_for_itself() -> None:
     repair = xorder.XOrder().fit(drawn["y_score"], drawn["y_true"], sensitive_features=drawn["sensitive_features"])
     _, here = told(report(**drawn, repair=repair).to_dict())
     found, there = told(report(**other, repair=repair).to_dict())
-    assert "learnt from these very people" in here
-    assert "learnt from these very people" not in there
+    assert "fitted to these very people" in here
+    assert "fitted to these very people" not in there
     adjusted = repair.transform(other["y_score"], sensitive_features=other["sensitive_features"])
     after = xorder.audit(**other | {"y_score": adjusted})
     assert f"gap is {100 * after.gap('xauc').value:+.1f} points".replace("-", "−") in there

@@ -85,7 +85,7 @@ def rows_of(table_a, table_b, b_above):
 
 
 def interleaving_value(metric, table_a, table_b, b_above) -> tuple[float, float]:
-    """AUC and signed disparity of an interleaving, from its rows."""
+    """AUC and signed gap of an interleaving, from its rows."""
     y, s, g, w = rows_of(table_a, table_b, b_above)
     return auc(y, s, w), gap(metric, y, s, g, "a", "b", w)
 

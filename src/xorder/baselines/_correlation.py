@@ -17,7 +17,7 @@ torch = import_optional("torch", extra="train", purpose="Training a fair ranker"
 # Within this distance of 0 the absolute value is rounded off, so that there is a slope to follow.
 _ROUNDED = 1e-3
 
-# A spread of margins below this part of the largest score counts as this much: of scores that hardly differ a
+# A spread of margins below this share of the largest score counts as that share: of scores that hardly differ a
 # correlation is mostly rounding, and its slope has no bound.
 _LEAST_SPREAD = 1e-4
 

@@ -141,7 +141,7 @@ class _Sample:
         self.masses = [np.append(np.cumsum(mass), 0.0) for mass in (reference.positive, reference.negative)]
 
     def value(self, alpha: float, beta: float) -> float:
-        """Return the metric, with a tie, of whichever groups, counted one half."""
+        """Return the metric; ties count one half, within a group and between groups."""
         value, adjusted = self.value_without_ties(alpha, beta), _logistic(self.moved.score, alpha, beta)
         if self.metric.own[1] and (adjusted[1:] == adjusted[:-1]).any():
             # All of the group tie with alpha 0, and some where the function is flat to the last digit.

@@ -111,7 +111,7 @@ def load_raw(raw: RawFile, data_home: DataHome = None) -> RawTable:
 def fetch_raw(raw: RawFile, data_home: DataHome = None) -> Path:
     """Return a verified file: the one that is there, or one downloaded into ``data_home`` or the cache.
 
-    If ``data_home`` is given, the file shall be there: a copy elsewhere does not count, and the folder is created.
+    If ``data_home`` is given, the file must be there: a copy elsewhere does not count, and the folder is created.
     """
     path = find_raw(raw) if data_home is None else raw.find(Path(data_home).expanduser())
     if path is None:

@@ -70,7 +70,7 @@ def simulate_population(
     >>> people.y_score.round(3), people.y_true, people.group
     (array([0.067, 0.639, 0.335]), array([0, 1, 0], dtype=int8), array(['A', 'A', 'B'], dtype='<U1'))
     """
-    from scipy.special import expit  # Loaded late: it takes longer than the rest of xorder.
+    from scipy.special import expit  # Imported here, as it is slow to load.
 
     check_whole("n_samples", n_samples)
     check_number("share_b", share_b, at_least=0, at_most=1)

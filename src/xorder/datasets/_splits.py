@@ -17,9 +17,9 @@ _SEED = 12345
 class StoredSplits(NamedTuple):
     """Which shuffles of how many rows were kept, and a hash of the row numbers in the published files.
 
-    The authors shuffled until a split met their condition: training and test gaps of two models are alike, and of one
-    direction where all are above 0.01. So the first ten were kept for COMPAS and Adult, and ten of 16 and 22 for the
-    others.
+    The authors shuffled until ten splits met their condition: the training and test gaps of two models must be alike,
+    and of the same sign where all exceed 0.01. For COMPAS and Adult the first ten shuffles met it; for the others it
+    took 16 and 22.
     """
 
     rows: int

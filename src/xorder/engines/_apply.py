@@ -34,7 +34,7 @@ from xorder.engines._cells import (
 )
 from xorder.engines._csv_file import blaming_gzip, is_gzip, write_csv
 from xorder.engines._match_groups import (
-    PLACE,
+    VALUE,
     Complaints,
     GroupMaps,
     GroupNumbers,
@@ -85,8 +85,8 @@ class Applied(NamedTuple):
 def apply_to_frame(maps: GroupMaps, frame: Any, *, score: str, group: GroupNames, into: str = "adjusted") -> Any:
     """Add a column to a frame: the score of each row, through the map of its group.
 
-    All engines give the numbers of :meth:`ScoreMap.apply`; only DuckDB compresses maps of more than 50,000 knots first,
-    which moves a score by at most 1e-9 of the score range.
+    All engines give the numbers of :meth:`ScoreMap.apply`; only DuckDB compresses maps that have more than 50,000
+    knots together first, which moves a score by at most 1e-9 of the score range.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def apply_to_file(
     try:
         seen = write(maps, path, out, options, into=into, overwrite=overwrite)
     except UnusableRowError as error:
-        # The whole file tells which row is the first, and how many there are.
+        # Only the whole file shows which row is the first, and how many there are.
         for file in files:
             _blame_rows(maps, file, options)
         raise InputError(str(error)) from error
@@ -216,9 +216,9 @@ def apply_to_file(
 
 
 def _warn_of_other_scales(maps: GroupMaps, seen: IntArray) -> None:
-    for number, (group, learnt) in enumerate(maps.maps.items()):
-        if learnt.raw.size:
-            warn_of_other_scale(group, learnt, int(seen[1, number]), int(seen[0, number]))
+    for number, (group, score_map) in enumerate(maps.maps.items()):
+        if score_map.raw.size:
+            warn_of_other_scale(group, score_map, int(seen[1, number]), int(seen[0, number]))
 
 
 def _copy_by_rows(
@@ -302,12 +302,13 @@ def _map_files(path: str | os.PathLike[str], maps: GroupMaps, names: ColumnNames
 def adjusting(maps: GroupMaps) -> Callable[..., FloatArray]:
     """Return the function of scores and numbers of groups; it needs nothing but NumPy wherever it runs.
 
-    Where it is given sums to add to, by number, it counts rows, and, below, those beyond the knots of their map.
+    With ``seen`` it also counts, by number: all rows in the first line, those beyond the knots of their map in the
+    second.
     """
     moves = {
-        number: (learnt.as_function(), float(learnt.raw[0]), float(learnt.raw[-1]))
-        for number, learnt in enumerate(maps.maps.values())
-        if learnt.raw.size
+        number: (score_map.as_function(), float(score_map.raw[0]), float(score_map.raw[-1]))
+        for number, score_map in enumerate(maps.maps.values())
+        if score_map.raw.size
     }
 
     def adjust(score: FloatArray, number: Numbers, seen: IntArray | None = None) -> FloatArray:
@@ -382,7 +383,7 @@ def _adjusting_frames(maps: GroupMaps, names: ColumnNames, *, all_here: bool) ->
             part = scores[begin : begin + _PART]
             finite = np.isfinite(part)
             if not finite.all():
-                raise InputError(complaints.score.replace(PLACE, str(part[int(np.argmin(finite))])))
+                raise InputError(complaints.score.replace(VALUE, str(part[int(np.argmin(finite))])))
             seen = nothing_seen(maps)
             adjusted[begin : begin + _PART] = adjust(part, numbers[begin : begin + _PART], seen)
             return seen
@@ -414,8 +415,8 @@ def _coded(column: Any) -> tuple[list[Any], Numbers]:
     pl = import_optional("polars", extra="polars", purpose=_PURPOSE)
     plain = native.cast(pl.String) if is_categorical else native
     labels = plain.unique()
-    places = pl.Series(range(len(labels)), dtype=pl.Int32)
-    return labels.to_list(), plain.replace_strict(labels, places, return_dtype=pl.Int32).to_numpy()
+    positions = pl.Series(range(len(labels)), dtype=pl.Int32)
+    return labels.to_list(), plain.replace_strict(labels, positions, return_dtype=pl.Int32).to_numpy()
 
 
 def _numbers(known: GroupNumbers, labels: Sequence[Any], codes: Numbers, called: str | None) -> Numbers:
@@ -424,14 +425,14 @@ def _numbers(known: GroupNumbers, labels: Sequence[Any], codes: Numbers, called:
     Where all rows are here, ``called`` is the name of their column, and a complaint says which rows it is about.
     """
     used = np.bincount(codes + 1, minlength=len(labels) + 1) > 0
-    # The last place is that of the code -1.
+    # The last position is that of the code -1.
     table = np.full(len(labels) + 1, -1, dtype=np.int64)
     # A type may list labels that no row has.
-    for place in (np.flatnonzero(used) - 1).tolist():
-        label = labels[place] if place >= 0 else None
+    for code in (np.flatnonzero(used) - 1).tolist():
+        label = labels[code] if code >= 0 else None
         number = known.get(label)
         if number is None:
-            rows = np.flatnonzero(codes == place)
+            rows = np.flatnonzero(codes == code)
             raise known.complaint(label, called, rows.size, f"row {rows[0]}")
-        table[place] = number
+        table[code] = number
     return np.asarray(table[codes])

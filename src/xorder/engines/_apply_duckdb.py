@@ -12,8 +12,8 @@ import numpy as np
 
 from xorder._groups import BETWEEN
 from xorder._table import FloatArray, IntArray
-from xorder.engines._cells import ColumnNames, Kind, no_labels, no_numbers
-from xorder.engines._match_groups import PLACE, Complaints, GroupMaps, check_frame_columns, columns_of
+from xorder.engines._cells import ColumnNames, Kind, not_labels, not_numbers
+from xorder.engines._match_groups import VALUE, Complaints, GroupMaps, check_frame_columns, columns_of
 from xorder.engines._sources import number_in
 from xorder.exceptions import InputError
 from xorder.transfer import ScoreMap
@@ -41,15 +41,15 @@ class Lines(NamedTuple):
 
 def lines_of(maps: Sequence[ScoreMap]) -> Lines:
     """Lay the maps out one after the other, with room behind each for steps that lead past its end."""
-    if sum(learnt.raw.size for learnt in maps) > _MANY_KNOTS:
-        maps = [learnt.compressed() for learnt in maps]
-    grids = [_grid(learnt) for learnt in maps]
+    if sum(score_map.raw.size for score_map in maps) > _MANY_KNOTS:
+        maps = [score_map.compressed() for score_map in maps]
+    grids = [_grid(score_map) for score_map in maps]
     steps = max(most for *_, most in grids).bit_length()
     lines = Lines([], [], [], [], [], [], [], [], steps)
-    for learnt, (raw, adjusted, cells, starts, _) in zip(maps, grids, strict=True):
+    for score_map, (raw, adjusted, cells, starts, _) in zip(maps, grids, strict=True):
         before = len(lines.raw)
-        lines.first.append(float(learnt.raw[0]))
-        lines.last.append(float(learnt.raw[-1]))
+        lines.first.append(float(score_map.raw[0]))
+        lines.last.append(float(score_map.raw[-1]))
         lines.cells.append(cells)
         # Lists count from 1.
         lines.guide_start.append(len(lines.guide) + 1)
@@ -61,9 +61,9 @@ def lines_of(maps: Sequence[ScoreMap]) -> Lines:
     return lines
 
 
-def _grid(learnt: ScoreMap) -> tuple[FloatArray, FloatArray, float, IntArray, int]:
+def _grid(score_map: ScoreMap) -> tuple[FloatArray, FloatArray, float, IntArray, int]:
     """Return the knots, cells per unit of score, knots before each cell, and the most that one cell holds."""
-    raw, adjusted = learnt.raw, learnt.adjusted
+    raw, adjusted = score_map.raw, score_map.adjusted
     if raw.size == 1:
         # A line of its own for the one knot; no score is held beyond it.
         raw, adjusted = (np.append(knot, np.nextafter(knot, np.inf)) for knot in (raw, adjusted))
@@ -125,9 +125,9 @@ def mapping_select(
     score = names.score
     is_text = scores_in_text and types[score] == "VARCHAR"
     if not is_text and not _is_plain(types[score], *_NUMBERS, "BOOLEAN"):
-        raise no_numbers(score, f"their type is {types[score]}")
+        raise not_numbers(score, f"their type is {types[score]}")
     complaints = Complaints(maps, names)
-    moved = [label for label, learnt in maps.maps.items() if learnt.raw.size]
+    moved = [label for label, score_map in maps.maps.items() if score_map.raw.size]
     # The number of a row's map: 0 if its score stays, else from 1 up.
     codes = [moved.index(label) + 1 if label in moved else 0 for label in maps.maps]
     x, code, held, place, raw, adjusted, guide = (
@@ -175,16 +175,16 @@ def _checked_score(score: str, complaints: Complaints, *, is_text: bool) -> str:
 
 def counting_select(source: str, types: Mapping[str, str], maps: GroupMaps, names: ColumnNames) -> str:
     """Return the query of the rows of files by number of their group, and of those with a score beyond its map."""
-    complaints, places = Complaints(maps, names), range(maps.stays + 1)
+    complaints, numbers = Complaints(maps, names), range(maps.stays + 1)
     beyond = " ".join(
-        f"WHEN {place} THEN x < {number(learnt.raw[0])} OR x > {number(learnt.raw[-1])}"
-        for place, learnt in enumerate(maps.maps.values())
-        if learnt.raw.size
+        f"WHEN {code} THEN x < {number(score_map.raw[0])} OR x > {number(score_map.raw[-1])}"
+        for code, score_map in enumerate(maps.maps.values())
+        if score_map.raw.size
     )
     return (
         f"SELECT code, count(*), count_if(CASE code {beyond or 'WHEN -1 THEN false'} ELSE false END) FROM "
         f"(SELECT CAST({quoted_name(names.score)} AS DOUBLE) AS x, "
-        f"{_code(types, names, maps, complaints, places, blanks=True)} AS code FROM {source}) GROUP BY code"
+        f"{_code(types, names, maps, complaints, numbers, blanks=True)} AS code FROM {source}) GROUP BY code"
     )
 
 
@@ -202,12 +202,12 @@ def _code(
     for group in names.groups:
         kind = _kind(types[group])
         if kind is None:
-            raise no_labels(group, f"its type is {types[group]}")
+            raise not_labels(group, f"its type is {types[group]}")
         kinds.append(kind)
     columns = list(map(quoted_name, names.groups))
     written = [f"CAST({column} AS VARCHAR)" for column in columns]
     # Something of the row is part of the message, so that the error is not raised ahead of any row.
-    instead = _failing(complaints.missing + PLACE, f"left(coalesce({written[0]}, ''), 0)")
+    instead = _failing(complaints.missing + VALUE, f"left(coalesce({written[0]}, ''), 0)")
     if maps.of_missing is not None:
         instead = str(codes[maps.of_missing])
     lost, shown, empty = [], [], []
@@ -245,7 +245,7 @@ def _shown(kind: str, of_values: Kind, column: str, written: str) -> str:
 
 
 def _kind(kind: str) -> Kind | None:
-    """Return which values a type of DuckDB has, or None where they are no plain labels."""
+    """Return which values a type of DuckDB has, or None where they are not plain labels."""
     if _is_plain(kind, "VARCHAR", "ENUM"):
         return Kind.TEXT
     if _is_plain(kind, "DECIMAL"):
@@ -269,12 +269,12 @@ def _literal(value: Any) -> str:
 
 
 def _is_plain(kind: str, *names: str) -> bool:
-    """Whether a type is one of these, and no list of them."""
+    """Whether a type is one of these, and not a list of them."""
     return kind.startswith(names) and not kind.endswith("]")
 
 
 def _failing(message: str, value: str) -> str:
-    before, _, after = message.partition(PLACE)
+    before, _, after = message.partition(VALUE)
     return f"error({text(before)} || {value} || {text(after)})"
 
 
@@ -295,7 +295,7 @@ def _list(values: Sequence[float], kind: str) -> str:
 
 
 def _unused(name: str, columns: Mapping[str, str]) -> str:
-    """Return a name like this one that no column has; DuckDB does not tell upper from lower case."""
+    """Return a name like this one that no column has; upper and lower case are the same to DuckDB."""
     taken = {column.lower() for column in columns}
     while name in taken:
         name += "_"

@@ -16,7 +16,7 @@ from xorder._progress import Progress
 from xorder._table import IntArray
 from xorder.engines._apply_duckdb import counting_select, mapping_select
 from xorder.engines._cells import ReadingOptions, no_rows
-from xorder.engines._match_groups import PLACE, Complaints, GroupMaps, UnusableRowError, nothing_seen
+from xorder.engines._match_groups import VALUE, Complaints, GroupMaps, UnusableRowError, nothing_seen
 from xorder.engines._sources import blaming_files, find_files, reader_of
 from xorder.exceptions import InputError
 from xorder.transfer._sql import text
@@ -53,7 +53,7 @@ def copy_in_duckdb(
     into: str,
     overwrite: bool,
 ) -> IntArray:
-    """Write all parquet files that a path or glob names to one, with one more column; return what was seen of rows.
+    """Write all parquet files that a path or glob names to one, with one more column; return what was counted.
 
     Parquet keeps its compression and its own notes, but a column that pandas or polars would read as categories comes
     back as text. DuckDB's memory is capped, whatever the size of the files.
@@ -67,7 +67,7 @@ def copy_in_duckdb(
         ) as connection:
 
             def keep(query: str) -> str:
-                # Of a table DuckDB can tell how far it is, of a query within a query not.
+                # DuckDB knows how far it is in a table, but not in a query within a query.
                 connection.execute(f"CREATE TEMP TABLE knots AS {query}")
                 return "temp.knots"
 
@@ -107,7 +107,7 @@ def _as_before(connection: Any, file: str) -> str:
 
 @contextmanager
 def _watching(connection: Any, progress: Progress | None) -> Iterator[None]:
-    """Tell now and then how far DuckDB is, from a thread beside it."""
+    """Report now and then how far DuckDB is, from a thread beside it."""
     if progress is None:
         yield
         return
@@ -132,14 +132,14 @@ def _watching(connection: Any, progress: Progress | None) -> Iterator[None]:
 
 @contextmanager
 def _blaming_rows(path: str | os.PathLike[str], complaints: Complaints) -> Iterator[None]:
-    """Tell in the user's words what DuckDB stumbled over: a row that cannot be adjusted, or a damaged file."""
+    """Report in the user's words what DuckDB stumbled over: a row that cannot be adjusted, or a damaged file."""
     try:
         with blaming_files(path):
             yield
     except InputError as error:
         said = str(error.__cause__ or "")
         for complaint in (complaints.score, complaints.missing, complaints.unseen):
-            before, _, after = complaint.partition(PLACE)
+            before, _, after = complaint.partition(VALUE)
             start = said.find(before)
             if start >= 0 and after in said[start:]:
                 end = said.index(after, start) + len(after) if after else start + len(before)

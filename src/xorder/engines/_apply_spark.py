@@ -11,8 +11,8 @@ from typing import Any
 from xorder._groups import BETWEEN
 from xorder._optional import import_optional
 from xorder.engines._apply import adjusting
-from xorder.engines._cells import ColumnNames, Kind, no_labels, no_numbers
-from xorder.engines._match_groups import PLACE, Complaints, GroupMaps, check_frame_columns, columns_of
+from xorder.engines._cells import ColumnNames, Kind, not_labels, not_numbers
+from xorder.engines._match_groups import VALUE, Complaints, GroupMaps, check_frame_columns, columns_of
 from xorder.transfer._sql import quoted_name
 
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double")
@@ -29,14 +29,14 @@ def map_spark(frame: Any, maps: GroupMaps, names: ColumnNames, into: str) -> Any
     check_frame_columns(frame.columns, names, into=into, ignores_case=None if tells_case else "Spark")
     score = names.score
     if _kind(types[score]) not in (Kind.NUMBER, Kind.DECIMAL, Kind.BOOLEAN):
-        raise no_numbers(score, f"their type is {types[score]}")
+        raise not_numbers(score, f"their type is {types[score]}")
     complaints = Complaints(maps, names)
     number = _number(functions, types, maps, names, complaints)
     value = functions.col(quoted_name(score, "spark")).cast("double")
     finite = ~(value.isNull() | functions.isnan(value) | (functions.abs(value) == float("inf")))
     came = functions.coalesce(value.cast("string"), functions.lit("nan"))
     checked = functions.when(finite, value).otherwise(_failing(functions, complaints.score, came))
-    if any(learnt.raw.size for learnt in maps.maps.values()):
+    if any(score_map.raw.size for score_map in maps.maps.values()):
         in_batches = functions.arrow_udf(_in_batches(maps), "double")
         return frame.withColumn(into, in_batches(checked, number))
     return frame.withColumn(into, checked + 0 * number)
@@ -63,7 +63,7 @@ def _number(
     for group in names.groups:
         column, kind = functions.col(quoted_name(group, "spark")), _kind(types[group])
         if kind is None:
-            raise no_labels(group, f"its type is {types[group]}")
+            raise not_labels(group, f"its type is {types[group]}")
         kinds.append(kind)
         columns.append(column)
         is_floating = types[group] in ("float", "double")
@@ -75,10 +75,10 @@ def _number(
         number = functions.when(is_lost, _failing(functions, complaints.missing, None))
     else:
         number = functions.when(is_lost, functions.lit(maps.of_missing))
-    places = list(maps.maps)
+    numbers = {label: position for position, label in enumerate(maps.maps)}
     for label, values in columns_of(maps, names, kinds):
         same = [column == functions.lit(_held(value)) for column, value in zip(columns, values, strict=True)]
-        number = number.when(reduce(and_, same), functions.lit(places.index(label)))
+        number = number.when(reduce(and_, same), functions.lit(numbers[label]))
     if maps.of_unseen is not None:
         return number.otherwise(functions.lit(maps.of_unseen))
     quote = functions.lit("'" if len(kinds) > 1 or kinds[0] == Kind.TEXT else "")
@@ -86,7 +86,7 @@ def _number(
 
 
 def _kind(kind: str) -> Kind | None:
-    """Return which values a type of Spark has, or None where they are no plain labels."""
+    """Return which values a type of Spark has, or None where they are not plain labels."""
     if kind.startswith(("string", "varchar", "char")):
         return Kind.TEXT
     if kind.startswith("decimal"):
@@ -103,7 +103,7 @@ def _held(value: Any) -> Any:
 
 
 def _failing(functions: Any, message: str, value: Any) -> Any:
-    before, _, after = message.partition(PLACE)
+    before, _, after = message.partition(VALUE)
     if value is None:
         return functions.raise_error(functions.lit(message))
     return functions.raise_error(functions.concat(functions.lit(before), value, functions.lit(after)))

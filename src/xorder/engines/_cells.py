@@ -27,7 +27,7 @@ FRAME = "the frame"
 """What a source that has no name is called in a message."""
 
 MOST_LABELS = 1000
-"""More distinct values than this are no classes."""
+"""A column of more distinct values than this does not hold classes."""
 
 _CLASSES = {"false": 0, "true": 1}
 
@@ -149,7 +149,7 @@ class FileBatch(Protocol):
 
 
 class NewColumn(NamedTuple):
-    """A column to add to a file: its name, those to read for it, how to compute it, and who is told how far that is."""
+    """A column to add to a file: its name, those to read for it, how to compute it, and whom to call as it proceeds."""
 
     name: str
     wanted: Sequence[str]
@@ -174,7 +174,7 @@ def check_columns(source: str, header: Sequence[Any], wanted: Iterable[str]) -> 
 
 
 def check_new_column(source: str, header: Sequence[Any], name: Any) -> None:
-    """Refuse a name for an added column that is none or in use."""
+    """Refuse a new column whose name is not text, or is taken."""
     if not isinstance(name, str) or not name:
         raise InputError(f"into must be the name of a column; got {name!r}.")
     if name in header:
@@ -287,16 +287,16 @@ class Coding:
     def expression(self, nw: Any, groups: Sequence[Any], label: Any, *, known: bool = False) -> Any:
         """Return the code as an expression of narwhals, of those for the columns.
 
-        It is below 0 for values that are none of these; with ``known``, that all are is taken for granted.
+        It is below 0 for unknown values; with ``known`` there are none, and none is looked for.
         """
         cases = []
-        for values, place in self.group_values:
+        for values, index in self.group_values:
             parts = values if len(groups) > 1 else (values,)
             same = [column == value for column, value in zip(groups, parts, strict=True)]
-            cases.append((reduce(and_, same), 2 * place))
+            cases.append((reduce(and_, same), 2 * index))
         if self.missing is not None:
             cases.append((reduce(or_, [column.is_null() for column in groups]), 2 * self.missing))
-        labels = [(label == value, place) for value, place in self.label_values]
+        labels = [(label == value, index) for value, index in self.label_values]
         return (_chosen(nw, cases, known) + _chosen(nw, labels, known)).cast(nw.Int16)
 
 
@@ -322,11 +322,11 @@ def coding(groups: Distinct, labels: Distinct, options: ReadingOptions, *, file:
     is_group = bool(lost) and missing_group == "group"
     sorted_ = sorted_groups([*known, MISSING] if is_group else known)
     missing = sorted_.index(MISSING) if is_group else len(sorted_) if lost else None
-    places = [(value, sorted_.index(value)) for value in known]
-    places += [(value, missing) for value in lost if value is not None and missing is not None]
+    numbered = [(value, sorted_.index(value)) for value in known]
+    numbered += [(value, missing) for value in lost if value is not None and missing is not None]
     return Coding(
         groups=tuple(sorted_),
-        group_values=tuple(places),
+        group_values=tuple(numbered),
         label_values=tuple(_classes(labels, f"{within}column {names.label!r}", options.positive, blanks)),
         missing=missing,
     )
@@ -397,18 +397,18 @@ def some(texts: Iterable[str], most: int = 5) -> str:
     return ", ".join(shown) if len(shown) <= most else f"{', '.join(shown[:most])} and more"
 
 
-def no_numbers(column: str, why: str) -> InputError:
-    """Return the complaint about a column that holds no numbers."""
+def not_numbers(column: str, why: str) -> InputError:
+    """Return the complaint about a column that does not hold numbers."""
     return InputError(f"column {column!r} must hold numbers; got values that are not ({why}).")
 
 
 def no_rows(source: str) -> InputError:
-    """Return the complaint about a source that has columns alone."""
+    """Return the complaint about a source that has columns but no rows."""
     return InputError(f"{source} has columns but no rows; nothing can be computed from it.")
 
 
-def no_labels(column: str, why: str) -> InputError:
-    """Return the complaint about a column of lists and the like, which are no groups."""
+def not_labels(column: str, why: str) -> InputError:
+    """Return the complaint about a column of lists and the like, which cannot be groups or labels."""
     return InputError(f"column {column!r} must hold plain labels such as text or numbers; {why}.")
 
 

@@ -55,7 +55,7 @@ def resolve_encoding(path: Path, encoding: str) -> str:
         "a".encode(encoding)
     except (LookupError, ValueError) as error:
         raise InputError(
-            f"encoding must be the name of one, such as utf-8, latin-1 or utf-16; got {encoding!r}."
+            f"encoding must be the name of an encoding, such as utf-8, latin-1 or utf-16; got {encoding!r}."
         ) from error
     with _reading(path), _open_bytes(path) as file:
         head = file.read(8)
@@ -75,7 +75,7 @@ def resolve_encoding(path: Path, encoding: str) -> str:
 def read_blocks(path: Path, encoding: str, watch: Callable[[float], None]) -> Generator[list[str], None, None]:
     """Yield the lines of the file, line ends kept as they are, in blocks of some hundred kilobytes.
 
-    ``watch`` is told the share of its bytes that has been read, packed as they are.
+    ``watch`` is called with the share of the file's bytes that has been read; of a gzipped file, of its packed bytes.
     """
     line = 1
     with ExitStack() as stack:
@@ -145,8 +145,8 @@ def is_gzip(path: Path) -> bool:
 def blaming_gzip(path: Path) -> Iterator[None]:
     """When something in the file is complained about, first see whether its gzip data is damaged.
 
-    Damage may unpack to some wrong text before the checksum at the end tells; the checksum is then the better
-    reason.
+    Damaged data may unpack to wrong text before the checksum at the end shows it; the checksum is then the better
+    reason to give.
     """
     try:
         yield
@@ -168,7 +168,7 @@ def _open_bytes(path: Path) -> IO[bytes]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Tell what goes wrong while reading in the user's words."""
+    """Report what goes wrong while reading, in the user's words."""
     try:
         yield
     except gzip.BadGzipFile as error:
@@ -334,7 +334,7 @@ def _read_header(path: Path, blocks: Iterator[list[str]]) -> tuple[_Header, list
                 names = next(filter(None, reader))
         except csv.Error:
             continue
-        # In a quoted field, quotes come twice and two are around it. Fewer tell that the delimiter cut one in two.
+        # In a quoted field, quotes come twice and two are around it. Fewer mean that the delimiter cut one in two.
         inner = [name.count('"') for name in names if '"' in name]
         rank = "".join(lines[: reader.line_num]).count('"') >= 2 * (sum(inner) + len(inner)), len(names)
         if best is None or rank > best:
@@ -399,7 +399,7 @@ def _parse(
 
 
 def _explain(error: str) -> str:
-    """Tell in the user's words what is wrong with the record at which the parser stopped."""
+    """Say in the user's words what is wrong with the record at which the parser stopped."""
     if "fields" in error:
         return f"{error}. Check the delimiters and quotes of this line."
     if "field limit" in error:

@@ -20,8 +20,8 @@ from xorder.engines._cells import FRAME, ColumnNames, Kind, check_columns, check
 from xorder.exceptions import InputError, warn_caller
 from xorder.transfer import ScoreMap
 
-PLACE = "\0"
-"""Stands in a message where a row's own value goes."""
+VALUE = "\0"
+"""Stands in a message for a row's own value."""
 
 # As programs write numbers: 01 is a code, not the number 1.
 _WRITTEN = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]{1,3})?", re.IGNORECASE)
@@ -74,38 +74,38 @@ class GroupMaps:
 
     @property
     def missing(self) -> Hashable | None:
-        """The label of the map for rows without a group, which says nothing of what other labels are."""
+        """Label of the map for rows without a group; its type says nothing about the type of the others."""
         return MISSING if self.missing_group != "error" and MISSING in self.maps else None
 
 
-def warn_of_other_scale(group: Hashable, learnt: ScoreMap, outside: int, rows: int) -> None:
-    """Say so where many scores lie outside those learnt from: most likely they are others, or scaled otherwise."""
+def warn_of_other_scale(group: Hashable, score_map: ScoreMap, outside: int, rows: int) -> None:
+    """Warn where many scores lie outside those that the map was fitted to: of another score, or on another scale."""
     if outside > max(20, 0.1 * rows):
         warn_caller(
             f"more than a tenth of the scores of group {group!r} lie outside those seen in fit "
-            f"({learnt.raw[0]:g} to {learnt.raw[-1]:g}); is it the same score, on the same scale?"
+            f"({score_map.raw[0]:g} to {score_map.raw[-1]:g}); is it the same score, on the same scale?"
         )
 
 
 def nothing_seen(maps: GroupMaps) -> IntArray:
-    """Return zeros to count rows in, by number of their group, and, below, those whose score is beyond its map."""
+    """Return zeros to count rows in, by number: all in the first line, those beyond the knots of their map below."""
     return np.zeros((2, maps.stays + 1), dtype=np.int64)
 
 
 class UnusableRowError(InputError):
-    """A row that cannot be adjusted, without its place and its number of fellows."""
+    """A row that cannot be adjusted; which row it is, and how many others there are, is not known yet."""
 
 
 class Complaints:
-    """What an engine says of a score, of a missing group and of an unseen one, :data:`PLACE` standing for the value."""
+    """What an engine says of a score, of a missing group and of an unseen one, :data:`VALUE` standing for the value."""
 
     def __init__(self, maps: GroupMaps, names: ColumnNames) -> None:
-        self.score = f"column {names.score!r} must be finite; a row holds {PLACE}. Remove these rows or score them."
+        self.score = f"column {names.score!r} must be finite; a row holds {VALUE}. Remove these rows or score them."
         missing = missing_error(names.group_called, None)
         if maps.missing_group == "group":
             missing = unseen_error(repr(MISSING), maps.maps)
         self.missing = str(missing)
-        self.unseen = str(unseen_error(PLACE, maps.maps))
+        self.unseen = str(unseen_error(VALUE, maps.maps))
 
 
 class GroupNumbers:
@@ -113,14 +113,14 @@ class GroupNumbers:
 
     def __init__(self, maps: GroupMaps, complaints: Complaints) -> None:
         self._maps, self._complaints = maps, complaints
-        self._places = {label: place for place, label in enumerate(maps.maps)}
+        self._positions = {label: position for position, label in enumerate(maps.maps)}
         self._numbers: dict[Kind, dict[Any, int]] = {}
 
     def complaint(self, value: Any, called: str | None, rows: int, first: str) -> InputError:
-        """Return the complaint about a group that is refused; without ``called``, of nobody knows how many rows."""
+        """Return the complaint about a group that is refused; without ``called``, the rows cannot be counted."""
         if called is None:
             said = self._complaints.missing if is_missing(value) else self._complaints.unseen
-            return InputError(said.replace(PLACE, repr(value)))
+            return InputError(said.replace(VALUE, repr(value)))
         if is_missing(value) and self._maps.missing_group == "error":
             return missing_error(called, rows, first)
         return unseen_error(repr(MISSING if is_missing(value) else value), self._maps.maps, rows, first)
@@ -136,8 +136,8 @@ class GroupNumbers:
             return self._maps.of_missing
         kind = _kind(value)
         if kind not in self._numbers:
-            meant = values_of(self._places, kind, self._maps.missing)
-            self._numbers[kind] = {one: self._places[label] for label, one in meant.items()}
+            meant = values_of(self._positions, kind, self._maps.missing)
+            self._numbers[kind] = {one: self._positions[label] for label, one in meant.items()}
         try:
             return self._numbers[kind].get(value, self._maps.of_unseen)
         except TypeError as error:
@@ -148,8 +148,8 @@ def values_of(labels: Iterable[Hashable], kind: Kind, missing: Hashable | None =
     """Return the value of a column of this kind that each label stands for; a label that stands for none is left out.
 
     Where some label is of the column's own type, only such labels stand for a value: 1 is not "1" then. Else labels are
-    matched by how they are written, so that maps learnt from text fit numbers, and the other way round. That rows
-    without a group have a label, ``missing``, which is most often text, says nothing of the others.
+    matched by how they are written, so that a map of the text "1" serves the number 1, and the other way round. The
+    label of rows without a group, ``missing``, is most often text, and says nothing of the others.
 
     >>> values_of(["1", "2.5", "A"], "number")
     {'1': 1, '2.5': 2.5}
@@ -203,7 +203,8 @@ def check_frame_columns(here: Sequence[Any], names: ColumnNames, *, into: str, i
     check_new_column(FRAME, here, into)
     if ignores_case is not None and into.lower() in map(str.lower, here):
         raise InputError(
-            f"{ignores_case} does not tell {into!r} from a column that is there; choose another name with into=."
+            f"{ignores_case} takes {into!r} for the name of a column that is there already; choose another name with "
+            "into=."
         )
 
 

@@ -93,7 +93,7 @@ class ParquetBatch:
 
 
 def read_parquet(path: Path, wanted: Sequence[str], watch: Callable[[float], None]) -> Iterator[ParquetBatch]:
-    """Yield the rows of a parquet file in batches, the wanted columns only; tell ``watch`` the share that is read."""
+    """Yield the rows of a parquet file in batches, the wanted columns only; call ``watch`` with the share read."""
     with _open(path) as (file, names):
         check_columns(str(path), names, wanted)
         for batch in _batches(path, file, list(dict.fromkeys(wanted))):
@@ -166,7 +166,7 @@ def _open(path: Path) -> Iterator[tuple[Any, list[str]]]:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Tell what goes wrong while reading in the user's words."""
+    """Report what goes wrong while reading, in the user's words."""
     try:
         yield
     except (_pyarrow().ArrowException, OSError, UnicodeDecodeError) as error:

@@ -34,9 +34,9 @@ from xorder.engines._cells import (
     TextColumn,
     check_columns,
     coding,
-    no_labels,
-    no_numbers,
     no_rows,
+    not_labels,
+    not_numbers,
     quoted,
 )
 from xorder.engines._csv_file import blaming_gzip, csv_header, read_csv
@@ -57,7 +57,7 @@ def file_kind(name: str) -> str:
         return "parquet"
     if lowered.endswith(_CSV):
         return "csv"
-    raise InputError(f"{name} is of no known format; the name must end in .parquet or {' or '.join(_CSV)}.")
+    raise InputError(f"the format of {name} is not known; the name must end in .parquet or {' or '.join(_CSV)}.")
 
 
 _MAGIC = "*?["
@@ -118,7 +118,7 @@ def in_engine(files: Sequence[str], large: int = LARGE) -> bool:
 
 
 def _unpacked(file: str) -> int:
-    """How many bytes a file is about, unpacked: some tables are packed to a hundredth."""
+    """About how many bytes a file has when unpacked; some tables are packed to a hundredth."""
     size = Path(file).stat().st_size
     if file.lower().endswith(".gz"):
         return _PACKED * size
@@ -140,7 +140,7 @@ def is_utf_8(encoding: str) -> bool:
 def open_files(path: str | os.PathLike[str], *, memory: str = "2GB") -> Iterator[Any]:
     """Yield the rows of all files that a path or glob names as a relation; those of csv files are text throughout.
 
-    What DuckDB cannot read is told as :class:`InputError` in one sentence, also while the block runs.
+    What DuckDB cannot read is an :class:`InputError` of one sentence, also while the block runs.
     """
     names = find_files(path)
     with ExitStack() as stack:
@@ -231,7 +231,7 @@ def _is_there(path: str | os.PathLike[str]) -> bool:
 
 
 def rows_about(names: Sequence[str]) -> int | None:
-    """Guess how many rows csv files have, from their sizes and the first lines of one; packed ones do not tell."""
+    """Guess how many rows csv files have, from their sizes and the first lines of one; None where some are packed."""
     if any(name.lower().endswith(".gz") for name in names):
         return None
     with Path(names[0]).open("rb") as file:
@@ -241,7 +241,7 @@ def rows_about(names: Sequence[str]) -> int | None:
 
 @contextmanager
 def blaming_files(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Tell what DuckDB cannot read in the user's words."""
+    """Report what DuckDB cannot read, in the user's words."""
     duckdb = import_optional("duckdb", extra="duckdb", purpose=_PURPOSE)
     try:
         yield
@@ -314,7 +314,7 @@ class FileReading:
     def coding(self) -> Coding:
         """Check groups and labels, once all rows have been read, and number them."""
         is_asked_for = self.options.names.label is not None and not (self.among and self.options.positive is not None)
-        # A label that nobody has asked for is a valid one.
+        # Where no label was asked for, any value will do.
         labels = self.labels.distinct if is_asked_for else Distinct(["0"])
         return coding(self.groups.distinct, labels, self.options, file=str(self.path))
 
@@ -365,7 +365,7 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
                 groups, labels = _distinct(nw, part, roles)
             except TypeError as error:
                 # pandas finds out row by row that a column holds lists.
-                raise no_labels(names.groups[0], str(error)) from error
+                raise not_labels(names.groups[0], str(error)) from error
             blanks = file is not None
             combinations = Combinations(names.groups, blanks=blanks, called=source)
             labelled = [combinations[values] if len(roles) > 1 else values[0] for values in groups]
@@ -396,13 +396,13 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
             if is_text:
                 _refuse_text(frame, names)
 
-        # Whether a value named as positive is there, and what else is, all rows must tell.
+        # Only all rows show whether a value named as positive is there, and what else is.
         guess = look(_GUESSED_ROWS if prepared.implementation.is_duckdb() and options.positive is None else None)
         yield LocalRows(batches, options, guess=guess, look=look, blame=blame, total=total), source
 
 
 def native_columns(frame: Any) -> list[Any]:
-    """Return the names of the columns of any frame, or refuse what is none."""
+    """Return the names of the columns of any frame, or refuse what is not a frame."""
     if hasattr(frame, "collect_schema"):
         return list(frame.collect_schema().names())
     for attribute in ("column_names", "columns"):
@@ -413,7 +413,7 @@ def native_columns(frame: Any) -> list[Any]:
 
 
 def not_a_frame(frame: Any) -> InputError:
-    """Return the complaint about what is no frame of a known engine."""
+    """Return the complaint about what is not a frame of a known engine."""
     return InputError(
         "frame must be a frame of pandas, polars (eager or lazy), pyarrow or PySpark, a relation of DuckDB, or the "
         f"path or glob of parquet or csv files; got {type(frame).__name__}."
@@ -450,18 +450,18 @@ def _prepared(nw: Any, frame: Any, names: ColumnNames, is_text: bool) -> Any:
     try:
         return whole.select(**chosen)
     except (TypeError, ValueError) as error:
-        raise no_numbers(names.score, str(error)) from error
+        raise not_numbers(names.score, str(error)) from error
 
 
 def check_kinds(nw: Any, names: ColumnNames, kinds: Mapping[str, Any]) -> None:
-    """Refuse columns whose types hold no numbers, or no plain labels, where these are to be read."""
+    """Refuse columns whose types are not numbers, or not plain labels, where these are to be read."""
     for role, column in names.roles.items():
         kind = kinds[column]
         if role not in _NUMBERS:
             if kind.is_nested():
-                raise no_labels(column, f"its type is {kind}")
+                raise not_labels(column, f"its type is {kind}")
         elif not (kind.is_numeric() or kind in (nw.Boolean, nw.Object, nw.Unknown)):
-            raise no_numbers(column, f"their type is {kind}")
+            raise not_numbers(column, f"their type is {kind}")
 
 
 def _parsed(nw: Any, relation: Any, names: ColumnNames) -> Any:
@@ -488,7 +488,7 @@ def _refuse_text(relation: Any, names: ColumnNames) -> None:
             .limit(1)
         )
         for (cell,) in found.fetchall():
-            raise no_numbers(name, f"such as {quoted(cell)}")
+            raise not_numbers(name, f"such as {quoted(cell)}")
 
 
 def _decoded(frame: Any) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from xorder._groups import check_group_choices, look_alike, written
 from xorder._metric import METRICS
+from xorder._parameters import check_whole
 from xorder._progress import Progress
 from xorder._table import BinningError, FloatArray, IntArray, ScoreTable, Tables
 from xorder._validation import WeightKind, check_weights_are, notes_on_counts, notes_on_missing
@@ -38,7 +39,7 @@ BINS = 3 << 19
 
 # More sums by bin and code than this would not fit the memory that tables are built in.
 _MOST_SUMS = 1 << 25
-# A leaf is cut into as many parts at least, where all scores cannot be told apart.
+# Fewest parts that a leaf is cut into where its scores cannot all be told apart.
 _FEWEST_PARTS = 16
 _MOST_SPLITS = 4
 # Rows that a file read row by row has at the most.
@@ -162,9 +163,10 @@ def tables_of(
 
     The tables are the same for the same rows, whatever engine holds them.
 
-    A small csv file needs no engine, and what is wrong with it is told with the line. Other files go through DuckDB. A
-    single csv file is read row by row, too, where DuckDB refuses what row by row nothing is wrong with: lines that end
-    in different ways, columns whose names differ in case alone, encodings other than UTF-8.
+    A small csv file is read row by row, without an engine, and an error names its line; so is a small parquet file with
+    ``as_text``. Other files go through DuckDB. A single csv file is read row by row, too, where DuckDB refuses what row
+    by row nothing is wrong with: lines that end in different ways, columns whose names differ in case alone, encodings
+    other than UTF-8.
 
     Guarantee: no more than sums over the rows is kept, and memory does not grow with files that go through DuckDB.
 
@@ -248,7 +250,7 @@ def tables_of(
     try:
         return built(open_rows(source, options))
     except InputError:
-        # Row by row the same complaint comes with its place in the file.
+        # Read row by row, the same complaint names the line.
         among = len(files) > 1
         for file in files if is_csv or as_text or not among else ():
             FileReading(file, options, among=among).check()
@@ -382,8 +384,7 @@ def _refined(rows: Tally, leaves: Leaves, tolerance: float, bins: int) -> tuple[
 def _check_options(tolerance: Any, bins: Any) -> None:
     if not (isinstance(tolerance, int | float | np.number) and tolerance >= 0):
         raise InputError(f"tolerance must be a number from 0 up; got {tolerance!r}.")
-    if not (isinstance(bins, int | np.integer) and bins >= 1):
-        raise InputError(f"bins must be a whole number from 1 up; got {bins!r}.")
+    check_whole("bins", bins)
 
 
 # Leaves are split until the rest contributes at most this share of the tolerance,

@@ -25,19 +25,19 @@ CELLS = 1 << 20
 FIRST_CELL = -(CELLS >> 1)
 """The lowest cell."""
 
-PLACE_BITS = 32
+POSITION_BITS = 32
 """Bits of a key, below its cell, that decide on the bin."""
 
-_UNUSED_BITS = CELL_BITS - PLACE_BITS
-_PLACE = np.int64((1 << PLACE_BITS) - 1)
+_UNUSED_BITS = CELL_BITS - POSITION_BITS
+_POSITION = np.int64((1 << POSITION_BITS) - 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaves:
     """Disjoint ranges of keys, rising, ``first`` to ``last`` both included, and the masses in them.
 
-    ``masses`` has one row a leaf and two columns a group, its negatives and its positives; ``squares`` holds sums of
-    squared weights in the same way, where they are wanted. A leaf of one key is exact: its rows truly tie.
+    ``masses`` has one row per leaf and two columns per group, its negatives and its positives; ``squares`` holds sums
+    of squared weights in the same way, where they are wanted. A leaf of one key is exact: its rows truly tie.
     """
 
     first: IntArray
@@ -111,7 +111,7 @@ class Bins:
         at = np.searchsorted(self.starts, used, side="right") - 1
         cell, parts = self.cell[at], self.parts[at]
         first, behind = (
-            (cell << CELL_BITS) + (-((-bin_of_cell << PLACE_BITS) // parts) << _UNUSED_BITS)
+            (cell << CELL_BITS) + (-((-bin_of_cell << POSITION_BITS) // parts) << _UNUSED_BITS)
             for bin_of_cell in (used - self.starts[at], used - self.starts[at] + 1)
         )
         return Leaves(first, behind - 1, *sums[:, used])
@@ -121,12 +121,12 @@ def bin_of(keys: IntArray, parts: IntArray, start: IntArray) -> IntArray:
     """Return the bin of each key, by what :meth:`Bins.lookup` gives."""
     cell = keys >> CELL_BITS
     cell -= FIRST_CELL
-    place = keys >> _UNUSED_BITS
-    place &= _PLACE
-    place *= parts[cell]
-    place >>= PLACE_BITS
-    place += start[cell]
-    return place
+    position = keys >> _UNUSED_BITS
+    position &= _POSITION
+    position *= parts[cell]
+    position >>= POSITION_BITS
+    position += start[cell]
+    return position
 
 
 SPLIT_SHIFTS = tuple(range(0, CELL_BITS + 1, 2))
@@ -183,11 +183,15 @@ class Tally(Protocol):
         """Sums by bin."""
 
     def split(self, leaves: Leaves, limit: int) -> Counted:
-        """Sums by place within some of the leaves, packed: number of the leaf, then key less its first, spread."""
+        """Sums by position within some of the leaves.
+
+        A position is one number: that of the leaf, then the key less the leaf's first, shifted up by
+        :func:`spread_of`.
+        """
 
 
 def spread_of(leaves: Leaves) -> IntArray:
-    """Bits by which a place within each leaf is moved up, so that dropping lower bits cuts all leaves alike."""
+    """Bits by which positions in each leaf are shifted up, so that dropping low bits cuts all leaves alike."""
     width = leaves.last - leaves.first
     # The number of bits of a whole number is the exponent of the next power of two.
     bits = np.frexp(width.astype(np.float64))[1].astype(np.int64)
@@ -199,9 +203,9 @@ def split_leaves(leaves: Leaves, found: Counted) -> Leaves:
     within = CELL_BITS - found.shift
     leaf = found.keys >> within
     spread = spread_of(leaves)[leaf]
-    place = (found.keys & ((1 << within) - 1)) << found.shift
-    first = leaves.first[leaf] + (place >> spread)
-    last = leaves.first[leaf] + ((place + ((1 << found.shift) - 1)) >> spread)
+    position = (found.keys & ((1 << within) - 1)) << found.shift
+    first = leaves.first[leaf] + (position >> spread)
+    last = leaves.first[leaf] + ((position + ((1 << found.shift) - 1)) >> spread)
     return Leaves(first, np.minimum(last, leaves.last[leaf]), *found.sums)
 
 

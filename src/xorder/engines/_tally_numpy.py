@@ -174,7 +174,7 @@ class LocalRows:
         return found[0].reshape(1 + self._squares, len(bins), codes)
 
     def split(self, leaves: Leaves, limit: int) -> Counted:
-        """Sums by place within some of the leaves, packed: number of the leaf, then key less its first, spread."""
+        """Sums by position within some of the leaves, as :meth:`~xorder.engines._tally.Tally.split` says."""
         spread = spread_of(leaves)
         concerned = np.zeros(CELLS, dtype=bool)
         concerned[(leaves.first >> CELL_BITS) - FIRST_CELL] = True
@@ -206,8 +206,8 @@ class LocalRows:
                 rows = np.flatnonzero(batch.code == code)
                 fold[rows], turns[code] = deal(rows.size, folds, rng, turns[code])
             leaf = np.searchsorted(leaves.first, keys_of(batch.score), side="right") - 1
-            place = fold * len(leaves) + leaf
-            _add(sums, place, codes, batch.code, self._weights(batch))
+            position = fold * len(leaves) + leaf
+            _add(sums, position, codes, batch.code, self._weights(batch))
         return sums.reshape(1 + self._squares, folds, len(leaves), codes)
 
     def _weights(self, batch: Batch) -> list[FloatArray]:
@@ -216,7 +216,7 @@ class LocalRows:
         return [batch.weight, squared(batch.weight)] if self._squares else [batch.weight]
 
     def _each(self, step: str, *, known: bool = True) -> Generator[Batch, None, None]:
-        """Yield the batches, those of a known coding without the rows to be left out; tell how far they are."""
+        """Yield the batches, those of a known coding without the rows to be left out; report how far they are."""
         done, codes = 0, self.coding.size
         leaves_out = known and self.coding.missing == len(self.coding.groups)
         with closing(self._batches(self.coding, known)) as batches:
@@ -226,12 +226,14 @@ class LocalRows:
                 self._watch(step, min(1.0, done / self._total) if self._total else None)
 
 
-def _add(sums: FloatArray, place: IntArray, codes: int, code: NDArray[np.int16], weights: Sequence[FloatArray]) -> None:
-    """Add rows, or their weights, to sums by place and code; ``place`` is overwritten."""
-    place *= codes
-    place += code
+def _add(
+    sums: FloatArray, position: IntArray, codes: int, code: NDArray[np.int16], weights: Sequence[FloatArray]
+) -> None:
+    """Add rows, or their weights, to sums by position and code; ``position`` is overwritten."""
+    position *= codes
+    position += code
     for number, column in enumerate(sums):
-        np.add.at(column, place, weights[number] if weights else 1.0)
+        np.add.at(column, position, weights[number] if weights else 1.0)
 
 
 def _usable(batch: Batch, seen: Seen, codes: int) -> Batch:
@@ -283,7 +285,7 @@ class KeyCounts:
     ``shifts`` are the numbers of bits that may be dropped, rising; the first under which at most ``limit`` keys are
     left is used. It depends on the keys alone, not on their order. With the last one, any number is kept.
 
-    A key's slot is found in a table, at the place of its hash or, where others stand there, behind them.
+    A key's slot is found in a table, at the position of its hash or, where others stand there, behind them.
     """
 
     def __init__(self, columns: int, *, limit: int, shifts: Sequence[int] = (0,), sums: int = 1) -> None:
@@ -293,7 +295,7 @@ class KeyCounts:
         self._start(np.empty(0, dtype=np.int64), np.empty((sums, 0, columns)))
 
     def _start(self, keys: IntArray, masses: FloatArray, more: int = 0) -> None:
-        """Begin anew with distinct keys, in a table with room for these and some more: half of its places stay free."""
+        """Begin anew with distinct keys, in a table with room for these and some more: half of it stays free."""
         bits = max(_TABLE_BITS, (2 * (keys.size + more) + 2).bit_length())
         self._hash_shift = np.uint64(64 - bits)
         self._table: SlotArray = np.zeros(1 << bits, dtype=np.int32)
@@ -325,28 +327,28 @@ class KeyCounts:
         while slots is None:
             self._drop_bits()
             slots = self._slots(keys >> self.shift)
-        place = slots * self.columns + column
+        position = slots * self.columns + column
         for number in range(self.sums):
-            np.add.at(self._masses[number].reshape(-1), place, weights[number] if weights else 1.0)
+            np.add.at(self._masses[number].reshape(-1), position, weights[number] if weights else 1.0)
 
     def _slots(self, keys: IntArray) -> SlotArray | None:
         """Find or make the slot of each key; None if that makes too many."""
         if 2 * (self._used + keys.size) > self._table.size:
             self._start(self.keys, self.masses, more=keys.size)
-        place = (keys.view(np.uint64) * _GOLDEN) >> self._hash_shift
-        slots = self._table[place]
+        position = (keys.view(np.uint64) * _GOLDEN) >> self._hash_shift
+        slots = self._table[position]
         rows = np.flatnonzero(self._keys[slots] != keys)
         while rows.size:
             free = rows[slots[rows] == 0]
-            # Of all rows that want a free place, the last to be written there has it.
+            # Of all keys that want a free position, the last to be written there has it.
             mark = np.arange(-free.size, 0, dtype=np.int32)
-            self._table[place[free]] = mark
-            won = free[self._table[place[free]] == mark]
-            self._table[place[won]] = self._new_slots(keys[won])
-            slots[rows] = self._table[place[rows]]
+            self._table[position[free]] = mark
+            won = free[self._table[position[free]] == mark]
+            self._table[position[won]] = self._new_slots(keys[won])
+            slots[rows] = self._table[position[rows]]
             rows = rows[self._keys[slots[rows]] != keys[rows]]
-            place[rows] = (place[rows] + _ONE) % np.uint64(self._table.size)
-            slots[rows] = self._table[place[rows]]
+            position[rows] = (position[rows] + _ONE) % np.uint64(self._table.size)
+            slots[rows] = self._table[position[rows]]
         return None if self._shifts and self._used - 1 > self.limit else slots
 
     def _new_slots(self, keys: IntArray) -> SlotArray:
@@ -365,12 +367,12 @@ class KeyCounts:
         keys, masses, before = self.keys, self.masses, self.shift
         while True:
             self.shift = self._shifts.pop(0)
-            distinct, place = np.unique(keys >> (self.shift - before), return_inverse=True)
+            distinct, position = np.unique(keys >> (self.shift - before), return_inverse=True)
             if distinct.size <= self.limit or not self._shifts:
                 break
         merged = np.zeros((self.sums, distinct.size, self.columns))
         for number in range(self.sums):
-            np.add.at(merged[number], place, masses[number])
+            np.add.at(merged[number], position, masses[number])
         self._start(distinct, merged)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from xorder._optional import import_optional
 from xorder._table import FloatArray, IntArray
 from xorder.engines._cells import Coding, ReadingOptions
-from xorder.engines._tally import CELL_BITS, PLACE_BITS, SPLIT_SHIFTS, Bins, Counted, Leaves, Seen, spread_of
+from xorder.engines._tally import CELL_BITS, POSITION_BITS, SPLIT_SHIFTS, Bins, Counted, Leaves, Seen, spread_of
 
 # Spark counts distinct values to within a few hundredths; with as many more than the limit, there are too many.
 _SURELY = 1.25
@@ -81,12 +81,12 @@ class SparkRows:
         self._watch("filling bins", None)
         cells = self._local({"cell": bins.cell, "parts": bins.parts, "start": bins.starts})
         key = f.col("key")
-        place = f.shiftright(key, CELL_BITS - PLACE_BITS).bitwiseAND(f.lit((1 << PLACE_BITS) - 1))
+        position = f.shiftright(key, CELL_BITS - POSITION_BITS).bitwiseAND(f.lit((1 << POSITION_BITS) - 1))
         rows = (
             self._rows.withColumn("key", self._key())
             .withColumn("cell", f.shiftright("key", CELL_BITS))
             .join(f.broadcast(cells), "cell", "left")
-            .withColumn("key", f.shiftright(place * f.col("parts"), PLACE_BITS) + f.col("start"))
+            .withColumn("key", f.shiftright(position * f.col("parts"), POSITION_BITS) + f.col("start"))
         )
         found = self._sums(rows, 0)
         sums = np.zeros((1 + self._squares, len(bins), self.coding.size))
@@ -94,7 +94,7 @@ class SparkRows:
         return sums
 
     def split(self, leaves: Leaves, limit: int) -> Counted:
-        """Sums by place within some of the leaves, packed: number of the leaf, then key less its first, spread."""
+        """Sums by position within some of the leaves, as :meth:`~xorder.engines._tally.Tally.split` says."""
         f = self._f
         self._watch("splitting bins", None)
         ranges = self._local(
@@ -137,10 +137,10 @@ class SparkRows:
             .agg(*(total.alias(name) for total, name in zip(sums, names, strict=True)))
             .toArrow()
         )
-        keys, place = np.unique(table["key"].to_numpy(), return_inverse=True)
+        keys, position = np.unique(table["key"].to_numpy(), return_inverse=True)
         masses = np.zeros((len(sums), keys.size, self.coding.size))
         for number, name in enumerate(names):
-            masses[number, place, table["code"].to_numpy()] = table[name].to_numpy()
+            masses[number, position, table["code"].to_numpy()] = table[name].to_numpy()
         return Counted(shift, keys, masses)
 
     def _key(self) -> Any:

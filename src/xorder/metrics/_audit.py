@@ -75,7 +75,7 @@ class GroupMatrix:
 # Pairs of groups whose cuts are printed.
 _MOST_PAIRS = 6
 
-# Below this AUC, and surely below one half, a score or a label is likely to be the wrong way round.
+# Below this AUC, if its interval ends below one half, the score or the label is likely to be the wrong way round.
 _UPSIDE_DOWN = 0.4
 
 
@@ -187,7 +187,7 @@ class Audit:
             If there is no such cut or no such pair.
         """
         if self._tables is None:
-            raise InputError("this audit was not made from tables, so it knows no cuts.")
+            raise InputError("this audit holds no tables to cut; make it with audit, audit_tables or audit_frame.")
         if self._cuts is None:
             object.__setattr__(self, "_cuts", Cuts(self._tables, self.confidence))
         by_cut = cast(Cuts, self._cuts)
@@ -452,7 +452,7 @@ def upside_down(auc: float, reach: tuple[float, float]) -> list[str]:
 
 
 def check_confidence(confidence: Any) -> None:
-    """Refuse what is no share between 0 and 1."""
+    """Refuse a confidence that is not between 0 and 1."""
     if not (isinstance(confidence, Real) and 0 < float(confidence) < 1):
         raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}. For 95 % pass 0.95.")
 
@@ -480,7 +480,7 @@ def _cautions(audit: Audit, m: Moments) -> Iterator[str]:
     if flat:
         yield (
             f"placements do not vary between {'; '.join(flat[:5])}: the ranks separate the classes completely or "
-            "not at all, so the sample cannot tell how uncertain the gap is."
+            "not at all, so the uncertainty of the gap cannot be estimated."
         )
 
 

@@ -16,11 +16,12 @@ from bisect import bisect_left
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from xorder._parameters import check_word
 from xorder._present import known
 from xorder._table import FloatArray, ScoreTable, Tables
 from xorder.exceptions import InputError
@@ -41,7 +42,7 @@ _MANY_GROUPS, _FEWER_DRAWS = 10, 500
 # Steps of a drawn motion.
 _STEPS = 1024
 
-# Scores at which the process is looked at; of more, evenly many are.
+# Scores at which the process is looked at, spread evenly where there are more.
 _POINTS = 256
 
 # How much higher the largest value of a motion is than the largest at steps of one standard deviation (Chernoff 1965,
@@ -90,7 +91,7 @@ class CutGap:
     cut : float
         Share of the whole list above the cut.
     threshold : float
-        Lowest score above the cut; of rows at a share or number of places, some may be above it and some below.
+        Lowest score above the cut. With a share or a number of places, rows tied at this score may lie on both sides.
     rates : tuple of two float
         What is compared, of the first and of the second group.
     stderr : float
@@ -224,7 +225,7 @@ class Cuts:
         side, index = np.unravel_index(int(np.argmax(np.abs(gaps))), gaps.shape)
         score = float(shorter.score[index])
         if not side:
-            # All above that score, without it: the cut is at the next score above, of either group.
+            # Only rows strictly above that score are selected: the cut is at the next higher score of either group.
             above = [
                 column.score[place[index] - 1] for column, place in zip(columns, places[0], strict=True) if place[index]
             ]
@@ -284,7 +285,8 @@ class Cuts:
             return cut.score, 1.0, float(self._everyone(cut.score).mass[:2].sum()) / self.total
         wanted = float(cut) if isinstance(cut, int) else float(cut) * self.total
 
-        # Of each group the highest score down to which there are enough; of these the highest.
+        # In each group, the highest score with enough rows of all groups at or above it; the cut is at the highest of
+        # these.
         found = []
         for column in everyone:
 
@@ -395,10 +397,7 @@ def cut_text(cut: Cut) -> str:
 
 def check_of(of: Any) -> Of:
     """Return what is compared at a cut; refuse what is not known."""
-    for one in OF:
-        if of == one:
-            return one
-    raise InputError(f"of must be one of {', '.join(OF)}; got {of!r}.")
+    return cast(Of, check_word("of", of, OF))
 
 
 def _as_specificity(found: CutGap) -> CutGap:

@@ -34,8 +34,8 @@ Pair = tuple[Hashable, Hashable]
 class Gap:
     """A signed gap: the metric for the first group of the pair minus that for the second.
 
-    Where the sample cannot tell the uncertainty (a class of one row, or placements that do not vary at all), standard
-    error, interval and p-value are ``nan``.
+    Where the uncertainty cannot be estimated from the sample (a class of one row, or placements that do not vary at
+    all), standard error, interval and p-value are ``nan``.
 
     Parameters
     ----------
@@ -138,14 +138,14 @@ Reading = Literal["not chance", "may be chance", "too few to say", "not known"]
 def is_too_few(table: ScoreTable) -> bool:
     """Whether a group has fewer than :data:`FEW` positives or negatives.
 
-    Weighted rows count as many as would tell as much: the square of their sum over the sum of their squares.
+    Weighted rows count as many as would say as much: the square of their sum over the sum of their squares.
     """
     masses = zip((table.n1, table.n0), table.spreads, strict=True)
     return any(are_few(mass, float(spread.sum())) for mass, spread in masses)
 
 
 def are_few(mass: float, spread: float) -> bool:
-    """Whether rows of this mass and sum of squared weights tell less than :data:`FEW` rows would."""
+    """Whether rows of this mass and sum of squared weights say less than :data:`FEW` rows would."""
     return not mass > 0 or mass**2 < FEW * spread
 
 
@@ -183,9 +183,10 @@ class Verdict:
     pairs : int
         How many pairs were compared: those whose p-value is known.
     confidence : float
-        That of each interval when all pairs compared are to hold at once at the audit's confidence (Bonferroni).
+        Confidence of each interval if all pairs compared are to hold at once at the audit's confidence (Bonferroni).
     interval : tuple of float
-        That of ``gap``, at this confidence; it ends at 0 where only Holm's rule, not Bonferroni's, leaves 0 out.
+        Interval of ``gap`` at this confidence. Where Holm's rule calls the gap clear and Bonferroni's would not, it is
+        cut off at 0.
     clear : tuple of Gap
         All gaps that chance does not explain, in the same manner, the widest first.
     readings : dict

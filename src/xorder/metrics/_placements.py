@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from xorder._table import FloatArray, ScoreTable, in_threads
 
-# Scores a step of the sweep: small enough for its arrays to stay in the processor's cache.
+# Scores per step of the sweep: small enough for its arrays to stay in the processor's cache.
 _STEP = 16_384
 
 # Steps that one thread takes in a row.
@@ -136,7 +136,7 @@ def _stretches(size: int) -> list[range]:
 def _sweep(tables: Sequence[ScoreTable], g: int, starts: range) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
     """Yield slices of the scores of group g with the mass of each group's positives and negatives above them.
 
-    Both matrices have one row a group and one column a score; mass at the very same score counts one half.
+    Both matrices have one row per group and one column per score; mass at the very same score counts one half.
     """
     own = tables[g].score
     seen = [0 if starts[0] == 0 else _down_to(table, own[starts[0] - 1]) for table in tables]

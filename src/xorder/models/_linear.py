@@ -115,7 +115,7 @@ class LinearScorer(LinearModel):
         best = int(np.nanargmin(self.loss_curve_))
         if best == 0 and path[1].any():
             warnings.warn(
-                f"no step of gradient descent beat a model that scores everybody 0 (loss {self.loss_curve_[0]:.4f}), "
+                f"no step of gradient descent beat a model that scores every row 0 (loss {self.loss_curve_[0]:.4f}), "
                 "which is what is kept. Scale the inputs, for example with StandardScaler, or lower learning_rate.",
                 XorderWarning,
                 # Past the wrapper of fit.

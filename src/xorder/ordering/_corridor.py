@@ -35,15 +35,15 @@ _LEVELS = 3000
 _PRICES = 40
 _CLOSE = 1e-9
 
-# Paths nearest to the gap wanted, each of which is followed up to some score and another from there on.
+# How many of the paths nearest to the gap wanted are spliced, two at a time.
 _SPLICED = 8
 
-# Regions of up to so many cells are searched by labels, too.
+# Regions of up to this many cells are searched by labels, too.
 _FEW_CELLS = 1500
 
 _SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
-# A price of the gap above which a higher one changes nothing.
+# A price as high as this is not raised further.
 _HIGHEST = 1e6
 
 
@@ -112,8 +112,8 @@ def order_within_cuts(a: ScoreTable, b: ScoreTable, gains: PairGains, goal: Goal
 
     Guarantee: no cut has a wider difference of sensitivities than ``max_cut_gap``; ``objective <= best possible in the
     corridor <= bound``. The two meet where a path that is best at a price has a gap of the right sign. One pass over
-    the cells of the corridor per price, a dozen prices; of tables with more than 12 million cells, over thinned ones,
-    and the bound is then that of all orderings.
+    the cells of the corridor per price, for a dozen prices as a rule and 50 at most; of tables with more than 12
+    million cells, over thinned ones, and the bound is then that of all orderings.
     """
     if len(a) > len(b):
         # A pass takes a step per score of a: the shorter list goes first.
@@ -161,7 +161,7 @@ class _Region:
         value = worth[0] @ self.left[:, low[0] : high[0] + 1]
         choices = []
         for i in range(1, len(self.a)):
-            # Best of all that stand no lower among b, up to each place of the row before.
+            # Best of all that stand no lower among b, up to each position of the row before.
             reached = np.maximum.accumulate(value)
             first = np.flatnonzero(np.append(True, reached[1:] > reached[:-1])) + low[i - 1]
             choices.append(first)

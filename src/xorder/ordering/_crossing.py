@@ -100,10 +100,10 @@ def _cut(second: FloatArray, factor: FloatArray, needed: FloatArray) -> IntArray
 
 
 def _smallest(loss: FloatArray, allowed: FloatArray) -> IntArray:
-    places = np.flatnonzero(allowed)
-    if places.size > _CUTS:
-        places = places[np.argpartition(loss[places], _CUTS)[:_CUTS]]
-    return places
+    positions = np.flatnonzero(allowed)
+    if positions.size > _CUTS:
+        positions = positions[np.argpartition(loss[positions], _CUTS)[:_CUTS]]
+    return positions
 
 
 def _prefixes(table: ScoreTable, part: slice) -> FloatArray:
@@ -219,15 +219,15 @@ def _walk(
     return layers
 
 
-def _thinned(labels: _Labels, places: IntArray, price: float, most: int) -> IntArray:
-    """Of the labels at these places, the best of each gap, or of each of many narrow ranges of it."""
-    if not places.size:
-        return places
-    gaps = labels.gap[places]
-    width = max(float(np.ptp(gaps)) / most if places.size > most else 0.0, 1e-13)
+def _thinned(labels: _Labels, positions: IntArray, price: float, most: int) -> IntArray:
+    """Of the labels at these positions, the best of each gap, or of each of many narrow ranges of it."""
+    if not positions.size:
+        return positions
+    gaps = labels.gap[positions]
+    width = max(float(np.ptp(gaps)) / most if positions.size > most else 0.0, 1e-13)
     bucket = np.floor(gaps / width)
-    order = np.lexsort((price * gaps - labels.utility[places], bucket))
-    return np.asarray(places[order[np.append(True, np.diff(bucket[order]) != 0)]])
+    order = np.lexsort((price * gaps - labels.utility[positions], bucket))
+    return np.asarray(positions[order[np.append(True, np.diff(bucket[order]) != 0)]])
 
 
 def _joined(parts: list[_Labels]) -> _Labels:

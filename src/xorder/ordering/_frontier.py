@@ -22,11 +22,14 @@ from xorder.ordering._ordering import ROUNDING, Goal, Ordering, check_number, pa
 # More pairs of blocks than this and the curve is listed at a fixed resolution.
 _PAIRS = 1_000_000
 
-# Up to so many cells the paper's dynamic programme is one more candidate where no corner is optimal; up to more of
-# them where splitting one pair of blocks leaves a gap above the usual.
+# Where no corner is optimal, the paper's dynamic programme is tried as well on tables of up to this many cells.
 _DP_CELLS = 1_000_000
+
+# And on tables of up to this many, if the ordering found is further below its bound than _FAR_BELOW.
 _DP_CELLS_AT_MOST = 60_000_000
-_LARGE_GAP = 1e-3
+
+# Distance to the bound that is worth another attempt.
+_FAR_BELOW = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,8 +176,8 @@ def _check_pins(pins: Any, a: ScoreTable, b: ScoreTable) -> list[tuple[int, int]
 def solve_frontier(a: ScoreTable, b: ScoreTable, gains: PairGains, tradeoff: float) -> Ordering:
     """Merge the groups' blocks at the price that the tradeoff sets; split a pair of blocks where D changes sign.
 
-    Guarantee: ``objective <= best possible <= bound``. The gap between is 0 where a merge of whole blocks is optimal.
-    Time of sorting the scores.
+    Guarantee: ``objective <= best possible <= bound``. The optimality gap is 0 where a merge of whole blocks
+    is optimal. Time of sorting the scores.
     """
     return _best(a, b, Hull(a, b, gains), Goal(tradeoff))
 
@@ -199,7 +202,7 @@ def _for_tradeoff(a: ScoreTable, b: ScoreTable, hull: Hull, goal: Goal, crossing
     tradeoff = goal.tradeoff or 0.0
     best = _wrapped(a, b, hull, split_pair(a, b, hull, crossing, 0.0, goal.value), tradeoff)
     cells = len(a) * len(b) if hull.is_free else np.inf
-    if cells <= _DP_CELLS or (cells <= _DP_CELLS_AT_MOST and bound - best.objective > _LARGE_GAP):
+    if cells <= _DP_CELLS or (cells <= _DP_CELLS_AT_MOST and bound - best.objective > _FAR_BELOW):
         best = max(best, solve_dp(a, b, hull.gains, tradeoff), key=lambda ordering: ordering.objective)
     path = search_labels(
         a, b, (hull.utility, hull.gains), crossing.price, bound - best.objective, goal.value, hull.between
@@ -220,7 +223,7 @@ def _within(
     price = abs(crossing.price)
     best = _wrapped(a, b, hull, split_pair(a, b, hull, crossing, target, goal.value), price)
     # What an ordering that meets the limit may lose: anything, as long as none is known, or else little.
-    for loss in (bound - worth(best), _LARGE_GAP):
+    for loss in (bound - worth(best), _FAR_BELOW):
         path = search_labels(a, b, (hull.utility, hull.gains), crossing.price, loss, goal.value, hull.between)
         if path is not None:
             best = max(best, _wrapped(a, b, hull, path, price), key=worth)

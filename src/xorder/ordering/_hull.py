@@ -56,8 +56,7 @@ def pool(table: ScoreTable, ends: Sequence[int] | IntArray = ()) -> Blocks:
         if falls.all():
             break
         if attempt == _ROUNDS:
-            # Imported here, as it takes longer to load than all of xorder.
-            from scipy.optimize import isotonic_regression
+            from scipy.optimize import isotonic_regression  # Imported here, as it is slow to load.
 
             # A part lies below all before it, so that none of its scores is pooled with them.
             share = p / (p + n) - 2 * np.searchsorted(ends, start, side="right")
@@ -68,9 +67,9 @@ def pool(table: ScoreTable, ends: Sequence[int] | IntArray = ()) -> Blocks:
     return Blocks(np.append(start, len(table)), p, n)
 
 
-def _ends(places: IntArray) -> tuple[IntArray, IntArray]:
+def _ends(edges: IntArray) -> tuple[IntArray, IntArray]:
     """Where each part begins, and where it ends."""
-    return places[:-1], places[1:]
+    return edges[:-1], edges[1:]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -312,12 +311,13 @@ def optimum(hull: Hull, goal: Goal) -> tuple[Corner | Crossing, float, float]:
     return found, target, found.lower.auc + found.price * (target - found.lower.gap)
 
 
-# The bound is this close to the best of its kind, or as close as so many cuts bring it: so many for each group, and so
-# many at least.
+# How close the bound comes to the lowest of its kind, unless the cuts run out.
 TOLERANCE = 1e-6
+
+# Cuts per group, at most; and in all, where that would be fewer.
 _CUTS, _FEWEST_CUTS = 12, 400
 
-# Share of the way from the best weights so far to those that the cuts promise most of.
+# Share of the way from the best weights so far to those at which the cuts are lowest.
 _TOWARDS = 0.3
 
 
@@ -373,7 +373,7 @@ def prf_bound(
     float
         The bound: what the best lottery over orderings achieves.
     """
-    from scipy.optimize import linprog  # Takes longer to load than all of xorder.
+    from scipy.optimize import linprog  # Imported here, as it is slow to load.
 
     merges = Merges(tables)
     share, size = merges.n1 / merges.n1.sum(), merges.n1.size
@@ -416,7 +416,7 @@ def prf_bound(
         if not master.success or best - master.fun <= TOLERANCE:
             break
         lowest = np.maximum(master.x[:size], 0.0)
-        # Where the cuts are lowest jumps about; a point on the way there from the best so far tells three times more.
+        # Where the cuts are lowest jumps about; a point on the way there from the best so far is worth three of these.
         query = projected(_TOWARDS * lowest / lowest.sum() + (1 - _TOWARDS) * found)
     return best
 

@@ -1,4 +1,4 @@
-"""One multiplier per group: K groups' calibrated odds, each times a factor, so that no group is ranked too low."""
+"""One multiplier per group: K groups' odds, each times a factor, so that no group is ranked too low."""
 
 from __future__ import annotations
 
@@ -297,14 +297,14 @@ def outranked(a: Group, b: Group, shift: float) -> FloatArray:
     return np.array([[float(own @ other) for other in below] for own in (a.positive, a.negative)])
 
 
-# Numbers that the flips of one group may take in all, one for each pair of groups. The lists of two groups are thinned
-# until theirs fit; more groups are shifted flip by flip only where theirs do.
+# Most numbers kept for the flips of one group. Two groups are thinned until theirs fit; three or more are searched flip
+# by flip only if theirs fit as they are.
 _NUMBERS = 200_000
 
 # How often a search is checked by an exact count, at most.
 _COUNTS = 4
 
-# A search whose gaps are off by less than this is right; where it reads them off, it aims so much below a limit.
+# A search ends when its gaps are off by less than this; one of thinned lists or slopes aims below a limit by as much.
 _CLOSE = 1e-5
 
 # Flips closer together than this leave no room to stand between them.
@@ -358,7 +358,7 @@ def solve_multipliers(
     tradeoff: float | None = None,
     max_gap: float | None = None,
 ) -> Multipliers:
-    """Find one multiplier of the calibrated odds for each of K groups.
+    """Find one multiplier of the odds for each of K groups.
 
     Group g stands at ``curves[g].log_odds(score) + shift[g]``. Either ``AUC - tradeoff * largest gap`` is made
     high, or the AUC with no gap above ``max_gap``.
@@ -546,7 +546,7 @@ class _Descent:
         self, shift: FloatArray, gaps: FloatArray, allowed: float, price: float, radius: float
     ) -> tuple[FloatArray, float]:
         """Best step in the box for the linearised problem, and the gain that it promises."""
-        from scipy.optimize import linprog  # Takes longer to load than all of xorder.
+        from scipy.optimize import linprog  # Imported here, as it is slow to load.
 
         auc_slope, gap_slope = self.tables.slopes(shift)
         excess = max(float(np.abs(gaps).max()) - allowed, 0.0)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from xorder._metric import PairGains, check_pair_gains
+from xorder._parameters import check_word
 from xorder._table import FloatArray, IntArray, ScoreTable
 from xorder._validation import check_both_classes
 from xorder.exceptions import InputError
@@ -91,7 +92,7 @@ SOLVERS: dict[str, Solver] = {
     "greedy": solve_greedy,
     "insertion": solve_insertion,
 }
-"""Every solver has the signature ``(a, b, gap, tradeoff) -> Ordering``."""
+"""Every solver has the signature ``(a, b, gains, tradeoff) -> Ordering``."""
 
 # Tradeoffs tried from low to high until one is enough, then the steps of bisection between the last two.
 _LADDER = [0.0, *(0.01 * 2.0**step for step in range(20))]
@@ -150,8 +151,7 @@ def order(
     """
     check_both_classes(a, "the first group")
     check_both_classes(b, "the second group")
-    if solver not in SOLVERS:
-        raise InputError(f"solver must be one of {', '.join(SOLVERS)}; got {solver!r}.")
+    check_word("solver", solver, SOLVERS)
     gains, tradeoff = check_pair_gains(metric, a, b), check_number(tradeoff, "tradeoff")
     if max_cut_gap is not None:
         if solver != "frontier":

@@ -34,7 +34,7 @@ class Goal:
 
     @classmethod
     def of(cls, *, tradeoff: Any, max_gap: Any) -> Goal:
-        """Check what a user asked for: one of the two, a finite number from 0 up."""
+        """Check what a user asked for: exactly one of the two, a number from 0 up."""
         if (tradeoff is None) == (max_gap is None):
             raise InputError("give tradeoff or max_gap, one of the two.")
         if tradeoff is None:

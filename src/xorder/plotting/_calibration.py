@@ -19,13 +19,16 @@ from xorder.plotting._style import COLOURS, GREY, axes_for, given_axes, group_na
 
 Strategy = Literal["quantile", "uniform"]
 
-# Bins there are, if people suffice for so many in each.
-_BINS, _PEOPLE = 10, 15
+# Bins, where there are rows enough.
+_BINS = 10
+
+# Rows that a bin should have.
+_ROWS = 15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CalibrationBins:
-    """Bins of a group's scores: mean score, observed share of positives with its interval, and number of people."""
+    """Bins of a group's scores: mean score, observed share of positives with its interval, and number of rows."""
 
     mean: FloatArray
     observed: FloatArray
@@ -41,10 +44,10 @@ def calibration_bins(
     strategy: Strategy = "quantile",
     confidence: float = 0.95,
 ) -> CalibrationBins:
-    """Sum up a group's scores in bins of about equal numbers of people, or of equal width; empty bins are left out.
+    """Sum up a group's scores in bins of about equal numbers of rows, or of equal width; empty bins are left out.
 
-    Without ``bins`` there are ten, or as many as leave about 15 people in each. People of one score are never parted.
-    The interval is Wilson's, of as many people as the weights are worth (Kish).
+    Without ``bins`` there are ten, or as many as leave about 15 rows in each. Rows of one score are never parted.
+    The interval is Wilson's, of as many rows as the weights are worth (Kish).
 
     >>> table = ScoreTable.from_arrays([0, 1, 0, 1], [0.1, 0.3, 0.6, 0.8])
     >>> found = calibration_bins(table, bins=2)
@@ -52,24 +55,24 @@ def calibration_bins(
     (array([0.2, 0.7]), array([0.5, 0.5]), array([0.09, 0.09]), array([2., 2.]))
     """
     score, mass = table.score[::-1], table.mass[::-1]
-    everyone = float(mass.sum())
+    total = float(mass.sum())
     if bins is None:
-        bins = int(np.clip(everyone // _PEOPLE, 1, _BINS))
+        bins = int(np.clip(total // _ROWS, 1, _BINS))
     if strategy == "uniform":
         index = np.minimum((score * bins).astype(np.int64), bins - 1)
     else:
-        # The middle of those who share a score decides which bin they are in.
-        index = np.minimum(((np.cumsum(mass) - mass / 2) / everyone * bins).astype(np.int64), bins - 1)
-    people = np.bincount(index, mass).astype(np.float64)
-    used = people > 0
-    people = people[used]
-    mean = np.bincount(index, mass * score)[used] / people
-    observed = np.bincount(index, table.positive[::-1])[used] / people
-    worth = people**2 / np.bincount(index, np.add(*table.spreads)[::-1])[used]
+        # The middle of the rows that share a score decides which bin they are in.
+        index = np.minimum(((np.cumsum(mass) - mass / 2) / total * bins).astype(np.int64), bins - 1)
+    rows = np.bincount(index, mass).astype(np.float64)
+    used = rows > 0
+    rows = rows[used]
+    mean = np.bincount(index, mass * score)[used] / rows
+    observed = np.bincount(index, table.positive[::-1])[used] / rows
+    worth = rows**2 / np.bincount(index, np.add(*table.spreads)[::-1])[used]
     z = normal_quantile(confidence)
     middle = (observed + z**2 / (2 * worth)) / (1 + z**2 / worth)
     half = z / (1 + z**2 / worth) * np.sqrt(observed * (1 - observed) / worth + z**2 / (4 * worth**2))
-    return CalibrationBins(mean, observed, np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0), people)
+    return CalibrationBins(mean, observed, np.maximum(middle - half, 0.0), np.minimum(middle + half, 1.0), rows)
 
 
 # Panels of a picture, at most, unless groups are named.
@@ -91,7 +94,7 @@ class CalibrationByGroupDisplay(RowsDisplay):
     bins : dict
         Stage ("before", "after") -> group -> ``CalibrationBins``: mean, observed share, its interval and count.
     rates : dict
-        Group -> (positives, everyone), as numbers or weights.
+        Group -> (positives, all), as numbers of rows or sums of weights.
     confidence : float, default=0.95
         Confidence of the intervals.
     name : str, default=None
@@ -135,9 +138,9 @@ class CalibrationByGroupDisplay(RowsDisplay):
         y_adjusted : array-like of shape (n_samples,), default=None
             Scores after a repair.
         bins : int, default=None
-            Number of bins per group; by default ten, or as many as leave about 15 people in each.
+            Number of bins per group; by default ten, or as many as leave about 15 rows in each.
         strategy : {"quantile", "uniform"}, default="quantile"
-            Whether bins have about equal numbers of people, or equal width.
+            Whether bins have about equal numbers of rows, or equal width.
         confidence : float, default=0.95
             Confidence of the intervals.
         weights_are : {"counts", "sampling"}, default="counts"
@@ -252,10 +255,10 @@ class CalibrationByGroupDisplay(RowsDisplay):
         self.bars_[group] = ax.bar(
             last.mean, _BARS * last.count / most, width=0.018, color="0.8", edgecolor="white", linewidth=0.5, zorder=0
         )
-        positives, everyone = self.rates[group]
+        positives, rows = self.rates[group]
         tidy(ax)
         ax.set(xlim=(-0.02, 1.02), ylim=(0.0, 1.02))
-        share = f"{count(positives)} of {count(everyone)} positive"
+        share = f"{count(positives)} of {count(rows)} positive"
         fewest, largest = last.count.min(initial=most), last.count.max(initial=0.0)
         stays = len(stages) == 2 and np.array_equal(last.mean, self.bins[stages[0]][group].mean)
         title(

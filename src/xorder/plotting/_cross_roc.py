@@ -102,7 +102,7 @@ class CrossRocDisplay(RowsDisplay):
         found, _ = measured(tables, _CONFIDENCE)
         shown = widest_pairs(found.xauc) if pairs is None else _checked(pairs, found.xauc)
         curves = {(above, below): cross_roc(tables[above], tables[below]) for above, below in _lines(tables, shown)}
-        # Weights that are no counts say nothing of how uncertain a gap is.
+        # Weights that are not whole do not count rows, and only numbers of rows say how uncertain a gap is.
         counts = sample_weight is None or bool(np.all(np.asarray(sample_weight, dtype=np.float64) % 1 == 0))
         return cls(found.xauc, curves, shown, found if counts else None, name)
 

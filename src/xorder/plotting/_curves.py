@@ -8,7 +8,7 @@ import numpy as np
 
 from xorder._table import FloatArray, ScoreTable
 
-# What lies outside the middle 99.6 % sets the scale unless it would squeeze the rest into a tenth of it.
+# Scores outside the middle 99.6 % count for the scale, unless that would squeeze the others into a tenth of it.
 _TAIL, _SQUEEZED = 0.002, 10.0
 
 
@@ -51,7 +51,7 @@ def bin_edges(tables: Sequence[ScoreTable], bins: int) -> FloatArray:
 def histogram(table: ScoreTable, edges: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Shares of a group's negatives and of its positives in each bin; scores beyond the ends count in the end bins.
 
-    Each sums to 1, or is ``nan`` where the group has nobody of the class.
+    Each sums to 1, or is ``nan`` where the group has no rows of the class.
 
     >>> table = ScoreTable.from_arrays([1, 1, 0], [0.9, 0.2, 0.1])
     >>> histogram(table, np.array([0.0, 0.5, 1.0]))

@@ -153,15 +153,15 @@ class ScoreMapDisplay:
         dict
             Group -> raw and adjusted scores.
         """
-        raw = [learnt.raw for learnt in self.maps.values() if learnt.raw.size]
+        raw = [score_map.raw for score_map in self.maps.values() if score_map.raw.size]
         low, high = (min(k[0] for k in raw), max(k[-1] for k in raw)) if raw else (0.0, 1.0)
         if low >= 0 and high <= 1:
             low, high = 0.0, 1.0
         found = {}
-        for group, learnt in self.maps.items():
-            # A map that has learnt nothing leaves every score; others are drawn where they have learnt from scores.
-            x = learnt.raw if learnt.raw.size else np.array([low, high])
-            found[group] = thin(x, learnt.apply(x))
+        for group, score_map in self.maps.items():
+            # A map without knots leaves every score; others are drawn between the scores that they were fitted to.
+            x = score_map.raw if score_map.raw.size else np.array([low, high])
+            found[group] = thin(x, score_map.apply(x))
         return found
 
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> ScoreMapDisplay:

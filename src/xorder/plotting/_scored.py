@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from xorder._groups import group_labels, groups_in, naming_missing
+from xorder._parameters import check_word
 from xorder._repair import BaseRepair
 from xorder._response import response
 from xorder._table import FloatArray, Tables
@@ -91,7 +92,7 @@ def tables_by_stage(y_true: Any, y_score: Any, y_adjusted: Any, *rows: Any, **op
 
 
 def check_bins(bins: Any) -> int:
-    """Return a number of bins; refuse what is none."""
+    """Return a number of bins, 1 to 1000."""
     if not isinstance(bins, int | np.integer) or not 1 <= bins <= 1000:
         raise InputError(f"bins must be a whole number from 1 to 1000; got {bins!r}.")
     return int(bins)
@@ -104,8 +105,7 @@ def scored_rows(
 
     The groups come along, or from the columns that a FairRanker was made for.
     """
-    if response_method not in RESPONSES:
-        raise InputError(f"response_method must be one of {', '.join(RESPONSES)}; got {response_method!r}.")
+    check_word("response_method", response_method, RESPONSES)
     groups = _groups(estimator, X, sensitive_features)
     if isinstance(estimator, BaseRepair):
         score = np.asarray(check_scores(X), dtype=np.float64)

@@ -42,7 +42,7 @@ def line_style(number: int) -> dict[str, Any]:
 def thin(x: FloatArray, y: FloatArray, at_most: int = MOST_POINTS) -> tuple[FloatArray, FloatArray]:
     """Return points of a line, spread evenly along it, if it has more than a picture can show; its ends stay.
 
-    On a line that rises, none left out is further from one that stays than about two ``at_most``-ths of the picture.
+    On a line that rises, every point left out is within about ``2 / at_most`` of the picture of one that stays.
     """
     if x.size <= at_most:
         return x, y
@@ -133,7 +133,7 @@ def _legend_inside(ax: Any, **options: Any) -> Any:
 
 
 def title(ax: Any, text: str, note: str | None = None) -> None:
-    """Write what is seen above an axis, on the left, and what it tells below that, in smaller letters."""
+    """Write what is seen above an axis, on the left, and what it means below that, in smaller letters."""
     if note is None:
         ax.set_title(text, loc="left", fontsize="medium", fontweight="bold")
         return

@@ -78,15 +78,15 @@ class TradeoffDisplay:
         """Take curve and points from a repair of two groups, or the curve alone from a :class:`xorder.Frontier`.
 
         A fitted :class:`xorder.XOrder` brings the curve of its training sample, the score as it was and the chosen
-        point. What keeps no training sample (a :class:`xorder.FairRanker`, a smooth transfer, a loaded map) needs new
-        people, and the curve is theirs.
+        point. What keeps no training sample (a :class:`xorder.FairRanker`, a repair with ``method="smooth"``, a
+        loaded map) needs new rows, and the curve is theirs.
 
         Parameters
         ----------
         estimator : XOrder, FairRanker or Frontier
             The repair, fitted, or the curve.
         X : array-like, default=None
-            Rows of new people, for XOrder their scores: they are marked, before and after, with intervals.
+            New rows, for XOrder their scores: they are marked, before and after, with intervals.
         y : array-like of shape (n_samples,), default=None
             Their labels.
         sensitive_features : array-like of shape (n_samples,), default=None
@@ -113,13 +113,13 @@ class TradeoffDisplay:
             )
         check_is_fitted(repair)
         if (X is None) != (y is None):
-            raise InputError("X and y of new people go together; got one of them.")
+            raise InputError("X and y of new rows go together; got one of them.")
         trained = estimator.ordering_ if isinstance(estimator, XOrder) else None
         if X is None and trained is None:
             _check_two(getattr(repair, "maps_", {}))
             raise InputError(
-                f"this {type(estimator).__name__} keeps no training scores to draw: a repair read from a file or by a "
-                "smooth map has none. Pass rows and labels of some people along."
+                f"this {type(estimator).__name__} keeps no training scores to draw; only an XOrder with method "
+                "'frontier' or 'dp' that was fitted here does. Pass X and y of some rows along."
             )
         new: dict[str, Tables] = {}
         if X is not None:
@@ -129,13 +129,13 @@ class TradeoffDisplay:
         if trained is not None:
             curve = frontier(trained.a, trained.b, metric=repair.metric)
             display = cls._of_curve(curve, dp_tradeoffs, repair.pair_, repair)
-            display.people = "the people learnt from" if new else None
+            display.people = "the people the repair was fitted to" if new else None
         else:
             pair = _reference_first(new[_BEFORE], repair)
             curve = frontier(*(new[_BEFORE][group] for group in pair), metric=repair.metric)
             display = cls._of_curve(curve, dp_tradeoffs, pair)
             if isinstance(estimator, FairRanker) and len(estimator.estimators_) > 1:
-                # The mean of adjusted scores is no reordering of the mean score, so its curve is no bound.
+                # The mean of adjusted scores is not a reordering of the mean score, whose curve does not bound it.
                 display.people = "the models' mean score"
         who = "these people" if trained is None else "new people"
         for words, tables in new.items():
@@ -230,7 +230,7 @@ class TradeoffDisplay:
         look = {"color": COLOURS[0], "linewidth": 1.8, "label": f"best possible{of}", "zorder": 2}
         (self.line_,) = ax.plot(*curve, **(look | kwargs))
         if self.people is None:
-            # Only the people the curve is of are bound by it.
+            # Only the rows that the curve is of are bound by it.
             ax.fill_between(
                 *curve, window["ylim"][1], color="0.93", linewidth=0, zorder=0, label="out of reach of any reordering"
             )
@@ -265,7 +265,7 @@ class TradeoffDisplay:
     def _of_curve(
         cls, curve: Frontier, dp_tradeoffs: Sequence[float], pair: Pair | None = None, repair: XOrder | None = None
     ) -> TradeoffDisplay:
-        """Mark on a curve what a repair made of the people it is of, and what the dynamic programme would make."""
+        """Mark on a curve what a repair made of the rows it is of, and what the dynamic programme would make."""
         points: dict[str, Points] = {}
         if repair is not None:
             points[_BEFORE] = (np.array([repair.gap_before_]), np.array([repair.auc_before_]))

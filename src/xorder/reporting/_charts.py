@@ -42,7 +42,7 @@ _CONFIG: dict[str, Any] = {
 
 
 def charts(numbers: dict[str, Any], drawn: Drawn) -> dict[str, Any]:
-    """Return the charts of a report by the place on the page where they go; none where there is nothing to draw."""
+    """Return the charts of a report by the name of the element they go into; none where there is nothing to draw."""
     if numbers["finding"]["pair"] is None:
         return {}
     alt = import_optional("altair", extra="report", purpose="The report")

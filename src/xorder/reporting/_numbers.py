@@ -23,7 +23,7 @@ from xorder.plotting._curves import bin_edges, cross_roc, histogram
 from xorder.reporting._ranks import TOP, Standing, group_moves, standing, top_of_list
 from xorder.reporting._repair_path import (
     drawn_frontier,
-    learn,
+    fit_within,
     limits_to_no_gap,
     maps_of,
     on_others,
@@ -99,12 +99,12 @@ def report_numbers(
     if why_not is None:
         for limit in limits_to_no_gap(usable, metric):
             # Each repair holds as much as the rows, so none is kept.
-            learnt = learn(usable, metric, limit)
-            after = mapped(tables, learnt.maps)
-            add_stop("repair", list(after.values()), limit=limit, below_best=known(learnt.optimality_gap))
-            notes = list(learnt.notes)
-            others = [groups.index(group) for group in learnt.maps if group != learnt.reference]
-            path |= {"reference": groups.index(learnt.reference), "moved": others}
+            fitted = fit_within(usable, metric, limit)
+            after = mapped(tables, fitted.maps)
+            add_stop("repair", list(after.values()), limit=limit, below_best=known(fitted.optimality_gap))
+            notes = list(fitted.notes)
+            others = [groups.index(group) for group in fitted.maps if group != fitted.reference]
+            path |= {"reference": groups.index(fitted.reference), "moved": others}
         path["left"] = [number for number, group in enumerate(groups) if group not in usable]
         if len(usable) == 2 and pair and {groups[number] for number in pair} == set(usable):
             reference, moved = (before[number] for number in pair)
@@ -177,19 +177,19 @@ def _readings(audit: Audit, metric: str) -> list[str]:
 def _after(
     audit: Audit, after: Tables, repair: XOrder | None, metric: str, outside: dict[Hashable, float]
 ) -> dict[str, Any]:
-    """Audit the scores after the repair that the report is about; say whether it was learnt from these very people."""
+    """Audit the scores after the repair that the report is about; say whether it was fitted to these very rows."""
     found, _ = measured(after, audit.confidence)
     return {
         "kind": "repair" if repair is None else "map",
         "method": "smooth" if repair is None else repair.method,
-        "learnt_here": repair is None or _learnt_from(audit, repair),
+        "learnt_here": repair is None or _fitted_to(audit, repair),
         "outside": [outside.get(group) for group in after],
         "audit": found.to_dict(),
         "finding": find(found, metric),
     }
 
 
-def _learnt_from(audit: Audit, repair: XOrder) -> bool:
+def _fitted_to(audit: Audit, repair: XOrder) -> bool:
     """Whether a repair's training sample had the AUC and the gap of this one, to the last digits."""
     first, second = repair.pair_
     try:

@@ -39,7 +39,7 @@ _MOST_GAPS = 28
 # Characters of a column's name that the summary quotes, and of the title.
 _LONGEST_NAME, _LONGEST_TITLE = 60, 200
 
-# A map that this share of a group's scores lies outside of may have been learnt from another score.
+# A map that this share of a group's scores lies outside of may have been fitted to another score.
 _MUCH_OUTSIDE = 0.1
 
 # What the template writes numbers and names with.
@@ -162,7 +162,7 @@ def _gaps(metric: str, numbers: dict[str, Any], names: list[str]) -> dict[str, A
 
 
 def _stop(stop: dict[str, Any], numbers: dict[str, Any]) -> dict[str, Any]:
-    """One place of the control: its name, and the text of each number that changes with it."""
+    """One stop of the control: its name, and the text of each number that changes with it."""
     pair = numbers["finding"]["pair"]
     change = None if None in (stop["auc"], numbers["audit"]["auc"]) else stop["auc"] - numbers["audit"]["auc"]
     chances = [stop["xauc"][a][b] for a, b in (pair, pair[::-1])] if pair else [None, None]

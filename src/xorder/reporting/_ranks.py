@@ -85,7 +85,7 @@ def moves_of(mass: FloatArray, change: FloatArray) -> dict[str, float | None]:
     if not total > 0:
         return dict.fromkeys(("mean", "low", "median", "high", "up", "down"))
     low, median, high = quantiles(change, mass, (0.1, 0.5, 0.9))
-    # What rounding leaves of a whole step is a whole step.
+    # A change that rounding has left just below a whole step counts as one.
     step = NOTICED - 1e-9
     return {
         "mean": float(mass @ change) / total,

@@ -35,14 +35,14 @@ FOLDS = 5
 """Folds by which the report finds out what to expect on new people."""
 
 
-def learn(tables: Tables, metric: str, limit: float) -> FittedRepair:
+def fit_within(tables: Tables, metric: str, limit: float) -> FittedRepair:
     """Fit a full repair with gaps up to a limit: what the evidence carries of it is for the user to judge."""
     settings = RepairSettings(metric=metric, max_gap=limit, do_no_harm=False, small_groups="repair")
     return learn_repair(tables, settings)
 
 
 def on_others(tables: Tables, metric: str, pair: list[int], confidence: float) -> dict[str, Any] | None:
-    """AUC and gap on people that the repair was not learnt from, by folds; None where there are too few for that."""
+    """AUC and gap on rows that the repair was not fitted to, by folds; None where there are too few for that."""
     settings = RepairSettings(metric=metric, small_groups="leave")
     try:
         with warnings.catch_warnings():
@@ -79,7 +79,7 @@ def limits_to_no_gap(usable: Tables, metric: str) -> list[float]:
 
     They start where limits begin to bind: at the gap as it is, or at that of the highest AUC if that is smaller.
     """
-    start = min(measure(usable, metric).worst, learn(usable, metric, 1.0).worst_gap)
+    start = min(measure(usable, metric).worst, fit_within(usable, metric, 1.0).worst_gap)
     if start == 0:
         return [0.0]
     limits: list[float] = np.linspace(start, 0.0, _REPAIRS_OF_TWO if len(usable) == 2 else _REPAIRS_OF_MANY).tolist()
@@ -95,7 +95,7 @@ def maps_of(tables: Tables, repair: XOrder) -> dict[Hashable, ScoreMap]:
 
 
 def outside_share(table: ScoreTable, score_map: ScoreMap) -> float:
-    """Share of a group's people whose scores lie outside those that its map was learnt from."""
+    """Share of a group's rows whose scores lie outside those that its map was fitted to."""
     outside = (table.score < score_map.raw[0]) | (table.score > score_map.raw[-1])
     return float(table.mass[outside].sum() / table.mass.sum())
 

@@ -139,7 +139,7 @@ def _headline(numbers: dict[str, Any], lower: str) -> str:
         "clear": f"{subject} is ranked too low",
         "small": f"{subject} is ranked slightly too low",
         "chance": "No gap that can be told from chance",
-        "unsure": "A gap was seen, but these people cannot tell how certain it is",
+        "unsure": "A gap was seen, but how certain it is cannot be said from these people",
         "none": "No gap was seen",
     }[finding["verdict"]]
     harm = harm_of_map(numbers)
@@ -181,7 +181,7 @@ def _how_sure(numbers: dict[str, Any], names: list[str]) -> str:
     verdict, sure = finding["verdict"], level(finding["allowed_confidence"])
     low, high = finding["allowed_interval"]
     if verdict == "none":
-        said = "How far off that may be cannot be told, as the ranks of these people do not vary."
+        said = "How far off that may be cannot be said, as the ranks of these people do not vary."
         if min(finding["chances"]) == 1 and METRICS[numbers["metric"]].by_label:
             said += (
                 " The score separates those with the outcome from those without it perfectly: such a score may be the "
@@ -206,7 +206,7 @@ def _how_sure(numbers: dict[str, Any], names: list[str]) -> str:
     if widest <= _WIDEST_PLAUSIBLE:
         rest = f"More than {points(widest)} points either way can be ruled out"
     else:
-        rest = f"That is no proof that there is none: it may lie anywhere {ends}, and more people would tell"
+        rest = f"That is no proof that there is none: it may lie anywhere {ends}, and more people would show"
     favoured, lower = (names[g] for g in finding["pair"])
     return (
         f"A difference of this size arises by chance alone too often to be taken for real"
@@ -247,7 +247,7 @@ def facts(numbers: dict[str, Any], names: list[str]) -> list[dict[str, str]]:
     undecided = verdict == "unsure" and finding["few"]
     who = {
         "term": "Who is ranked too low",
-        "value": "Nobody, as far as can be told",
+        "value": "Nobody, as far as can be seen",
         "note": f"widest difference: {lower} behind {favoured}",
     }
     if real:
@@ -306,7 +306,7 @@ def few_people(numbers: dict[str, Any], names: list[str]) -> str:
         if data["groups"][g]["too_few"]
     )
     whom = "1 person" if mass == 1 else f"{count(mass)} people"
-    # Weights do not tell how many people there are.
+    # Weights do not say how many people there are.
     if numbers["weighted"]:
         whom = f"fewer than {data['few']} people"
     return f"{whom} of {called(names[g])} {'with' if kind == 'positives' else 'without'} the outcome"
@@ -421,7 +421,7 @@ def at_the_top(numbers: dict[str, Any], names: list[str]) -> list[str]:
 
 
 def _outcome(numbers: dict[str, Any]) -> dict[str, Any] | None:
-    """AUC and gap after the repair: on people it was not learnt from, where that was tried; else on these."""
+    """AUC and gap after the repair: on people it was not fitted to, where that was tried; else on these."""
     if numbers["after"] is None or numbers["audit"]["auc"] is None:
         return None
     then: dict[str, Any] = numbers["expected"] or numbers["path"]["stops"][-1]
@@ -440,7 +440,7 @@ def _of_map(numbers: dict[str, Any], names: list[str], then: dict[str, Any], auc
             f"{interval_in_points(found['allowed_interval'])}; {aucs})."
         )
         if harm != "turns" or found["value"] > numbers["finding"]["value"] / 2:
-            said += " It does not suit people like these; learn a repair from them, if one is needed."
+            said += " It does not suit people like these; fit a repair to them, if one is needed."
     else:
         ends = interval_in_points(gap_of_pair(after["audit"], numbers)[1:])
         said = (
@@ -448,7 +448,7 @@ def _of_map(numbers: dict[str, Any], names: list[str], then: dict[str, Any], auc
             f"({level(numbers['confidence'])} interval {ends}; {aucs})."
         )
     if after["learnt_here"]:
-        said += " The map was learnt from these very people, so it looks better here than it will on others."
+        said += " The map was fitted to these very people, so it looks better here than it will on others."
     return said
 
 
@@ -482,6 +482,6 @@ def _of_repair(numbers: dict[str, Any], then: dict[str, Any], aucs: str) -> str:
         return f"{first} It would leave {left} of the gap on these people; on others expect a little more."
     ends = interval_in_points(then["interval"])
     return (
-        f"{first} That was tried on people the repair was not learnt from, where it left {signed_points(then['gap'])} "
+        f"{first} That was tried on people the repair was not fitted to, where it left {signed_points(then['gap'])} "
         f"points of the gap ({level(numbers['confidence'])} interval {ends})."
     )

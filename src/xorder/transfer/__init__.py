@@ -1,4 +1,4 @@
-"""From an ordering of training scores to a map that adjusts any score."""
+"""Maps that adjust any score of a group: built, applied, saved, and written as SQL."""
 
 from xorder.transfer._odds import OddsScale, map_at, shifted_map
 from xorder.transfer._score_map import ScoreMap, map_through, read_maps, realises, spaced_map, usual_bounds, write_maps

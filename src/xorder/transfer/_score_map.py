@@ -25,7 +25,7 @@ TOLERANCE = 1e-9
 PART = 65_536
 SORTED_FROM = 1_000
 
-# Why straight_lines is not np.interp. It does the operations of a map's SQL text (sql.py) in the same order, so that
+# Why straight_lines is not np.interp. It does the operations of a map's SQL text (_sql.py) in the same order, so that
 # DuckDB computes the same bits, but for the last one right below a knot; and it never puts a score below a lower one,
 # nor past the next knot. np.interp multiplies by a rounded slope: its last bits differ from the text's, and it can
 # fall. It is also level outside the knots, where scores would tie, and gives nan between knots further apart than the
@@ -168,8 +168,8 @@ class ScoreMap:
 
     Examples
     --------
-    >>> learnt = ScoreMap(raw=[0.5, 0.8], adjusted=[0.4, 0.7])
-    >>> learnt.apply([0.5, 0.65, 0.8, 0.9])
+    >>> score_map = ScoreMap(raw=[0.5, 0.8], adjusted=[0.4, 0.7])
+    >>> score_map.apply([0.5, 0.65, 0.8, 0.9])
     array([0.4 , 0.55, 0.7 , 0.8 ])
     """
 
@@ -250,9 +250,9 @@ class ScoreMap:
         Examples
         --------
         >>> raw = np.linspace(0, 1, 100_001)
-        >>> learnt = ScoreMap(raw, raw**2)
-        >>> small = learnt.compressed(1e-6)
-        >>> small, small.largest_deviation(learnt) <= 1e-6
+        >>> score_map = ScoreMap(raw, raw**2)
+        >>> small = score_map.compressed(1e-6)
+        >>> small, small.largest_deviation(score_map) <= 1e-6
         (ScoreMap(504 knots, raw 0 to 1), True)
         """
         if not (isinstance(tolerance, int | float | np.number) and 0 <= tolerance < 1):
@@ -397,7 +397,7 @@ def spaced_map(
     low, high = (-_LARGEST, _LARGEST) if bounds is None else bounds
     above = _reference_above(moved.size, moved_above)
     edges = np.concatenate([[high], reference, [low]])
-    # Scores in the same gap stand next to each other.
+    # Scores that go between the same two of the reference stand next to each other.
     starts = np.flatnonzero(np.append(True, above[1:] != above[:-1]))
     sizes = np.diff(np.append(starts, moved.size))
     first, size = np.repeat(starts, sizes), np.repeat(sizes, sizes)
@@ -503,8 +503,8 @@ def _with_ends(raw: FloatArray, adjusted: FloatArray, low: float, high: float) -
 def _strictly_rising(values: FloatArray, cap: float) -> FloatArray:
     """Raise values by as few representable numbers as it takes to make them rise strictly, up to ``cap``.
 
-    A gap can hold fewer floating-point numbers than the scores to be spread in it. The order within the
-    group then comes first: neighbours end up next to each other, over the edge of the gap if need be.
+    Between two scores of the reference there can be fewer floating-point numbers than scores to be spread there. The
+    order within the group then comes first: neighbours end up next to each other, beyond these two if need be.
     """
     if bool((values[1:] > values[:-1]).all()) and values[-1] <= cap:
         return values

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from xorder._parameters import check_word
 from xorder._table import FloatArray
 from xorder.exceptions import InputError
 from xorder.transfer._score_map import scaled_steps
@@ -96,8 +97,7 @@ def repair_sql(
     CASE WHEN "sex" = 'A' THEN CAST("risk" AS DOUBLE) ELSE NULL END
     """
     speech = _dialect(dialect)
-    if unknown not in UNKNOWN:
-        raise InputError(f"unknown must be one of {', '.join(UNKNOWN)}; got {unknown!r}.")
+    check_word("unknown", unknown, UNKNOWN)
     if not maps:
         raise InputError("maps must hold the map of at least one group; it is empty.")
     name, otherwise = quoted_name(group, dialect), "NULL"
@@ -108,8 +108,8 @@ def repair_sql(
         # The group is part of the message, so that the error is not raised ahead of any row.
         otherwise = speech.error.format(f"concat({words}, coalesce(CAST({name} AS {speech.text}), 'NULL'))")
     cases = [
-        f"WHEN {name} = {_group_literal(label, dialect)} THEN {learnt.to_sql(score, dialect=dialect)}"
-        for label, learnt in maps.items()
+        f"WHEN {name} = {_group_literal(label, dialect)} THEN {score_map.to_sql(score, dialect=dialect)}"
+        for label, score_map in maps.items()
     ]
     return f"CASE {' '.join(cases)} ELSE {otherwise} END"
 
@@ -144,9 +144,7 @@ def number(value: float, dialect: str = "duckdb") -> str:
 
 
 def _dialect(name: str) -> Dialect:
-    if name not in DIALECTS:
-        raise InputError(f"dialect must be one of {', '.join(DIALECTS)}; got {name!r}.")
-    return DIALECTS[name]
+    return DIALECTS[check_word("dialect", name, DIALECTS)]
 
 
 def _shift(name: str, knot: float, value: float, dialect: str) -> str:

@@ -107,7 +107,7 @@ def load_eicu(
             "figures need not come out.",
             _WARNINGS[task],
             _WARNINGS[group],
-            "What was measured depends on how ill the patient looked, so that one is missing means something too.",
+            "What was measured depends on how ill the patient looked, so a missing value means something, too.",
             *(f"{count:,} stays {what} and are left out." for what, count in left_out.items() if count),
             *imputing_warnings(impute),
         ),

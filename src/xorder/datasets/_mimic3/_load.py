@@ -100,8 +100,7 @@ def load_mimic3(
         warnings=(
             "One hospital, 2001 to 2012; patients with several admissions have several rows (subject_id in the cohort "
             "file), so that rows are not independent.",
-            "Which values were measured depends on how ill the patient looked: that one is missing means something "
-            "too.",
+            "What was measured depends on how ill the patient looked, so a missing value means something, too.",
             *([] if about.get("apply_ranges") else [_WITHOUT_RANGES]),
             _WARNINGS[task].format(differing=differing),
             _WARNINGS[grouping].format(unknown=unknown),
