@@ -78,7 +78,11 @@ def test_fit_says_what_it_did_and_wrote(
     tables = check_tables(PEOPLE.y_true, PEOPLE.y_score, PEOPLE.group, None)
     expected = expected_gap_tables(repair, tables)
     assert expected.caution in str(expected)
-    assert printed == (f"{repair.describe()}\nThe gap before: {sure}\n\n{expected}\n\nWrote {tmp_path / 'm.json'}\n")
+    headline, _, sample = repair.describe().partition("\n")
+    assert printed == (
+        f"{headline}\n\n{expected}\n\nOn the rows it was fitted to:\n\n{sample}\nThe gap before: {sure}\n\n"
+        f"Wrote {tmp_path / 'm.json'}\n"
+    )
 
 
 def test_fit_of_very_few_says_that_nothing_can_be_expected(run: Callable[..., Ran], tmp_path: Path) -> None:

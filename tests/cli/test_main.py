@@ -26,6 +26,7 @@ OPTIONS = {
         "--output",
         "--force",
         "--metric",
+        "--max-cut-gap",
         "--max-gap",
         "--tradeoff",
     }

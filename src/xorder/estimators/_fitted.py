@@ -7,6 +7,7 @@ import os
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -183,12 +184,12 @@ class LearntFrom:
         LearntFrom
             The record.
         """
-        from xorder import __version__
-
         rows = sum(table.n1 + table.n0 for table in tables.values()) if tables.rows is None else tables.rows
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         raw = tables.replacing({group: tables[group] for group in adjusted if group in tables})
-        return cls(rows, now, __version__, **(tables.columns or {}), before=_quantiles(raw), after=_quantiles(adjusted))
+        return cls(
+            rows, now, version("xorder"), **(tables.columns or {}), before=_quantiles(raw), after=_quantiles(adjusted)
+        )
 
 
 def _quantiles(tables: Tables) -> list[float]:

@@ -316,12 +316,12 @@ def smooth(tables: Tables, settings: RepairSettings, reference: Hashable | None)
     repair = Repair(
         reference, maps, pair, before, after, kept_share={group: kept[group] for group in maps}, notes=notes
     )
-    # A group too small to say, whose gap may be the widest of all, says nothing about the others' repair.
-    judged = moved | {reference}
-    is_free = settings.max_cut_gap is None and any(kept.values())
-    if is_free and not (moved and is_better(after.among(judged), before.among(judged), settings)):
+    # A group whose gap may be chance says nothing about the others' repair, though it may be the widest of all.
+    judged = {group for group, share in kept.items() if share > 0} | {reference}
+    helps = moved and is_better(after.among(judged), before.among(judged), settings)
+    if settings.max_cut_gap is None and any(kept.values()) and not helps:
         share = "the share of the repair that the evidence for the gap carries"
-        return left_alone(repair, tables, share if settings.is_careful else "the best repair found")
+        return left_alone(repair, tables, share if settings.is_careful and moved else "the best repair found")
     # With care less is corrected on purpose.
     return replace(repair, notes=[*notes, *([] if settings.is_careful else _missed(after, settings))])
 

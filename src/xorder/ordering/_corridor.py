@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import permutations
-from typing import Literal
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from xorder._table import FloatArray, IntArray, ScoreTable
 from xorder.exceptions import InputError
 from xorder.ordering._crossing import search_labels
 from xorder.ordering._hull import pair_bound
-from xorder.ordering._ordering import Goal, Ordering, path_ordering, remaining
+from xorder.ordering._ordering import Goal, Ordering, path_ordering, remaining, sensitivity
 
 # Cells of the region that are looked at; tables with more are thinned.
 _CELLS = 12_000_000
@@ -41,8 +40,6 @@ _SPLICED = 8
 # Regions of up to this many cells are searched by labels, too.
 _FEW_CELLS = 1500
 
-_SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
-
 # A price as high as this is not raised further.
 _HIGHEST = 1e6
 
@@ -58,28 +55,6 @@ class _Path:
     def worth(self, goal: Goal) -> float:
         """What it is worth by a goal."""
         return float(goal.value(np.array(self.auc), np.array(self.gap)))
-
-
-def sensitivity_gaps(a: ScoreTable, b: ScoreTable) -> FloatArray:
-    """Return the difference of the groups' sensitivities at cuts of the list, a minus b, the widest among them.
-
-    Parameters
-    ----------
-    a, b : ScoreTable
-        Tables of the two groups, each with positives.
-
-    Returns
-    -------
-    ndarray
-        The difference above each score of the shorter table, and with it: between two of these it moves one way.
-    """
-    scores = -min((a, b), key=len).score
-    return np.concatenate(
-        [
-            np.subtract(*(_sensitivity(table)[np.searchsorted(-table.score, scores, side=side)] for table in (a, b)))
-            for side in _SIDES
-        ]
-    )
 
 
 def smallest_cut_gap(a: ScoreTable, b: ScoreTable) -> float:
@@ -100,7 +75,7 @@ def smallest_cut_gap(a: ScoreTable, b: ScoreTable) -> float:
     As score i of a is placed, sensitivities pass from (A_{i-1}, B_j) to (A_i, B_j): the best j is the one whose B_j
     lies closest to the middle of A_{i-1} and A_i. Each step may choose its own, as these j rise with i.
     """
-    of_a, of_b = _sensitivity(a), _sensitivity(b)
+    of_a, of_b = sensitivity(a), sensitivity(b)
     middle = (of_a[1:] + of_a[:-1]) / 2
     above = np.minimum(np.searchsorted(of_b, middle), of_b.size - 1)
     distance = np.minimum(np.abs(of_b[above] - middle), np.abs(of_b[np.maximum(above - 1, 0)] - middle))
@@ -146,7 +121,7 @@ class _Region:
 
     def __init__(self, a: ScoreTable, b: ScoreTable, limit: float) -> None:
         self.a, self.b = a, b
-        of_a, of_b = _sensitivity(a), _sensitivity(b)
+        of_a, of_b = sensitivity(a), sensitivity(b)
         slack = limit + 1e-12
         # Score i of a stands behind from low[i] to high[i] scores of b.
         self.low = np.searchsorted(of_b, of_a[1:] - slack)
@@ -288,11 +263,6 @@ def _spliced(region: _Region, utility: PairGains, gains: PairGains, paths: list[
         path = np.concatenate([before[: fits[chosen]], after[fits[chosen] :]])
         best.append(_Path(path, float(auc[chosen]), float(gap[chosen])))
     return best
-
-
-def _sensitivity(table: ScoreTable) -> FloatArray:
-    """Share of the positives among the first i scores, for i from none to all."""
-    return np.append(0.0, np.cumsum(table.positive)) / table.n1
 
 
 def _thinned(table: ScoreTable, levels: int) -> ScoreTable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -100,6 +100,36 @@ def as_scored(a: ScoreTable, b: ScoreTable, metric: str | PairGains) -> tuple[fl
     """
     pairs = pairs_of_scores(a, b)
     return auc_gains(a, b).value(pairs), check_pair_gains(metric, a, b).value(pairs)
+
+
+_SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
+
+
+def sensitivity_gaps(a: ScoreTable, b: ScoreTable) -> FloatArray:
+    """Return the difference of the groups' sensitivities at cuts of the list, a minus b, the widest among them.
+
+    Parameters
+    ----------
+    a, b : ScoreTable
+        Tables of the two groups, each with positives.
+
+    Returns
+    -------
+    ndarray
+        The difference above each score of the shorter table, and with it: between two of these it moves one way.
+    """
+    scores = -min((a, b), key=len).score
+    return np.concatenate(
+        [
+            np.subtract(*(sensitivity(table)[np.searchsorted(-table.score, scores, side=side)] for table in (a, b)))
+            for side in _SIDES
+        ]
+    )
+
+
+def sensitivity(table: ScoreTable) -> FloatArray:
+    """Share of the positives among the first i scores, for i from none to all."""
+    return np.append(0.0, np.cumsum(table.positive)) / table.n1
 
 
 def remaining(mass: FloatArray) -> FloatArray:
