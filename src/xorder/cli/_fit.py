@@ -21,7 +21,7 @@ from xorder.estimators import (
 )
 from xorder.exceptions import InputError, XorderWarning, warn_caller
 from xorder.metrics import audit_tables
-from xorder.metrics._gaps import judge
+from xorder.metrics._gaps import FEW, judge
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -67,7 +67,7 @@ def add(command: argparse.ArgumentParser) -> None:
         type=float,
         default=usual.min_group_size,
         metavar="ROWS",
-        help="Size below which a group is small (default 0; with fewer than ten positives or negatives it always is)",
+        help=f"Size below which a group is small (default 0; with fewer than {FEW} positives or negatives always)",
     )
     command.add_argument(
         "--small-groups",
