@@ -1,11 +1,13 @@
-"""The one rule for which of two orderings is better."""
+"""The one rule for which of two orderings is better, and how sensitivities differ as scores stand."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from xorder import ScoreTable
 from xorder.exceptions import InputError
+from xorder.ordering import sensitivity_gaps
 from xorder.ordering._ordering import Goal
 
 
@@ -36,3 +38,21 @@ def test_what_keeps_to_a_limit_comes_first_then_smaller_gaps() -> None:
 def test_refuses(asked: dict[str, object], words: str) -> None:
     with pytest.raises(InputError, match=words):
         Goal.of(**asked)
+
+
+def test_sensitivities_differ_as_threshold_by_threshold() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        groups = []
+        for size in rng.integers(5, 40, 2):
+            label = rng.integers(0, 2, size)
+            label[0] = 1
+            groups.append((label, np.round(rng.random(size), 1)))
+        thresholds = np.unique(np.concatenate([score for _, score in groups]))
+        first, second = (
+            np.array([(score[label == 1] >= least).mean() for least in thresholds]) for label, score in groups
+        )
+        found = sensitivity_gaps(*(ScoreTable.from_arrays(*group) for group in groups))
+        # Above all scores, and at the lowest of them, there is no difference.
+        assert found.max() == pytest.approx(max((first - second).max(), 0), abs=1e-12)
+        assert found.min() == pytest.approx(min((first - second).min(), 0), abs=1e-12)

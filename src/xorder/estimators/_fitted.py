@@ -141,6 +141,9 @@ _NUMBERS = (
 # Quantiles of all scores that a map file holds, from which a score's place in the list is told.
 _QUANTILES = 21
 
+# Rows of each group that stand for all of it there, from its lowest to its highest.
+_LEVELS = 1000
+
 
 @dataclass(frozen=True, slots=True)
 class LearntFrom:
@@ -196,9 +199,15 @@ def _quantiles(tables: Tables) -> list[float]:
     """Quantiles of all scores, to four digits; those next to the lowest and highest stand for these."""
     if not len(tables):
         return []
-    score, mass = (np.concatenate([getattr(table, name) for table in tables.values()]) for name in ("score", "mass"))
+    places = (np.arange(_LEVELS) + 0.5) / _LEVELS
+    levels, weights = [], []
+    for table in tables.values():
+        below = np.cumsum(table.mass)
+        levels.append(table.score[np.searchsorted(below, places * below[-1])])
+        weights.append(np.full(_LEVELS, below[-1]))
+    score, weight = np.concatenate(levels), np.concatenate(weights)
     order = np.argsort(score)
-    place = np.cumsum(mass[order])
+    place = np.cumsum(weight[order])
     share = np.clip(np.linspace(0.0, 1.0, _QUANTILES), 0.005, 0.995)
     return [float(f"{each:.4g}") for each in score[order][np.searchsorted(place, share * place[-1])].tolist()]
 

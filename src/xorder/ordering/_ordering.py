@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -102,9 +102,6 @@ def as_scored(a: ScoreTable, b: ScoreTable, metric: str | PairGains) -> tuple[fl
     return auc_gains(a, b).value(pairs), check_pair_gains(metric, a, b).value(pairs)
 
 
-_SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
-
-
 def sensitivity_gaps(a: ScoreTable, b: ScoreTable) -> FloatArray:
     """Return the difference of the groups' sensitivities at cuts of the list, a minus b, the widest among them.
 
@@ -118,13 +115,12 @@ def sensitivity_gaps(a: ScoreTable, b: ScoreTable) -> FloatArray:
     ndarray
         The difference above each score of the shorter table, and with it: between two of these it moves one way.
     """
-    scores = -min((a, b), key=len).score
-    return np.concatenate(
-        [
-            np.subtract(*(sensitivity(table)[np.searchsorted(-table.score, scores, side=side)] for table in (a, b)))
-            for side in _SIDES
-        ]
-    )
+    short, long = (a, b) if len(a) <= len(b) else (b, a)
+    of_short, of_long = sensitivity(short), sensitivity(long)
+    first = np.searchsorted(-long.score, -short.score)
+    past = first + ((first < len(long)) & (long.score[np.minimum(first, len(long) - 1)] == short.score))
+    gaps = np.concatenate([of_short[:-1] - of_long[first], of_short[1:] - of_long[past]])
+    return gaps if short is a else -gaps
 
 
 def sensitivity(table: ScoreTable) -> FloatArray:
