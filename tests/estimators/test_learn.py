@@ -474,6 +474,7 @@ def worst_cuts(repair, score, y, group):
 class TestMaxCutGap:
     """No cut has a wider difference of sensitivities to the reference, and the gap is closed as far as that allows."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("groups", [2, 4])
     @pytest.mark.parametrize("metric", ["xauc", "prf"])
     @pytest.mark.parametrize("do_no_harm", [True, False])
@@ -496,6 +497,7 @@ class TestMaxCutGap:
             *(each.transform(score, sensitive_features=group) for each in (free, kept)), strict=True
         )
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("goal", [{}, {"max_gap": 0.03}, {"tradeoff": 1.0}])
     def test_frontier_keeps_the_limit_and_closes_the_gap(self, goal):
         score, y, group = population(1500, groups=2)
