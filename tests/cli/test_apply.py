@@ -185,3 +185,32 @@ def test_unseen_groups(
     assert error.endswith("or leave its scores as they are with --unseen-group leave.\n")
     succeed(*arguments, "--unseen-group", "leave")
     assert [float(read(out)["adjusted"][row]) for row in (20, 30)] == [columns["score"][row] for row in (20, 30)]
+
+
+class TestExplain:
+    def test_one_row_is_explained_as_python_does(
+        self, succeed: Callable[..., str], saved: Path, file: Path, tmp_path: Path
+    ) -> None:
+        out = file.with_name(f"out.{file.name.partition('.')[2]}")
+        apply = ("apply", file, *COLUMNS, "--map", saved, "-o", out, "--force", "--explain", "3")
+        expected = xorder.load(saved).explain(float(PEOPLE.y_score[2]), str(PEOPLE.group[2]))
+        assert succeed(*apply).splitlines()[1] == f"Row 3: {expected}"
+        assert json.loads(succeed(*apply, "--json"))["explained"] == expected
+
+    @pytest.mark.parametrize("row", ["0", str(ROWS + 1), "-1"])
+    def test_a_row_that_is_not_there(self, refuse: Callable[..., str], saved: Path, people: Path, row: str) -> None:
+        error = refuse("apply", people, *COLUMNS, "--map", saved, "-o", people.with_name("o.csv"), f"--explain={row}")
+        assert f"there is no row {row} to explain: {people} has {ROWS} rows, the first being 1." in error
+
+
+def test_another_column_than_fit_had_is_told(
+    run: Callable[..., Ran], succeed: Callable[..., str], people: Path, tmp_path: Path
+) -> None:
+    succeed("fit", people, *COLUMNS, "--label", "outcome", "-o", tmp_path / "m.json")
+    other = tmp_path / "other.csv"
+    text = people.read_text(encoding="utf-8")
+    other.write_text(text.replace("score", "risk", 1), encoding="utf-8")
+    columns = ["risk" if word == "score" else word for word in COLUMNS]
+    ran = run("apply", other, *columns, "--map", tmp_path / "m.json", "-o", tmp_path / "out.csv")
+    assert ran.code == 0
+    assert "fitted to scores of the column 'score', and is applied to 'risk'; is it the same score?" in ran.err

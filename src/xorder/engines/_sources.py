@@ -325,6 +325,17 @@ class FileReading:
         self.coding()
 
 
+def row_of_file(path: str | os.PathLike[str], number: int, options: ReadingOptions) -> tuple[float, str]:
+    """Return the score of one row of a file, the first being 1, and its group as text, empty if it has none."""
+    reading, passed = FileReading(path, options), 0
+    for scores, groups, _, _ in reading.batches():
+        if passed < number <= passed + len(scores):
+            place = number - passed - 1
+            return float(scores[place]), list(reading.groups.codes)[groups[place]]
+        passed += len(scores)
+    raise InputError(f"there is no row {number:,} to explain: {path} has {passed:,} rows, the first being 1.")
+
+
 def open_small_file(path: str | os.PathLike[str], options: ReadingOptions) -> tuple[Tally, str]:
     """Return the rows of a file, read into memory, ready to be tallied, and what to call them in a message."""
     reading = FileReading(path, options)
