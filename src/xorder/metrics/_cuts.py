@@ -161,16 +161,14 @@ class _Column:
     """One class of one group, or both classes: scores that have any mass, falling, and what is at or above each."""
 
     def __init__(self, table: ScoreTable, of: str) -> None:
-        sides = {"sensitivity": (0,), "specificity": (1,), "selected": (0, 1)}[of]
-        mass = sum((table.positive, table.negative)[side] for side in sides)
-        kept = slice(None) if of == "selected" else np.flatnonzero(mass)
-        self.score: FloatArray = table.score[kept]
+        sides = {"sensitivity": [0], "specificity": [1], "selected": [0, 1]}[of]
+        kept = None if of == "selected" else (table.positive, table.negative)[sides[0]] > 0
+        self.score: FloatArray = table.score if kept is None else table.score[kept]
         self.rising = self.score[::-1]
-        self.mass = np.append(0.0, np.cumsum(np.asarray(mass)[kept]))
+        self.mass = _running([(table.positive, table.negative)[side] for side in sides], kept)
         self.square = self.mass
         if table.positive_squares is not None:
-            square = sum(table.spreads[side] for side in sides)
-            self.square = np.append(0.0, np.cumsum(np.asarray(square)[kept]))
+            self.square = _running([table.spreads[side] for side in sides], kept)
 
     def above(self, scores: Any, *, ties: bool) -> NDArray[np.int64]:
         """Count distinct scores above these, with or without those equal to them."""
@@ -183,6 +181,15 @@ class _Column:
         return _Above(
             *(np.array([sums[first], sums[past] - sums[first], sums[-1]]) for sums in (self.mass, self.square))
         )
+
+
+def _running(masses: list[FloatArray], kept: NDArray[np.bool_] | None) -> FloatArray:
+    """Sums of the masses from none to all, in place: there may be as many as rows."""
+    parts = masses if kept is None else [mass[kept] for mass in masses]
+    sums = np.zeros(parts[0].size + 1)
+    for part in parts:
+        sums[1:] += part
+    return np.cumsum(sums, out=sums)
 
 
 class Cuts:
