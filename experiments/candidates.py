@@ -70,7 +70,7 @@ class Pair:
 
     def is_improved_by(self, score_map: ScoreMap) -> bool:
         """Whether the gap on these tables is smaller than without the map; of equal gaps the AUC counts."""
-        moved = self.moves.at(score_map.apply(self.moves.score))
+        moved = _at(self.moves, score_map.apply(self.moves.score))
         (auc, gap), (auc_before, gap_before) = (as_scored(self.stays, b, "xauc") for b in (moved, self.moves))
         if abs(abs(gap) - abs(gap_before)) > 1e-9:
             return bool(abs(gap) < abs(gap_before))
@@ -292,6 +292,12 @@ def _part(score_map: ScoreMap, share: float) -> ScoreMap:
     # Of knots so close that rounding has joined them, the first is kept.
     rises = np.append(True, adjusted[1:] > np.maximum.accumulate(adjusted)[:-1])
     return score_map if share >= 1 else ScoreMap(score_map.raw[rises], adjusted[rises])
+
+
+def _at(table: ScoreTable, falling: Any) -> ScoreTable:
+    """Return the table with other scores, of which rounding may have joined some."""
+    first = np.flatnonzero(np.append(True, np.diff(falling) < 0))
+    return ScoreTable(falling[first], *(np.add.reduceat(mass, first) for mass in (table.positive, table.negative)))
 
 
 def _number_of_knots(pair: Pair) -> int:

@@ -54,7 +54,7 @@ SPLITS = 10
 # How much lower the score reads the second group, on the logit scale: an xAUC gap of about 0, .025 and .09.
 SIMULATED = {"no gap": 0.0, "small gap": 0.085, "clear gap": 0.3}
 SIMULATED_SIZES = ("300", "1000", "3000")
-DRAWS = 300
+DRAWS = 200
 NEW_ROWS = 2000
 
 # Cuts of the list at which the widest difference of sensitivities is looked for.

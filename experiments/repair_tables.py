@@ -84,9 +84,8 @@ class Study:
     def harm_less_former(self, repair: str) -> tuple[float, float]:
         """|gap| less that of the former default where there is no gap: mean of all sizes, with its paired error."""
         kinds = [found for (gap, _), found in self.simulated.items() if gap == "no gap"]
-        found = [paired(draws[repair][:, GAP] - draws[FORMER][:, GAP]) for draws in kinds]
-        errors = [error for _, error in found]
-        return float(np.mean([mean for mean, _ in found])), float(np.sqrt(np.sum(np.square(errors))) / len(errors))
+        # Draws of the same number share their new rows.
+        return paired(np.mean([draws[repair][:, GAP] - draws[FORMER][:, GAP] for draws in kinds], axis=0))
 
 
 _GAPS = {"no gap": 1, "small gap": 2, "clear gap": 3}
@@ -111,13 +110,23 @@ def summary(study: Study) -> str:
     return markdown(head, lines)
 
 
+def by_size(study: Study) -> str:
+    """AUC less the gap / worst cut, means over the cells of each size."""
+    sizes = [size for size in SIZES if any(cell[2] == size for cell in study.cells)]
+    lines = []
+    for repair in ("unadjusted", "constant", DEFAULT, "logistic", FORMER, "quantiles", RIVAL, "bends, care"):
+        parts = [study.mean(repair, cells=lambda cell, size=size: cell[2] == size) for size in sizes]
+        lines.append([repair, *(f"{number(value(part), 4)} / {number(part[WORST], 4)}" for part in parts)])
+    return markdown(["repair", *sizes], lines)
+
+
 def criteria(study: Study) -> str:
     """The conditions that the winner must meet, one column each, for every repair."""
     best = max(value(study.mean(repair)) for repair in SMOOTH)
     best_careful = max(value(study.mean(repair)) for repair in SMOOTH if repair.endswith(", care"))
     former = study.mean(FORMER)[WORST]
     head = ["repair", "AUC - gap behind the best", "behind the best with care", "worst cut / logistic with care"]
-    head += ["cells with a worse cut", "largest excess", "no gap: |gap| less logistic with care"]
+    head += ["cells with a worse cut", "largest excess", "no gap: gap less logistic with care"]
     lines = []
     for repair in SMOOTH:
         mean, excess = study.mean(repair), study.excess(repair)
@@ -143,10 +152,30 @@ def worst_cuts(study: Study) -> str:
     for cell, found in study.cells.items():
         means = [number(found[repair][:, WORST].mean()) for repair in MAIN]
         less = [_plus_minus(*paired(found[name][:, WORST] - found[MAIN[0]][:, WORST]), 3) for name in MAIN[1:]]
-        default_less = _plus_minus(*paired(found[DEFAULT][:, WORST] - found[FORMER][:, WORST]), 3)
+        default = found[DEFAULT][:, WORST]
+        default_less = [_plus_minus(*paired(default - found[name][:, WORST]), 3) for name in MAIN[2:]]
         shown = [f"{mean} ({off})" for mean, off in zip(means[1:], less, strict=True)]
-        lines.append([", ".join(cell), means[0], *shown, default_less])
-    return markdown(["data, model, rows", *MAIN, f"{DEFAULT} less {FORMER}"], lines)
+        lines.append([", ".join(cell), means[0], *shown, *default_less])
+    return markdown(["data, model, rows", *MAIN, *(f"{DEFAULT} less {name}" for name in MAIN[2:])], lines)
+
+
+def duels(study: Study) -> str:
+    """In how many cells the default is better or worse than another repair by more than two paired errors."""
+    lines = []
+    for other in ("unadjusted", "frontier", *(repair for repair in SMOOTH if repair != DEFAULT)):
+        counts = []
+        for what, better in (([WORST], -1), ([AUC, GAP], 1)):
+            pairs = []
+            for found in study.cells.values():
+                mine, theirs = (found[repair][:, what] for repair in (DEFAULT, other))
+                # Worst cut as it is; AUC less the gap.
+                less = (mine - theirs) @ np.array([1.0, -1.0])[: len(what)]
+                pairs.append(paired(better * less))
+            counts += [sum(mean > 2 * error and mean > 0 for mean, error in pairs)]
+            counts += [sum(mean < -2 * error and mean < 0 for mean, error in pairs)]
+        lines.append([other, *map(str, counts)])
+    head = ["default against", "worst cut lower", "worst cut higher", "AUC - gap higher", "AUC - gap lower"]
+    return markdown(head, lines)
 
 
 def values(study: Study) -> str:
@@ -212,9 +241,11 @@ def _plus_minus(found: float, error: float, digits: int = 4) -> str:
 
 TABLES: dict[str, Callable[[Study], str]] = {
     "summary": summary,
+    "by-size": by_size,
     "criteria": criteria,
     "worst-cuts": worst_cuts,
     "values": values,
+    "duels": duels,
     "tops": tops,
     "every-top": every_top,
     "simulated-gap": lambda study: simulations(study, GAP),
