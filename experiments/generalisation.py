@@ -1,23 +1,22 @@
-"""Which repair holds on new people? Held-out AUC and |dxAUC| of each way to learn a map, on repeated random splits.
+"""Which repair holds on new people? Every candidate, with and without care, on repeated random splits.
 
-    python -m experiments.generalisation run [--splits 10] [--only compas:boosted:1000]
-    python -m experiments.generalisation tables
+    python -m experiments.generalisation run --scores DIR [--only compas:boosted:1000] [--jobs 2]
+    python -m experiments.generalisation tables [--page]
 
-Each map is learnt on the model's own training scores ("in", as in the paper) and on out-of-fold scores ("out"); both
-are applied to the scores of a model fitted to all training rows. ``FairRanker`` is the default of the package. Two
-simulated scores, of no gap and of a small one, show what a repair does where there is little to repair. ``run``
-appends one line per split to ``experiments/results/generalisation.jsonl`` and goes on where it stopped; ``tables``
-reads that file only.
+Maps are fitted to out-of-fold scores and applied to the scores that a model of all training rows gives the test part.
+Making these scores takes hours, so each split's are kept in DIR and read from there the next time; the rest takes
+minutes. Simulated scores with no gap, a small and a clear one show what a repair does where no model is in the way.
+``run`` adds what is missing to ``experiments/results/repairs.jsonl.gz``; ``tables`` reads that file only, and with
+``--page`` puts the tables into ``docs/generalisation.md``. Whether to fit to out-of-fold scores at all is the question
+of ``experiments/training_scores.py``.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import warnings
-from collections.abc import Iterable
-from itertools import product
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +24,16 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from experiments.candidates import CANDIDATES, applied, tables_of_rows
+from experiments import repair_tables
+from experiments.candidates import REPAIRS, SMOOTH, Candidate, applied, roles, tables_of_rows
+from experiments.store import Row, pack
 from xorder import FairRanker
 from xorder.datasets import Problem, load_adult, load_compas, load_framingham, load_german
-from xorder.metrics import xauc_difference
 from xorder.models import RankBoost
-
-RESULTS = Path(__file__).parent / "results" / "generalisation.jsonl"
+from xorder.ordering import as_scored
 
 LOADERS = {"german": load_german, "framingham": load_framingham, "compas": load_compas, "adult": load_adult}
 MODELS = {
@@ -43,53 +41,112 @@ MODELS = {
     "boosted": lambda: HistGradientBoostingClassifier(random_state=0),
     "RankBoost": lambda: RankBoost(),
 }
-# Rows to train on; all of the training part, or so many of them.
-SIZES = ("full", "1000")
+# Rows to train on: all of the training part, or so many of them.
+SIZES = {
+    "german": ("full", "400"),
+    "framingham": ("full", "1000", "400"),
+    "compas": ("full", "3000", "1000", "400"),
+    "adult": ("full", "10000", "3000", "1000", "400"),
+}
+CELLS = [(data, model, size) for data in LOADERS for model in MODELS for size in SIZES[data]]
+SPLITS = 10
 
-SHOWN = ["unadjusted", "in, dp", "in, frontier", *(f"out, {name}" for name in CANDIDATES), "FairRanker"]
+# How much lower the score reads the second group, on the logit scale: an xAUC gap of about 0, .025 and .09.
+SIMULATED = {"no gap": 0.0, "small gap": 0.085, "clear gap": 0.3}
+SIMULATED_SIZES = ("300", "1000", "3000")
+DRAWS = 200
+NEW_ROWS = 2000
 
-# How much lower the score reads the second group, on the logit scale; .085 makes an xAUC gap of about .025.
-SIMULATED = {"no gap": 0.0, "small gap": 0.085}
-SIMULATIONS = 100
+# Cuts of the list at which the widest difference of sensitivities is looked for.
+CUTS = np.linspace(0.02, 0.98, 961)
+TOPS = (0.01, 0.05, 0.1, 0.2)
+
+Rows = dict[str, Any]
+"""Scores, labels and groups of the rows a repair is fitted to (oof, y, g) and of new ones (new, ny, ng)."""
 
 
-def cells() -> list[tuple[str, str, str]]:
-    """Data, model and size; the training part of German has 700 rows, so it has one size."""
-    return [cell for cell in product(LOADERS, MODELS, SIZES) if cell[::2] != ("german", "1000")]
+def measures(y: Any, score: Any, groups: Any, moved: Any) -> list[float]:
+    """AUC, |gap|, worst cut, |cut gap| at 5 and 20 %, and the moved group's share of the top 1, 5, 10 and 20 %.
+
+    A cut gap is a difference of sensitivities, the worst one the widest from 2 to 98 % of the list. Of tied rows that
+    straddle a cut the same part of each counts.
+    """
+    falling = np.argsort(-score, kind="stable")
+    ends = np.append(np.flatnonzero(np.diff(score[falling])), score.size - 1)
+    is_moved = groups[falling] == moved
+    share = np.append(0.0, (ends + 1) / score.size)
+
+    def above(rows: Any) -> Any:
+        """Share of some rows above each distinct score, it included."""
+        return np.append(0.0, np.cumsum(rows)[ends]) / np.sum(rows)
+
+    positive = y[falling] == 1
+    gaps = above(positive & ~is_moved) - above(positive & is_moved)
+    in_top = np.interp(TOPS, share, above(is_moved)) * np.mean(is_moved) / np.array(TOPS)
+    auc, gap = as_scored(*tables_of_rows(score, y, groups).values(), "xauc")
+    figures = [
+        auc,
+        abs(gap),
+        np.abs(np.interp(CUTS, share, gaps)).max(),
+        *np.abs(np.interp([0.05, 0.2], share, gaps)),
+        *in_top,
+    ]
+    return [round(float(figure), 4) for figure in figures]
 
 
-def run_split(problem: Problem, model: str, size: str, number: int) -> dict[str, Any]:
-    """Train, score and repair on one split."""
+def held_out(rows: Rows, repairs: Mapping[str, Candidate] = REPAIRS) -> dict[str, list[float]]:
+    """Measures of the new rows as they are and with each repair; the moved group is the one that loses out of fold."""
+    tables = tables_of_rows(rows["oof"], rows["y"], rows["g"])
+    _, moved = roles(tables)
+    found = {"unadjusted": measures(rows["ny"], rows["new"], rows["ng"], moved)}
+    for name, candidate in repairs.items():
+        adjusted = applied(candidate(tables), rows["new"], rows["ng"])
+        found[name] = measures(rows["ny"], adjusted, rows["ng"], moved)
+    return found
+
+
+def split_row(cell: tuple[str, str, str], number: int, rows: Rows) -> Row:
+    """One line of the results: what is known of one split."""
+    data, model, size = cell
+    _, moved = roles(tables_of_rows(rows["oof"], rows["y"], rows["g"]))
+    is_moved = rows["ng"] == moved
+    few = min(np.sum((rows["g"] == group) & (rows["y"] == label)) for group in np.unique(rows["g"]) for label in (0, 1))
+    return {
+        "data": data,
+        "model": model,
+        "size": size,
+        "split": number,
+        "fewest": int(few),
+        "moved": str(moved),
+        "moved_share": round(float(is_moved.mean()), 4),
+        "moved_share_of_positives": round(float(is_moved[rows["ny"] == 1].mean()), 4),
+        "held_out": held_out(rows),
+    }
+
+
+def scores_of_split(problem: Problem, cell: tuple[str, str, str], number: int, path: Path) -> None:
+    """Train, and write out-of-fold scores of the training rows and scores of the test rows."""
+    _, model, size = cell
     train, test = problem.splits[number]
     if size != "full":
         train = np.random.default_rng(number).choice(train, int(size), replace=False)
-    X, y, groups = problem.X.to_numpy(), problem.y, problem.sensitive_features
-    fitted = MODELS[model]().fit(X[train], y[train])
-    new = fitted.predict_proba(X[test])[:, 1]
+    X, y, groups = problem.X.to_numpy(), problem.y, np.asarray(problem.sensitive_features).astype(str)
+    new = MODELS[model]().fit(X[train], y[train]).predict_proba(X[test])[:, 1]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ranker = FairRanker(MODELS[model](), random_state=number)
         ranker.fit(X[train], y[train], sensitive_features=groups[train])
-        ranked = ranker.predict_proba(X[test], sensitive_features=groups[test])[:, 1]
-    learnt_on = {"in": fitted.predict_proba(X[train])[:, 1], "out": ranker.out_of_fold_}
-    held_out = _held_out(learnt_on, y[train], groups[train], new, y[test], groups[test])
-    held_out["FairRanker"] = _figures(y[test], ranked, groups[test])
-    return {"data": problem.name, "model": model, "size": size, "split": number, "held_out": held_out}
+    np.savez(path, oof=ranker.out_of_fold_, y=y[train], g=groups[train], new=new, ny=y[test], ng=groups[test])
 
 
-def run_simulated(name: str, number: int) -> dict[str, Any]:
-    """Repair a score that no model was trained for: 1,000 people to learn from, 1,000 new ones."""
-    (score, y, groups), (new, new_y, new_groups) = (
-        _simulate(SIMULATED[name], seed) for seed in (number, SIMULATIONS + number)
-    )
-    held_out = _held_out({"out": score}, y, groups, new, new_y, new_groups)
-    # No model has seen these people: there is no other score to learn on.
-    held_out |= {method.replace("out", "in"): figures for method, figures in held_out.items()}
-    held_out["FairRanker"] = held_out["out, logistic, no harm"]
-    return {"data": name, "model": "simulated", "size": "1000", "split": number, "held_out": held_out}
+def simulate(lower: float, rows: int, number: int) -> Rows:
+    """Rows to fit to, and new ones of the same kind."""
+    fitted_to, new = simulated_rows(lower, rows, number), simulated_rows(lower, NEW_ROWS, 10**6 + number)
+    return dict(zip(("oof", "y", "g", "new", "ny", "ng"), (*fitted_to, *new), strict=True))
 
 
-def _simulate(lower: float, seed: int, rows: int = 1000) -> tuple[Any, Any, Any]:
+def simulated_rows(lower: float, rows: int, seed: int) -> tuple[Any, Any, Any]:
+    """Scores, labels and groups, where the score reads the second group lower than it should."""
     rng = np.random.default_rng(seed)
     second = rng.random(rows) < 0.35
     risk = rng.normal(-0.8, 1.5, rows)
@@ -97,99 +154,58 @@ def _simulate(lower: float, seed: int, rows: int = 1000) -> tuple[Any, Any, Any]
     return 1 / (1 + np.exp(lower * second - risk - 0.8 * rng.normal(size=rows))), y, np.where(second, "B", "A")
 
 
-def _held_out(
-    learnt_on: dict[str, Any], y: Any, groups: Any, new: Any, new_y: Any, new_groups: Any
-) -> dict[str, list[float]]:
-    """AUC and gap of the new people, with each repair learnt on each kind of score."""
-    figures = {"unadjusted": _figures(new_y, new, new_groups)}
-    for (where, score), (name, candidate) in product(learnt_on.items(), CANDIDATES.items()):
-        maps = candidate(tables_of_rows(score, y, groups))
-        figures[f"{where}, {name}"] = _figures(new_y, applied(maps, new, new_groups), new_groups)
-    return figures
+def simulated_row(gap: str, size: str, jobs: int, draws: int = DRAWS) -> Row:
+    """One line of the results: AUC, |gap| and worst cut of all draws of one kind, by repair."""
+    kinds = Parallel(n_jobs=jobs)(
+        delayed(held_out)(simulate(SIMULATED[gap], int(size), number), SMOOTH) for number in range(draws)
+    )
+    by_repair = {name: [draw[name][:3] for draw in kinds] for name in kinds[0]}
+    return {"data": gap, "model": "simulated", "size": size, "held_out": by_repair}
 
 
-def _figures(y: Any, score: Any, groups: Any) -> list[float]:
-    gap = abs(xauc_difference(y, score, sensitive_features=groups))
-    return [round(float(roc_auc_score(y, score)), 6), round(gap, 6)]
-
-
-def run(splits: int, only: str | None) -> None:
-    RESULTS.parent.mkdir(exist_ok=True)
-    done = {(row["data"], row["model"], row["size"], row["split"]) for row in read()}
-    for data, model, size in cells():
-        numbers = [number for number in range(splits) if (data, model, size, number) not in done]
-        if not numbers or (only and only != f"{data}:{model}:{size}"):
+def run(folder: Path, only: str | None, jobs: int) -> None:
+    """Add all cells and simulations that are not there yet."""
+    rows = repair_tables.read()
+    done = {(row["data"], row["model"], row["size"]) for row in rows}
+    wanted = [*CELLS, *((gap, "simulated", size) for gap in SIMULATED for size in SIMULATED_SIZES)]
+    for cell in wanted:
+        if cell in done or (only and only != ":".join(cell)):
             continue
-        problem = LOADERS[data](splits=splits)
-        rows = Parallel(n_jobs=2)(delayed(run_split)(problem, model, size, number) for number in numbers)
-        _append(rows)
-        print(f"{data} {model} {size}: {len(rows)} splits", file=sys.stderr, flush=True)
-    for name in SIMULATED:
-        if not only and (name, "simulated", "1000", 0) not in done:
-            _append(Parallel(n_jobs=2)(delayed(run_simulated)(name, number) for number in range(SIMULATIONS)))
+        if cell[1] == "simulated":
+            rows.append(simulated_row(cell[0], cell[2], jobs))
+        else:
+            rows += _run_cell(cell, folder, jobs)
+        pack(rows, repair_tables.RESULTS)
+        print(*cell, file=sys.stderr, flush=True)
 
 
-def _append(rows: Iterable[dict[str, Any]]) -> None:
-    lines = [json.dumps(row) + "\n" for row in rows]
-    with RESULTS.open("a", encoding="utf-8") as file:
-        file.writelines(lines)
-
-
-def read() -> list[dict[str, Any]]:
-    """Return all results so far."""
-    return [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines()] if RESULTS.exists() else []
-
-
-def table(rows: list[dict[str, Any]]) -> str:
-    """Mean held-out AUC / |dxAUC|; in brackets AUC - |dxAUC| less that of the paper's procedure, with paired error."""
-    lines = ["| data, model, rows | " + " | ".join(SHOWN) + " |", "|---" * (len(SHOWN) + 1) + "|"]
-    for (data, model, size), found in _by_cell(rows):
-        cell = []
-        for method in SHOWN:
-            auc, gap = np.mean([split[method] for split in found], axis=0)
-            mean, error = paired([np.subtract(*split[method]) - np.subtract(*split["in, dp"]) for split in found])
-            cell.append(f"{auc:.3f}/{gap:.3f} ({mean:+.3f} ± {error:.3f})")
-        lines.append(f"| {data}, {model}, {size} | " + " | ".join(cell) + " |")
-    return "\n".join(lines)
-
-
-def harm(rows: list[dict[str, Any]]) -> str:
-    """Held-out |dxAUC| less the unadjusted one, with paired error, of the full repair and of the default."""
-    methods = ("out, logistic", "out, logistic, no harm", "FairRanker")
-    lines = ["| data, model, rows | unadjusted | " + " | ".join(methods) + " |", "|---" * (len(methods) + 2) + "|"]
-    for (data, model, size), found in _by_cell(rows):
-        cell = [f"{np.mean([split['unadjusted'][1] for split in found]):.4f}"]
-        for method in methods:
-            mean, error = paired([split[method][1] - split["unadjusted"][1] for split in found])
-            cell.append(f"{mean:+.4f} ± {error:.4f}")
-        lines.append(f"| {data}, {model}, {size} | " + " | ".join(cell) + " |")
-    return "\n".join(lines)
-
-
-def paired(differences: list[float]) -> tuple[float, float]:
-    """Mean of paired differences, and its standard error."""
-    values = np.array(differences)
-    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size))
-
-
-def _by_cell(rows: list[dict[str, Any]]) -> list[tuple[tuple[str, str, str], list[dict[str, list[float]]]]]:
-    order = [*cells(), *((name, "simulated", "1000") for name in SIMULATED)]
-    found = [
-        (cell, [row["held_out"] for row in rows if (row["data"], row["model"], row["size"]) == cell]) for cell in order
-    ]
-    return [(cell, splits) for cell, splits in found if splits]
+def _run_cell(cell: tuple[str, str, str], folder: Path, jobs: int) -> list[Row]:
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{'-'.join(cell)}-{number}.npz" for number in range(SPLITS)]
+    missing = [number for number, path in enumerate(paths) if not path.exists()]
+    if missing:
+        problem = LOADERS[cell[0]](splits=SPLITS)
+        Parallel(n_jobs=jobs)(delayed(scores_of_split)(problem, cell, number, paths[number]) for number in missing)
+    found: list[Row] = Parallel(n_jobs=jobs)(
+        delayed(split_row)(cell, number, dict(np.load(path))) for number, path in enumerate(paths)
+    )
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("run", "tables"))
-    parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--scores", type=Path, metavar="DIR", help="folder of out-of-fold and test scores; for run")
     parser.add_argument("--only", metavar="DATA:MODEL:SIZE")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--page", action="store_true", help="put the tables into docs/generalisation.md")
     options = parser.parse_args()
-    if options.what == "run":
-        run(options.splits, options.only)
+    if options.what == "tables":
+        repair_tables.show(in_page=options.page)
+    elif options.scores is None:
+        parser.error("run needs --scores DIR")
     else:
-        print(f"{table(read())}\n\n{harm(read())}")
+        run(options.scores, options.only, options.jobs)
 
 
 if __name__ == "__main__":
