@@ -201,19 +201,20 @@ class ScoreTable:
         )
 
     def at(self, score: FloatArray) -> ScoreTable:
-        """Replace the scores by others in the same strict order.
+        """Replace the scores by others in the same order; those that have become equal are one.
 
         Parameters
         ----------
         score : array-like of shape (n_scores,)
-            The other scores, falling.
+            The other scores, not rising.
 
         Returns
         -------
         ScoreTable
             A table with the same masses.
         """
-        return replace(self, score=score)
+        ties = np.asarray(score)[1:] == np.asarray(score)[:-1]
+        return ScoreTable.from_masses(score, *self.sums) if ties.any() else replace(self, score=score)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ScoreTable):

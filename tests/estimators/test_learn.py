@@ -532,3 +532,19 @@ class TestMaxCutGap:
         score, y, group = population(1500, groups=2)
         XOrder(max_cut_gap=0.08).fit(score, y, sensitive_features=group).save(tmp_path / "map.json")
         assert xorder.load(tmp_path / "map.json").max_cut_gap == 0.08
+
+
+def test_scores_a_hair_apart_may_meet():
+    score, y, group = population(1000, groups=2)
+    rng = np.random.default_rng(2)
+    for each in "AB":
+        rows = np.flatnonzero(group == each)
+        one, other = rng.choice(rows, (2, 40), replace=False)
+        score[one] = np.nextafter(score[other], 1)
+    for settings in ({}, {"do_no_harm": False}, {"max_cut_gap": 0.1}):
+        repair = XOrder(**settings).fit(score, y, sensitive_features=group)
+        assert abs(repair.gap_) < 0.5 * abs(repair.gap_before_)
+        adjusted = repair.transform(score, sensitive_features=group)
+        for each in "AB":
+            place = np.argsort(score[group == each])
+            assert (np.diff(adjusted[group == each][place]) >= 0).all()
