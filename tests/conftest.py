@@ -23,8 +23,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 from support.command_line import Ran, files, one_line  # noqa: E402
 from support.real_data import READERS  # noqa: E402
 
-# Of two ways to the same reader the quick loop takes one: a file stands for a glob, a polars frame for a lazy one.
-SECOND_WAYS = {"spark", "parquet-glob", "polars-lazy"}
+# Of two ways to the same reader the quick loop takes one: a parquet file stands for a glob, and for a relation of
+# DuckDB, which reads it; a polars frame stands for a lazy one.
+SECOND_WAYS = {"spark", "parquet-glob", "duckdb", "polars-lazy"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

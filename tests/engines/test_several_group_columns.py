@@ -42,6 +42,7 @@ def labels(columns: dict[str, Any], *names: str) -> list[str | None]:
     return [called[row] for row in zip(*(np.asarray(columns[name]).tolist() for name in names), strict=True)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [("race", "sex"), ("sex", "race", "smoker"), ("old", "race")])
 def test_tables_and_audits_are_those_of_arrays(backend: Backend, names: tuple[str, ...]) -> None:
     columns = people()

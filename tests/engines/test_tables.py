@@ -347,6 +347,7 @@ class TestLocalEngines:
         if not backend.is_text:
             assert half["x"].score.tolist() == [float(np.float32(0.3)), float(np.float32(0.1))]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("odd", ["a.b", "a`b", 'a"b', "a'b", "a b", "Straße"])
     def test_names_that_mean_something_to_an_engine(self, backend: backends.Backend, odd: str) -> None:
         plain = people(60)

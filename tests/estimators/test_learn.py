@@ -205,6 +205,7 @@ class TestDoNoHarm:
 class TestBound:
     """The bound is the best AUC of any reordering whose gaps are no larger than those that the repair leaves."""
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("metric", GAP_OF)
     @pytest.mark.parametrize("method", METHODS)
     @pytest.mark.parametrize("goal", [{}, {"max_gap": 0.05}, {"tradeoff": 0.3}, {"do_no_harm": True}], ids=str)

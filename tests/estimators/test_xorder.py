@@ -90,6 +90,7 @@ def test_a_tradeoff_is_the_ordering_of_that_tradeoff():
     np.testing.assert_array_equal(repair.ordering_.b_above, expected.b_above)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("target", [0.01, 0.05, 0.1])
 def test_a_wanted_gap_is_met(metric, target):
@@ -381,6 +382,7 @@ def test_a_limit_on_coarse_scores_is_met_from_inside(metric):
     assert missed == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1.7e308, 1e-310, 5e-324 * 2**20])
 def test_scores_of_any_finite_range(scale):
     score, label, group = sample()

@@ -13,6 +13,8 @@ from experiments.generalisation import measures, simulate, simulated_row, split_
 from experiments.repair_tables import PAGE, RESULTS, Study, filled, paired, read
 from xorder import audit
 
+pytestmark = pytest.mark.slow
+
 CELL = ("german", "linear", "400")
 
 

@@ -26,6 +26,7 @@ def checks():
 
 
 # Some checks have inputs that were not scaled, for which a step of 1 is too long.
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:no step of gradient descent:xorder.exceptions.XorderWarning")
 @pytest.mark.parametrize(("estimator", "check"), list(checks()))
 def test_scikit_learn_checks(estimator, check):

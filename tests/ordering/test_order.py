@@ -89,6 +89,7 @@ def test_a_gap_of_nothing_leaves_the_best_auc(a, b, tradeoff):
     assert ordering.auc == pytest.approx(order(a, b, tradeoff=0, solver="dp").auc, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("metric", METRICS)
 @given(a=tables(), b=tables())

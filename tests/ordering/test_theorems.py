@@ -14,6 +14,8 @@ from xorder import PairGains, order
 from xorder._metric import METRICS
 from xorder.ordering import SOLVERS
 
+pytestmark = pytest.mark.slow
+
 TOLERANCE = 1e-9
 
 
@@ -91,7 +93,6 @@ metrics = pytest.mark.parametrize("metric", ["xauc", "prf"])
 # Tradeoff 0
 
 
-@pytest.mark.slow
 @metrics
 def test_tradeoff_zero_is_the_best_auc(metric):
     cases = label_strings(4)
@@ -104,7 +105,6 @@ def test_tradeoff_zero_is_the_best_auc(metric):
 small_rows = st.text("01", min_size=2, max_size=7).filter(lambda labels: len(set(labels)) == 2)
 
 
-@pytest.mark.slow
 @metrics
 @given(labels_a=small_rows, labels_b=small_rows)
 @settings(max_examples=30, deadline=None)
@@ -117,7 +117,6 @@ def test_tradeoff_zero_is_the_best_auc_of_longer_lists(metric, labels_a, labels_
 # Theorem 1, tradeoff to infinity
 
 
-@pytest.mark.slow
 @metrics
 def test_theorem_one_on_every_small_case(metric):
     """The printed bounds hold; what is reached has never been seen above half of them."""
@@ -129,7 +128,6 @@ def test_theorem_one_on_every_small_case(metric):
     assert worst == pytest.approx(0.5)
 
 
-@pytest.mark.slow
 @metrics
 @given(labels_a=rows, labels_b=rows, tradeoff=large_tradeoffs)
 @settings(max_examples=150, deadline=None)
@@ -144,7 +142,6 @@ def within_groups_first(a, b):
     return PairGains(prf.matrix, prf.offset, a_part=prf.a_part)
 
 
-@pytest.mark.slow
 @given(labels_a=rows, labels_b=rows, tradeoff=large_tradeoffs)
 @settings(max_examples=150, deadline=None)
 def test_theorem_one_is_proved_for_prf_counted_within_groups_first(labels_a, labels_b, tradeoff):
@@ -154,7 +151,6 @@ def test_theorem_one_is_proved_for_prf_counted_within_groups_first(labels_a, lab
     assert abs(found.gap) <= theorem_one(labels_a, labels_b, "prf") + TOLERANCE
 
 
-@pytest.mark.slow
 @given(a=tied_tables(most=5, more=10), b=tied_tables(most=5, more=10))
 @settings(max_examples=150, deadline=None)
 def test_theorem_one_for_tied_and_weighted_rows(a, b):
@@ -168,7 +164,6 @@ def test_theorem_one_for_tied_and_weighted_rows(a, b):
 # Proposition 1
 
 
-@pytest.mark.slow
 @metrics
 def test_proposition_one_on_every_small_case(metric):
     """It holds with half the printed bound, and half is reached."""
@@ -180,7 +175,6 @@ def test_proposition_one_on_every_small_case(metric):
     assert worst == pytest.approx(0.5)
 
 
-@pytest.mark.slow
 @metrics
 @given(labels_a=rows, labels_b=rows)
 @settings(max_examples=150, deadline=None)
@@ -202,7 +196,6 @@ def test_some_interleaving_is_far_closer_than_proposition_one_says():
 # The greedy lemma
 
 
-@pytest.mark.slow
 def test_greedy_lemma_on_every_small_case():
     cases = label_strings(5)
     for labels_a, labels_b in product(cases, cases):

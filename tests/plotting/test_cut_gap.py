@@ -65,6 +65,7 @@ def test_the_group_that_is_found_more_often_comes_first_unless_a_pair_is_named()
         CutGapDisplay.from_predictions(**turned, pair=("B", "C"))
 
 
+@pytest.mark.slow
 def test_the_picture_names_the_worst_cut_and_the_cuts_of_the_user() -> None:
     found = CutGapDisplay.from_predictions(**TWO, cuts=[0.05, 300, Threshold(0.2)], name="risk").plot()
     upper, lower = found.axes_
@@ -100,6 +101,7 @@ def test_of_few_rows_there_is_no_band_and_of_no_positives_no_curve() -> None:
     lacking.figure_.canvas.draw()
 
 
+@pytest.mark.slow
 def test_of_many_groups_eight_have_a_colour_and_the_pair_is_among_them() -> None:
     found = CutGapDisplay.from_predictions(**people(2000, {f"g{n}": 0.2 * n for n in range(11)})).plot()
     shown = [text.get_text() for text in found.axes_[0].get_legend().get_texts()]

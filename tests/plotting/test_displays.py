@@ -49,6 +49,7 @@ def all_texts(figure: Any) -> list[Any]:
     return [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_making_one_draws_nothing_and_plot_returns_it(display: Any) -> None:
     found = of_people(display)
@@ -84,6 +85,7 @@ def test_too_many_axes_are_refused_with_the_number_needed(display: Any) -> None:
         of_people(display).plot("left")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_settings_of_matplotlib_stay_as_they_are(display: Any) -> None:
     before = dict(mpl.rcParams)
