@@ -80,7 +80,8 @@ def test_fit_says_what_it_did_and_wrote(
     assert expected.caution in str(expected)
     headline, _, sample = repair.describe().partition("\n")
     assert printed == (
-        f"{headline}\n\n{expected}\n\nOn the rows it was fitted to:\n\n{sample}\nThe gap before: {sure}\n\n"
+        f"{headline}\n\n{expected}\nThat holds for scores of rows that the model has not seen: fit to such scores.\n\n"
+        f"On the rows it was fitted to:\n\n{sample}\nThe gap before: {sure}\n\n"
         f"Wrote {tmp_path / 'm.json'}\n"
     )
 

@@ -108,8 +108,9 @@ def run(options: argparse.Namespace) -> None:
         "too few to say": " There are too few rows to say whether it is chance.",
     }
     doubt = doubts.get(str(reading), "") if repair.moved else ""
+    unseen = "\nThat holds for scores of rows that the model has not seen: fit to such scores." if expected else ""
     show(
-        f"{repair.headline()}\n\n{expected or f'What to expect on new people cannot be said: {why_not}'}\n\n"
+        f"{repair.headline()}\n\n{expected or f'What to expect on new people cannot be said: {why_not}'}{unseen}\n\n"
         f"On the rows it was fitted to:\n\n{repair.sample_text()}\nThe gap before: {sure}.{doubt}\n\n"
         f"Wrote {options.output}"
     )
