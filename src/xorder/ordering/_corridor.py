@@ -138,8 +138,7 @@ class _Region:
         for i in range(1, len(self.a)):
             # Best of all that stand no lower among b, up to each position of the row before.
             reached = np.maximum.accumulate(value)
-            first = np.flatnonzero(np.append(True, reached[1:] > reached[:-1])) + low[i - 1]
-            choices.append(first)
+            choices.append((reached[1:] > reached[:-1]).nonzero()[0])
             begin, end = low[i] - low[i - 1], high[i] - low[i - 1] + 1
             value = reached[begin : min(end, reached.size)]
             if end > reached.size:
@@ -148,8 +147,10 @@ class _Region:
         path = np.empty(len(self.a), dtype=np.int64)
         path[-1] = low[-1] + int(np.argmax(value))
         for i in range(len(self.a) - 2, -1, -1):
-            first = choices[i]
-            path[i] = first[np.searchsorted(first, path[i + 1], side="right") - 1]
+            # Where the best so far last rose, up to the place of the row after.
+            rises = choices[i]
+            last = int(rises.searchsorted(path[i + 1] - low[i]))
+            path[i] = low[i] + (rises[last - 1] + 1 if last else 0)
         return path
 
     def rows(self, path: IntArray, gains: PairGains) -> FloatArray:
