@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from experiments.measures import CutList
 from experiments.methods import Task
 from experiments.registry import METHODS
 from experiments.scores import problem_of, scores_of
@@ -88,7 +89,7 @@ def _measured(cell: Cell, count: int, folder: Path) -> Row:
 
 
 def _figures(part: str, y: Any, score: Any, groups: Any) -> Row:
-    """AUC and signed gaps, first group in sorted order minus the second; for the test part also their errors."""
+    """AUC and signed gaps, first group in sorted order minus the second; of the test part also errors and worst cut."""
     if not np.isfinite(score).all():
         raise ValueError(f"{np.sum(~np.isfinite(score))} scores of the {part} part are not finite")
     with warnings.catch_warnings():
@@ -98,6 +99,7 @@ def _figures(part: str, y: Any, score: Any, groups: Any) -> Row:
     figures = {f"auc_{part}": found.auc, **{f"{metric}_{part}": gap.value for metric, gap in gaps.items()}}
     if part == "test":
         figures |= {f"{metric}_error": gap.stderr for metric, gap in gaps.items()}
+        figures["cut_test"] = CutList(y, np.asarray(score), groups == min(groups)).worst()
     # JSON knows no NaN: what cannot be measured is null.
     return {name: round(float(value), _DIGITS) if np.isfinite(value) else None for name, value in figures.items()}
 

@@ -29,6 +29,7 @@ from sklearn.preprocessing import StandardScaler
 
 from experiments import repair_tables
 from experiments.candidates import REPAIRS, SMOOTH, Candidate, applied, roles, tables_of_rows
+from experiments.measures import CutList
 from experiments.store import Row, pack
 from xorder import FairRanker
 from xorder.datasets import Problem, load_adult, load_compas, load_framingham, load_german
@@ -57,8 +58,6 @@ SIMULATED_SIZES = ("300", "1000", "3000")
 DRAWS = 200
 NEW_ROWS = 2000
 
-# Cuts of the list at which the widest difference of sensitivities is looked for.
-CUTS = np.linspace(0.02, 0.98, 961)
 TOPS = (0.01, 0.05, 0.1, 0.2)
 
 Rows = dict[str, Any]
@@ -66,31 +65,10 @@ Rows = dict[str, Any]
 
 
 def measures(y: Any, score: Any, groups: Any, moved: Any) -> list[float]:
-    """AUC, |gap|, worst cut, |cut gap| at 5 and 20 %, and the moved group's share of the top 1, 5, 10 and 20 %.
-
-    A cut gap is a difference of sensitivities, the worst one the widest from 2 to 98 % of the list. Of tied rows that
-    straddle a cut the same part of each counts.
-    """
-    falling = np.argsort(-score, kind="stable")
-    ends = np.append(np.flatnonzero(np.diff(score[falling])), score.size - 1)
-    is_moved = groups[falling] == moved
-    share = np.append(0.0, (ends + 1) / score.size)
-
-    def above(rows: Any) -> Any:
-        """Share of some rows above each distinct score, it included."""
-        return np.append(0.0, np.cumsum(rows)[ends]) / np.sum(rows)
-
-    positive = y[falling] == 1
-    gaps = above(positive & ~is_moved) - above(positive & is_moved)
-    in_top = np.interp(TOPS, share, above(is_moved)) * np.mean(is_moved) / np.array(TOPS)
+    """AUC, |gap|, worst cut, |cut gap| at 5 and 20 %, and the moved group's share of the top 1, 5, 10 and 20 %."""
+    cuts = CutList(y, score, groups == moved)
     auc, gap = as_scored(*tables_of_rows(score, y, groups).values(), "xauc")
-    figures = [
-        auc,
-        abs(gap),
-        np.abs(np.interp(CUTS, share, gaps)).max(),
-        *np.abs(np.interp([0.05, 0.2], share, gaps)),
-        *in_top,
-    ]
+    figures = [auc, abs(gap), cuts.worst(), *cuts.gap([0.05, 0.2]), *cuts.share_of_top(TOPS)]
     return [round(float(figure), 4) for figure in figures]
 
 

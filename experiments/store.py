@@ -21,8 +21,6 @@ Row = dict[str, Any]
 # What a row is about; of rows alike in these the last one counts.
 KEY = ("data", "splits", "model", "method", "metric", "parameter", "split")
 
-FIGURES = ("auc_train", "auc_test", "xauc_train", "xauc_test", "prf_train", "prf_test")
-
 
 def key_of(row: Row) -> tuple[Any, ...]:
     return tuple(row[name] for name in KEY)
