@@ -216,6 +216,34 @@ class ScoreTable:
         ties = np.asarray(score)[1:] == np.asarray(score)[:-1]
         return ScoreTable.from_masses(score, *self.sums) if ties.any() else replace(self, score=score)
 
+    def thinned(self, levels: int) -> ScoreTable:
+        """Merge neighbouring scores at their mean, to about so many levels of equal mass; a shorter table stays.
+
+        Parameters
+        ----------
+        levels : int
+            How many levels, at most about twice as many: a score that has a level's mass alone is left as it is.
+
+        Returns
+        -------
+        ScoreTable
+            A table of the same masses.
+        """
+        if len(self) <= levels:
+            return self
+        mass = self.mass
+        below = np.cumsum(mass)
+        unit = below[-1] / levels
+        level = np.floor(below / unit)
+        is_heavy = mass >= unit
+        is_first = np.append(True, (level[1:] > level[:-1]) | is_heavy[1:] | is_heavy[:-1])
+        starts = np.flatnonzero(is_first)
+        # Means as distances from a score of the level, so that they cannot leave it by rounding.
+        base = self.score[starts]
+        apart = mass * (self.score - np.repeat(base, np.diff(np.append(starts, len(self)))))
+        moment, *sums = (np.add.reduceat(each, starts) for each in (apart, *self.sums))
+        return ScoreTable.from_masses(base + moment / (sums[0] + sums[1]), *sums)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ScoreTable):
             return NotImplemented

@@ -32,7 +32,8 @@ def test_the_record_says_before_and_after():
     assert told["gap"] == pytest.approx(gap("xauc", label, adjusted, group, *pair), abs=1e-12)
     assert told["metric"] == "xauc"
     assert f"xauc gap  {told['gap_before']:+.4f} -> " in repair.describe()
-    assert f"AUC       {told['auc_before']:.4f} -> {told['auc']:.4f}   (within " in repair.describe()
+    assert f"AUC       {told['auc_before']:.4f} -> {told['auc']:.4f}\n" in repair.describe()
+    assert f"AUC {told['auc']:.4f} is within " in repair.describe()
 
 
 def test_a_group_never_seen_is_named_with_the_known_ones():

@@ -74,8 +74,8 @@ def test_of_two_groups_a_target_is_hit(method, metric, target):
     assert gap <= target + (0.002 if target == 0 or method == "smooth" else 1e-9)
     free = XOrder(**goal, max_gap=1.0).fit(score, y, sensitive_features=group)
     if abs(free.gap_) > target and method == "smooth":
-        # But for the pairs that one more step turns round.
-        assert gap == pytest.approx(target, abs=0.004)
+        # But for what is gained by far less than the error of the AUC.
+        assert gap == pytest.approx(target, abs=0.01)
     elif abs(free.gap_) <= target:
         assert repair.auc_ == pytest.approx(free.auc_, abs=1e-4)
     assert repair.gap_ == pytest.approx(

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import argparse
 import math
-import warnings
 from dataclasses import fields
 
 from xorder._metric import METRICS
 from xorder._present import known
 from xorder._table import Tables
-from xorder.cli._program import FOLDS, add_input, add_output, add_unseen, check_output, read_tables, show
+from xorder.cli._program import add_input, add_output, add_unseen, check_output, read_tables, show
 from xorder.estimators import (
     METHODS,
     SMALL_GROUPS,
     ExpectedGap,
+    FittedRepair,
     RepairSettings,
     expected_gap_tables,
     learn_repair,
 )
-from xorder.exceptions import InputError, XorderWarning, warn_caller
+from xorder.exceptions import InputError, warn_caller
 from xorder.metrics import audit_tables
 from xorder.metrics._gaps import FEW, judge
 
@@ -86,14 +86,14 @@ def run(options: argparse.Namespace) -> None:
     """Fit a repair to a file, and save its map."""
     check_output(options.output, overwrite=options.force, inputs=[options.file])
     settings = RepairSettings(**{each.name: getattr(options, each.name) for each in fields(RepairSettings)}).checked()
-    tables = read_tables(options, folds=FOLDS)
+    tables = read_tables(options)
     repair = learn_repair(tables, settings)
     for note in repair.notes:
         warn_caller(note)
-    audit = audit_tables(tables)
-    low, high = audit.gap(settings.metric, repair.pair).interval
     repaired = len(tables) - len({*repair.left, *repair.merged} & {*tables})
-    expected, why_not = _expected(settings, tables) if repaired > 1 else (None, "fewer than two groups are repaired.")
+    expected, why_not = _expected(repair, tables) if repaired > 1 else (None, "fewer than two groups are repaired.")
+    audit = audit_tables(tables) if expected is None else expected.before
+    low, high = audit.gap(settings.metric, repair.pair).interval
     repair.save(options.output, overwrite=options.force)
     if options.json:
         result = repair.to_dict() | {"gap_before_interval": [known(low), known(high)], "map": options.output}
@@ -109,19 +109,17 @@ def run(options: argparse.Namespace) -> None:
     }
     doubt = doubts.get(str(reading), "") if repair.moved else ""
     unseen = "\nThat holds for scores of rows that the model has not seen: fit to such scores." if expected else ""
-    show(
-        f"{repair.headline()}\n\n{expected or f'What to expect on new people cannot be said: {why_not}'}{unseen}\n\n"
-        f"On the rows it was fitted to:\n\n{repair.sample_text()}\nThe gap before: {sure}.{doubt}\n\n"
-        f"Wrote {options.output}"
-    )
+    parts = [repair.headline(), f"{expected or f'What to expect on new people cannot be said: {why_not}'}{unseen}"]
+    # A map that was not tried in folds has the figures above on its own rows, too.
+    is_said = expected is not None and expected.folds is None
+    parts += [repair.certificate()] if is_said else [f"On the rows it was fitted to:\n\n{repair.sample_text()}"]
+    parts += [f"The gap before: {sure}.{doubt}", f"Wrote {options.output}"]
+    show("\n\n".join(filter(None, parts)))
 
 
-def _expected(settings: RepairSettings, tables: Tables) -> tuple[ExpectedGap | None, str]:
+def _expected(repair: FittedRepair, tables: Tables) -> tuple[ExpectedGap | None, str]:
     """Return what to expect of the repair on new people, or why that cannot be said."""
     try:
-        with warnings.catch_warnings():
-            # The repair of all rows has said which groups are too small.
-            warnings.simplefilter("ignore", XorderWarning)
-            return expected_gap_tables(settings, tables, cv=FOLDS), ""
+        return expected_gap_tables(repair, tables), ""
     except InputError as error:
         return None, str(error)

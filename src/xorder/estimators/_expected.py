@@ -1,4 +1,9 @@
-"""What to expect on new people: a repair tried on rows that it was not fitted to; here from tables alone."""
+"""What to expect on new people: what a sample tells of the map that was fitted to it.
+
+The default repair has one number for each group. So few cannot be fitted to single rows, and the sample, adjusted,
+tells what the map does to all people like these, with the intervals of any audit. A map that follows single rows looks
+better on them than it is: it is tried on rows that it was not fitted to, in folds.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +19,11 @@ from xorder._groups import group_labels, is_missing
 from xorder._metric import normal_quantile
 from xorder._table import MISSING, BoolArray, FloatArray, IntArray, ScoreTable, Tables, as_tables
 from xorder._validation import WeightKind, check_scores, check_tables
-from xorder.estimators._fitted import RepairSettings
-from xorder.estimators._learn import NOBODY, GroupPlan, SetAside, learn_repair, plan_groups
-from xorder.exceptions import InputError, XorderWarning, warn_caller
+from xorder.estimators._fitted import FittedRepair, RepairSettings
+from xorder.estimators._learn import NOBODY, GroupPlan, SetAside, find_repair, mapped, plan_groups
+from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics._audit import Audit, audit_tables
+from xorder.metrics._cuts import CutGap, cut_text
 from xorder.metrics._gaps import Gap, json_label
 from xorder.transfer import ScoreMap
 
@@ -39,9 +45,9 @@ class ExpectedGap:
     before : Audit
         Audit of the scores as they are.
     after : Audit
-        Audit of the scores of each fold adjusted by a repair fitted to the other folds.
-    folds : int
-        Number of folds.
+        Audit of the adjusted scores: by this map, or, in folds, those of each by what was fitted to the others.
+    folds : int or None
+        Number of folds; None where the map itself was audited.
     target : float
         The gap that the repair aims at or, where that is 0, one worth excluding.
     aside : SetAside
@@ -52,7 +58,7 @@ class ExpectedGap:
     metric: str
     before: Audit
     after: Audit
-    folds: int
+    folds: int | None
     target: float
     aside: SetAside = NOBODY
 
@@ -151,14 +157,13 @@ def expected_gap_tables(
 ) -> ExpectedGap:
     """Estimate AUC and gaps that a repair will have on new people, where only tables are at hand.
 
-    As :func:`xorder.expected_gap`. Tables that hold the sums of so many folds are taken by these. Of others the rows at
-    each score are dealt to the folds at random; where masses are sums of weights, in as many parts as the mass at a
-    score has effective rows.
+    As :func:`xorder.expected_gap`. Where folds are needed, the rows at each score are dealt to them at random; masses
+    that are sums of weights cannot be dealt.
 
     Parameters
     ----------
-    repair : XOrder or RepairSettings
-        The repair, or its settings; it is not changed.
+    repair : XOrder, RepairSettings or FittedRepair
+        The repair, its settings, or what was fitted to these very tables; it is not changed.
     tables : Tables or mapping of group to ScoreTable
         Tables of the groups.
     cv : int, default=5
@@ -173,52 +178,62 @@ def expected_gap_tables(
     ExpectedGap
         Audits before and after.
     """
-    if not (isinstance(cv, int | np.integer) and cv >= 2):
-        raise InputError(f"cv must be a whole number of folds from 2 up; got {cv!r}.")
-    settings = repair if isinstance(repair, RepairSettings) else RepairSettings(**repair.get_params(deep=False))
+    if isinstance(repair, FittedRepair | RepairSettings):
+        settings = repair.settings if isinstance(repair, FittedRepair) else repair
+    else:
+        settings = RepairSettings(**repair.get_params(deep=False))
     settings.checked()
     tables = as_tables(tables)
     before = audit_tables(tables, confidence=confidence)
-    if tables.folds is not None and any(sums.shape[1] != cv for sums in tables.folds.values()):
-        held = next(iter(tables.folds.values())).shape[1]
-        warn_caller(f"the tables hold the sums of {held} folds, so with cv={cv} parts of weights are dealt, not rows.")
-    rng = np.random.default_rng(random_state)
-    dealt = {group: _dealt(tables, group, int(cv), rng) for group in tables}
     plan = plan_groups(tables, settings)
-    alone = dict.fromkeys(tables, ScoreMap.identity())
-    maps = [alone | _learn_without(settings, tables, dealt, fold, plan) for fold in range(cv)]
+    if settings.method == "smooth":
+        fitted = repair if isinstance(repair, FittedRepair) else find_repair(tables, plan, settings)
+        adjusted, folds = mapped(tables, fitted.maps), None
+    else:
+        adjusted, folds = _cross_fitted(tables, settings, plan, cv, random_state), int(cv)
+    return ExpectedGap(
+        settings.metric, before, _audit_again(adjusted, confidence), folds, target_of(settings), plan.aside
+    )
+
+
+def _audit_again(adjusted: Tables, confidence: float) -> Audit:
     with warnings.catch_warnings():
         # Of groups without a class, or with a single row of one, the audit before has told already.
         warnings.simplefilter("ignore", XorderWarning)
-        adjusted = {
+        return audit_tables(adjusted, confidence=confidence)
+
+
+def _cross_fitted(tables: Tables, settings: RepairSettings, plan: GroupPlan, folds: int, random_state: Any) -> Tables:
+    """Adjust the rows of each fold by what is fitted to the others."""
+    if not (isinstance(folds, int | np.integer) and folds >= 2):
+        raise InputError(f"cv must be a whole number of folds from 2 up; got {folds!r}.")
+    if any((mass != np.rint(mass)).any() for table in tables.values() for mass in table.sums) or tables.weighted:
+        raise InputError(
+            f"method={settings.method!r} is tried in folds, to which rows with weights cannot be dealt from tables. "
+            "Give the rows to xorder.expected_gap, or take method='smooth'."
+        )
+    rng = np.random.default_rng(random_state)
+    dealt = {
+        group: np.stack([_dealt(mass.astype(np.int64), folds, rng).T for mass in table.sums])
+        for group, table in tables.items()
+    }
+    alone = dict.fromkeys(tables, ScoreMap.identity())
+    maps = [alone | _learn_without(settings, tables, dealt, fold, plan) for fold in range(folds)]
+    return tables.replacing(
+        {
             group: ScoreTable.from_masses(
                 np.concatenate([learnt[group].apply(table.score) for learnt in maps]),
                 *(masses.ravel() for masses in dealt[group]),
             )
             for group, table in tables.items()
         }
-        after = audit_tables(adjusted, confidence=confidence)
-    return ExpectedGap(settings.metric, before, after, int(cv), target_of(settings), plan.aside)
+    )
 
 
-def _dealt(tables: Tables, group: Hashable, folds: int, rng: np.random.Generator) -> FloatArray:
-    """Masses of one table, and sums of squared weights if it has them, in each fold and at each score."""
-    if tables.folds is not None and tables.folds[group].shape[1] == folds:
-        return np.asarray(tables.folds[group])
-    table = tables[group]
-    shares = []
-    for mass, spread in zip((table.positive, table.negative), table.spreads, strict=True):
-        parts = np.divide(mass**2, spread, out=np.zeros_like(mass), where=mass > 0)
-        # What is there at all is at least one part.
-        units = np.where(mass > 0, np.maximum(np.rint(parts), 1), 0).astype(np.int64)
-        shares.append(_shares(units, folds, rng).T)
-    return np.stack([shares[number % 2] * mass for number, mass in enumerate(table.sums)])
-
-
-def _shares(units: IntArray, folds: int, rng: np.random.Generator) -> FloatArray:
-    """Deal the units at random into folds of equal size."""
-    left, total = units.copy(), int(units.sum())
-    dealt = np.zeros((units.size, folds))
+def _dealt(rows: IntArray, folds: int, rng: np.random.Generator) -> FloatArray:
+    """Deal the rows at each score at random into folds of equal size."""
+    left, total = rows.copy(), int(rows.sum())
+    dealt = np.zeros((rows.size, folds))
     for fold in range(folds):
         wanted = total * (fold + 1) // folds - total * fold // folds
         if fold == folds - 1:
@@ -230,7 +245,7 @@ def _shares(units: IntArray, folds: int, rng: np.random.Generator) -> FloatArray
             drawn = rng.binomial(left, 1 / (folds - fold))
         dealt[:, fold] = drawn
         left = left - drawn
-    return np.asarray(dealt / np.maximum(units, 1)[:, np.newaxis])
+    return dealt
 
 
 def _learn_without(
@@ -244,14 +259,15 @@ def _learn_without(
     if len(plan.tables) < 2:
         return {}
     rest = {
-        group: ScoreTable.from_masses(table.score, *_others(dealt[group], fold, table))
+        group: ScoreTable.from_masses(table.score, *(dealt[group].sum(axis=1) - dealt[group][:, fold]))
         for group, table in tables.items()
         if group not in plan.left
     }
     for group in plan.merged:
         rest[plan.reference] = rest[plan.reference] + rest.pop(group)
     try:
-        return learn_repair(rest, replace(settings, reference=plan.reference, small_groups="repair")).maps
+        every = GroupPlan(Tables(rest), plan.reference)
+        return find_repair(every.tables, every, replace(settings, reference=plan.reference)).maps
     except InputError as error:
         folds = next(iter(dealt.values())).shape[1]
         raise InputError(
@@ -260,14 +276,8 @@ def _learn_without(
         ) from error
 
 
-def _others(dealt: FloatArray, fold: int, table: ScoreTable) -> list[FloatArray]:
-    """Sums over all folds but one; what is dealt to the others alone is there in full, to the last digit."""
-    rest = np.delete(dealt, fold, axis=1).sum(axis=1)
-    return [np.where(part[fold] == 0, whole, sums) for part, whole, sums in zip(dealt, table.sums, rest, strict=True)]
-
-
 def expected_text(expected: ExpectedGap) -> str:
-    """Lay out AUC and gaps before and after, with the interval after, and say how large a gap remains.
+    """Lay out AUC, gaps and cuts before and after, with the interval after, and say whom the intervals are about.
 
     Pairs with groups that the repair sets aside come last, marked.
     """
@@ -280,11 +290,15 @@ def expected_text(expected: ExpectedGap) -> str:
     rows = [("AUC", "", before.auc, after.auc, after.auc_interval, "", "")]
     for mark, gap in pairs[:_MOST_PAIRS]:
         was = before.gap(expected.metric, gap.pair)
-        names = f"{gap.pair[0]} - {gap.pair[1]}"
-        rows.append((f"{gap.metric} gap", names, was.value, gap.value, gap.interval, "+", mark))
+        rows.append((f"{gap.metric} gap", _names(gap), was.value, gap.value, gap.interval, "+", mark))
+    for at in (*after.cuts, None):
+        now = after.cut_gap(at, expected.gap().pair)
+        what = "worst cut" if at is None else f"{cut_text(at)} of the list"
+        rows.append((what, _names(now), before.cut_gap(at, now.pair).value, now.value, now.interval, "+", ""))
     first, second = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
+    how = "" if expected.folds is None else f" ({expected.folds} folds, each adjusted by what was fitted to the others)"
     lines = [
-        f"On new people ({expected.folds} folds, each adjusted by what was fitted to the others):",
+        f"On new people like these{how}:",
         "",
         f"{'':<{first}}  {'':<{second}}  {'before':>8}  {'after':>8}  {percent} interval after",
     ]
@@ -294,11 +308,17 @@ def expected_text(expected: ExpectedGap) -> str:
     if len(pairs) > _MOST_PAIRS:
         aside = [f"{group} ({expected.aside.words(group)})" for groups in expected.aside for group in groups]
         which = f"more pairs; not repaired: {', '.join(aside)}" if aside else "pairs of groups with narrower gaps"
-        lines.append(f"... and {len(pairs) - _MOST_PAIRS} {which}")
-    if math.isfinite(expected.likely_gap):
-        whom = " between repaired groups" if any(expected.aside) else ""
-        lines += ["", f"Among all such people a gap of about {expected.likely_gap:.2g}{whom} is to be expected."]
+        lines.insert(-1 - len(after.cuts), f"... and {len(pairs) - _MOST_PAIRS} {which}")
+    lines += [
+        "",
+        "At a part of the list: how the shares of each group's positives in it differ.",
+        "Intervals are for all people of whom these rows are a sample.",
+    ]
     return "\n".join([*lines, expected.caution] if expected.caution else lines)
+
+
+def _names(gap: Gap | CutGap) -> str:
+    return f"{gap.pair[0]} - {gap.pair[1]}"
 
 
 def caution_text(gap: Gap, audit: Audit, visible: float, target: float) -> str:
@@ -365,9 +385,10 @@ def expected_gap(
 ) -> ExpectedGap:
     """Estimate AUC and gaps that a repair will have on new people.
 
-    The rows are cut into folds. Those of each fold are adjusted by a clone of ``repair`` fitted to the other folds,
-    and all adjusted scores are audited together. Its interval is one for the gap among all people of the kind the rows
-    were drawn from; in a new sample of people chance adds to it.
+    The map that the default repair would be fitted to these rows is audited on them: it has so few numbers that it does
+    no better on these rows than on others. Any other repair is tried in folds: the rows of each are adjusted by a clone
+    fitted to the other folds, and all adjusted scores are audited together. Intervals are for all people of the kind
+    the rows were drawn from; in a new sample of people chance adds to them.
 
     Parameters
     ----------
@@ -382,7 +403,7 @@ def expected_gap(
     sample_weight : array-like of shape (n_samples,), default=None
         Weight of each row.
     cv : int, splitter, or iterable of (train, test) row numbers, default=5
-        Number of folds, dealt out by label and group; or how else rows are cut.
+        Number of folds, where they are needed, dealt out by label and group; or how else rows are cut.
     random_state : int, RandomState or None, default=0
         How the folds are drawn, if ``cv`` is a number.
     confidence : float, default=0.95
@@ -419,14 +440,13 @@ def expected_gap(
 
     # The audit of the scores as they are checks all columns before anything is cut.
     tables = tables_at(score)
+    if isinstance(repair, XOrder) and (repair.method == "smooth" or (isinstance(cv, int) and sample_weight is None)):
+        return expected_gap_tables(repair, tables, cv=cv, random_state=random_state, confidence=confidence)
     before = audit_tables(tables, confidence=confidence)
     folds = make_folds(cv, score.reshape(-1, 1), label, groups, random_state=random_state)
     plan = plan_groups(tables, repair._settings()) if isinstance(repair, XOrder) else None
     adjusted = cross_adjusted(repair, score, label, groups, sample_weight, folds, plan, weights_are)
-    with warnings.catch_warnings():
-        # Of groups without a class, or with a single row of one, the audit before has told already.
-        warnings.simplefilter("ignore", XorderWarning)
-        after = audit_tables(tables_at(adjusted), confidence=confidence)
+    after = _audit_again(tables_at(adjusted), confidence)
     metric = getattr(repair, "metric", "xauc")
     return ExpectedGap(metric, before, after, len(folds), target_of(repair), plan.aside if plan else NOBODY)
 

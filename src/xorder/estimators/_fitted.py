@@ -368,24 +368,33 @@ class FittedRepair:
             A few lines of text.
         """
         first, second = self.pair
-        among = "   (among the groups repaired)" if self.moved and (self.left or self.merged) else ""
         lines = [
             f"{self.settings.metric} gap  {_written(self.gap_before, '+')} -> {_written(self.gap, '+')}   "
             f"({first} minus {second}, on the sample it was fitted to)",
-            f"AUC       {_written(self.auc_before)} -> {_written(self.auc)}{self._certificate()}{among}",
+            f"AUC       {_written(self.auc_before)} -> {_written(self.auc)}",
         ]
         if len(self.moved) > 1:
             lines.insert(1, f"largest gap left between any two groups: {self.worst_gap:.4f}")
         if not math.isnan(self.worst_cut):
             cut = f"{_written(self.worst_cut_before)} -> {_written(self.worst_cut)}"
             lines.append(f"worst cut {cut}   (widest difference of sensitivities, over all cuts of the list)")
-        return "\n".join(lines)
+        return "\n".join([*lines, *filter(None, [self.certificate()])])
 
-    def _certificate(self) -> str:
+    def certificate(self) -> str:
+        """Say how close to the best possible the AUC on the sample is.
+
+        Returns
+        -------
+        str
+            A sentence; none where no bound is known.
+        """
         if math.isnan(self.optimality_gap):
             return ""
-        below = _rounded_up(self.optimality_gap)
-        return f"   (within {below} of the best possible at this gap, with the order kept in each group)"
+        among = " among the groups repaired" if self.moved and (self.left or self.merged) else ""
+        return (
+            f"AUC {_written(self.auc)}{among} is within {_rounded_up(self.optimality_gap)} of the best possible "
+            "at this gap with the order kept in each group."
+        )
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the repair as JSON; :func:`load_fitted` reads it back.

@@ -21,20 +21,21 @@ from xorder.metrics._gaps import FEW, is_too_few
 from xorder.metrics._placements import moments
 from xorder.ordering import (
     Ordering,
-    as_scored,
     best_auc,
-    many_as_scored,
     order,
     order_within,
     sensitivity_gaps,
     smallest_cut_gap,
     solve_multipliers,
+    standing,
 )
-from xorder.ordering._ordering import roles_of_two
 from xorder.transfer import OddsScale, ScoreMap, map_at, realises, shifted_map, spaced_map, usual_bounds
 
 # Odds are multiplied or divided by a hundred at most: no step between two scores gets a hundred times as wide.
 _LARGEST_SHIFT = float(np.log(100.0))
+
+# Levels of each group's scores that the multipliers are looked for on: gaps are off by far less than their errors.
+_SEARCHED = 8192
 
 # Quantiles of positives that are matched for a limit at every cut, and steps on the way there.
 _MATCHED = 12
@@ -152,10 +153,11 @@ _SAME_VALUE = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class AucAndGaps:
-    """AUC, and the signed gap of each pair of groups, the first of a pair minus the second."""
+    """AUC, the signed gap of each pair of groups, the first of a pair minus the second, and the widest cut gap."""
 
     auc: float
     gaps: dict[Pair, float]
+    worst_cut: float = np.nan
 
     @property
     def worst(self) -> float:
@@ -168,7 +170,7 @@ class AucAndGaps:
 
     def among(self, groups: Collection[Hashable]) -> AucAndGaps:
         """Return the same with the gaps between these groups alone."""
-        return AucAndGaps(self.auc, {pair: gap for pair, gap in self.gaps.items() if set(pair) <= set(groups)})
+        return replace(self, gaps={pair: gap for pair, gap in self.gaps.items() if set(pair) <= set(groups)})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -213,11 +215,7 @@ def learn_repair(tables: Tables | Mapping[Hashable, ScoreTable], settings: Repai
     settings.checked()
     tables = as_tables(tables)
     plan = plan_groups(tables, settings)
-    _check_plan(tables, plan, settings)
-    if len(plan.tables) < 2:
-        found = _nothing(tables, settings)
-    else:
-        found = _METHODS[settings.method](plan.tables, settings, plan.reference)
+    found = find_repair(tables, plan, settings)
     moved = tuple(group for group, score_map in found.maps.items() if score_map.raw.size)
     left = (*plan.left, *plan.unseen)
     bound = best_auc(list(plan.tables.values()), settings.metric, found.after.worst)
@@ -237,13 +235,21 @@ def learn_repair(tables: Tables | Mapping[Hashable, ScoreTable], settings: Repai
         worst_gap=found.after.worst,
         bound=bound,
         optimality_gap=max(bound - found.after.auc, 0.0) if np.isfinite(bound) else np.nan,
-        worst_cut_before=worst_cut(plan.tables),
-        worst_cut=worst_cut(adjusted),
+        worst_cut_before=found.before.worst_cut,
+        worst_cut=found.after.worst_cut,
         learnt_from=LearntFrom.of(tables, adjusted),
         kept_share={group: share if group in moved else 0.0 for group, share in found.kept_share.items()},
         ordering=found.ordering,
         notes=(*tables.notes, *plan.notes, *found.notes),
     )
+
+
+def find_repair(tables: Tables, plan: GroupPlan, settings: RepairSettings) -> Repair:
+    """Find the repair of the groups that a plan does not set aside."""
+    _check_plan(tables, plan, settings)
+    if len(plan.tables) < 2:
+        return _nothing(tables, settings)
+    return _METHODS[settings.method](plan.tables, settings, plan.reference)
 
 
 def _check_plan(tables: Tables, plan: GroupPlan, settings: RepairSettings) -> None:
@@ -282,8 +288,7 @@ def smooth(tables: Tables, settings: RepairSettings, reference: Hashable | None)
     metric = settings.metric
     before = measure(tables, metric)
     if len(tables) == 2:
-        roles = roles_of_two(tables, metric, reference)
-        reference, pair = roles.reference, (roles.reference, roles.moved)
+        reference, _ = pair = _reference_first(tables, before, reference)
     else:
         reference = largest(tables) if reference is None else reference
         pair = max(before.gaps, key=lambda pair: abs(before.gaps[pair]))
@@ -291,20 +296,21 @@ def smooth(tables: Tables, settings: RepairSettings, reference: Hashable | None)
     bounds = settings._checked_bounds(tables) or usual_bounds(*scores)
     scale = OddsScale.of(scores, bounds)
     bounds = bounds or (min(each[-1] for each in scores), max(each[0] for each in scores))
-    shifts = solve_multipliers(
-        [_rounded(table) for table in tables.values()],
+    found = solve_multipliers(
+        [_rounded(table.thinned(_SEARCHED)) for table in tables.values()],
         [scale] * len(tables),
         metric=metric,
         reference=list(tables).index(reference),
         tradeoff=settings.tradeoff,
         max_gap=settings.max_gap if settings.tradeoff is None else None,
-    ).shift
-    kept, notes = dict.fromkeys(tables, 1.0), []
+    )
+    stderrs = _stderrs(tables, metric)
+    kept, notes = dict.fromkeys(tables, 1.0), _out_of_reach(found.worst, stderrs, settings)
     if settings.is_careful:
-        kept = share_to_keep(tables, reference, metric)
-        notes = _left_to_chance([group for group, share in kept.items() if share == 0], reference)
+        kept = share_to_keep(before, stderrs, tables, reference)
+        notes += _left_to_chance([group for group, share in kept.items() if share == 0], reference)
     maps = {}
-    for (group, table), shift in zip(tables.items(), shifts.tolist(), strict=True):
+    for (group, table), shift in zip(tables.items(), found.shift.tolist(), strict=True):
         if group != reference:
             wanted = kept[group] * float(np.clip(shift, -_LARGEST_SHIFT, _LARGEST_SHIFT))
             maps[group] = shifted_map(table, scale, wanted, bounds)
@@ -322,8 +328,29 @@ def smooth(tables: Tables, settings: RepairSettings, reference: Hashable | None)
     if settings.max_cut_gap is None and any(kept.values()) and not helps:
         share = "the share of the repair that the evidence for the gap carries"
         return left_alone(repair, tables, share if settings.is_careful and moved else "the best repair found")
-    # With care less is corrected on purpose.
-    return replace(repair, notes=[*notes, *([] if settings.is_careful else _missed(after, settings))])
+    # With care less is corrected on purpose, and why more than two groups miss a target has been said.
+    if settings.is_careful or len(tables) > 2:
+        return repair
+    return replace(repair, notes=[*notes, *_missed(after, settings)])
+
+
+def _out_of_reach(worst: float, stderrs: dict[Pair, float], settings: RepairSettings) -> list[str]:
+    """Say why more than two groups cannot all come as close as they should, if what is left is more than noise."""
+    if len(stderrs) == 1 or settings.tradeoff is not None or not worst > settings.max_gap + max(stderrs.values()):
+        return []
+    return [
+        f"max_gap {settings.max_gap:g} is out of reach of method 'smooth' on this sample: there are {len(stderrs)} "
+        "gaps between the groups, which one number for each group cannot close all at once; the widest left would "
+        f"be {worst:.2g}."
+    ]
+
+
+def _reference_first(tables: Tables, before: AucAndGaps, reference: Hashable | None) -> Pair:
+    """Who of two groups stays, then who moves: the one named stays, or the one that the gap favours."""
+    first, second = tables
+    if reference is None:
+        reference = first if before.gap((first, second)) >= 0 else second
+    return (first, second) if reference == first else (second, first)
 
 
 def _within_cuts(
@@ -386,9 +413,10 @@ def _left_to_chance(groups: list[Hashable], reference: Hashable) -> list[str]:
 def interleave(tables: Tables, settings: RepairSettings, reference: Hashable | None) -> Repair:
     """Interleave two groups, and spread the moved one's scores in the spaces between the reference's."""
     metric, solver = settings.metric, settings.method
-    roles = roles_of_two(tables, metric, reference)
+    before = measure(tables, metric)
+    reference, moved = pair = _reference_first(tables, before, reference)
     bounds = settings._checked_bounds(tables)
-    stays, moves = tables[roles.reference], tables[roles.moved]
+    stays, moves = tables[reference], tables[moved]
     limit = settings.max_cut_gap
     if settings.tradeoff is not None:
         found = order(stays, moves, metric=metric, tradeoff=settings.tradeoff, solver=solver, max_cut_gap=limit)
@@ -396,20 +424,18 @@ def interleave(tables: Tables, settings: RepairSettings, reference: Hashable | N
         found = order_within(stays, moves, metric=metric, max_gap=settings.max_gap, solver=solver, max_cut_gap=limit)
     score_map = spaced_map(stays.score, moves.score, found.b_above, bounds)
     adjusted = score_map.adjusted[np.searchsorted(score_map.raw, moves.score[-1]) :][: len(moves)][::-1]
-    auc, gap, notes = found.auc, found.gap, []
-    if not realises(stays.score, adjusted, found.b_above):
-        auc, gap = as_scored(stays, moves.at(adjusted), metric)
-        if max(abs(found.auc - auc), abs(found.gap - gap)) > 1e-6:
-            notes.append(_lost_room(roles.reference, found, auc, gap))
-    pair = (roles.reference, roles.moved)
-    before, after = AucAndGaps(roles.auc, {pair: roles.gap}), AucAndGaps(auc, {pair: gap})
-    kept = {roles.moved: 1.0}
-    repair = Repair(roles.reference, {roles.moved: score_map}, pair, before, after, kept, ordering=found, notes=notes)
+    after, notes = measure(mapped(tables, {moved: score_map}), metric), []
+    if realises(stays.score, adjusted, found.b_above):
+        after = replace(after, auc=found.auc, gaps={pair: found.gap})
+    elif max(abs(found.auc - after.auc), abs(found.gap - after.gap(pair))) > 1e-6:
+        notes.append(_lost_room(reference, found, after.auc, after.gap(pair)))
+    kept = {moved: 1.0}
+    repair = Repair(reference, {moved: score_map}, pair, before, after, kept, ordering=found, notes=notes)
     # Where rows of both groups share scores, these may be better as they are than in any ordering.
     if solver == "frontier" and limit is None and is_better(before, after, settings):
         return left_alone(repair, tables, "the best ordering found")
     if settings.is_careful:
-        return shrink(repair, tables, share_to_keep(tables, roles.reference, metric), settings)
+        return shrink(repair, tables, share_to_keep(before, _stderrs(tables, metric), tables, reference), settings)
     return replace(repair, notes=[*notes, *_missed(after, settings)])
 
 
@@ -457,15 +483,9 @@ def left_alone(repair: Repair, tables: Tables, what: str) -> Repair:
 
 def measure(tables: Tables, metric: str) -> AucAndGaps:
     """Measure any number of groups as their scores stand."""
-    auc, gaps = many_as_scored(list(tables.values()), metric)
+    auc, gaps, worst_cut = standing(list(tables.values()), metric)
     pairs = combinations(enumerate(tables), 2)
-    return AucAndGaps(auc, {(first, second): float(gaps[a, b]) for (a, first), (b, second) in pairs})
-
-
-def worst_cut(tables: Tables) -> float:
-    """Return the widest difference of sensitivities at any cut between any two groups; ``nan`` of fewer than two."""
-    pairs = combinations(tables.values(), 2)
-    return max((float(np.abs(sensitivity_gaps(a, b)).max()) for a, b in pairs), default=np.nan)
+    return AucAndGaps(auc, {(first, second): float(gaps[a, b]) for (a, first), (b, second) in pairs}, worst_cut)
 
 
 def mapped(tables: Tables, maps: dict[Hashable, ScoreMap]) -> Tables:
@@ -503,23 +523,30 @@ def _to_bits(mass: FloatArray) -> FloatArray:
 NOISE = 1.25
 
 
-def share_to_keep(tables: Tables, reference: Hashable, metric: str) -> dict[Hashable, float]:
+def share_to_keep(
+    before: AucAndGaps, stderrs: dict[Pair, float], groups: Collection[Hashable], reference: Hashable
+) -> dict[Hashable, float]:
     r"""Share of the correction to keep, for each group but the reference.
 
     With :math:`z` the gap to the reference in standard errors it is :math:`\max(0, 1 - (c / z)^2)`, the positive part
     of the James-Stein rule: what noise alone would bring is taken off the square of the gap. Nothing is kept where the
     sample does not show how uncertain the gap is.
     """
-    groups = list(tables)
-    found = moments(list(tables.values()))
-    stays = groups.index(reference)
     kept = {}
-    for other, group in enumerate(groups):
+    for group in groups:
         if group != reference:
-            value, stderr = METRICS[metric].estimate(found, stays, other)
+            pair = (reference, group)
+            value, stderr = before.gap(pair), stderrs[pair if pair in stderrs else pair[::-1]]
             known = np.isfinite(stderr) and abs(value) > 0
             kept[group] = max(0.0, 1.0 - (NOISE * stderr / value) ** 2) if known else 0.0
     return kept
+
+
+def _stderrs(tables: Tables, metric: str) -> dict[Pair, float]:
+    """Standard error of the gap of each pair."""
+    found = moments([table.thinned(_SEARCHED) for table in tables.values()])
+    pairs = combinations(enumerate(tables), 2)
+    return {(first, second): METRICS[metric].estimate(found, a, b)[1] for (a, first), (b, second) in pairs}
 
 
 def shrink(repair: Repair, tables: Tables, kept_share: dict[Hashable, float], settings: RepairSettings) -> Repair:

@@ -3,9 +3,9 @@
 from xorder.ordering._corridor import smallest_cut_gap
 from xorder.ordering._frontier import Frontier, equal_cut, frontier
 from xorder.ordering._hull import best_auc, pair_bound, prf_bound
-from xorder.ordering._multipliers import Multipliers, many_as_scored, solve_multipliers
+from xorder.ordering._multipliers import Multipliers, solve_multipliers
 from xorder.ordering._order import SOLVERS, order, order_within
-from xorder.ordering._ordering import Ordering, as_scored, sensitivity_gaps
+from xorder.ordering._ordering import Ordering, as_scored, sensitivity_gaps, standing
 
 __all__ = [
     "SOLVERS",
@@ -16,7 +16,6 @@ __all__ = [
     "best_auc",
     "equal_cut",
     "frontier",
-    "many_as_scored",
     "order",
     "order_within",
     "pair_bound",
@@ -24,4 +23,5 @@ __all__ = [
     "sensitivity_gaps",
     "smallest_cut_gap",
     "solve_multipliers",
+    "standing",
 ]

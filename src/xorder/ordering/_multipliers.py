@@ -257,35 +257,6 @@ def _tables(transforms: list[FloatArray], deviation: FloatArray, above: int, bel
     return tables
 
 
-class _AsScored:
-    """The curve that leaves scores where they are."""
-
-    def log_odds(self, score: FloatArray) -> FloatArray:
-        return score
-
-
-def many_as_scored(tables: Sequence[ScoreTable], metric: str) -> tuple[float, FloatArray]:
-    """AUC and signed gaps of any number of groups as their scores stand.
-
-    Parameters
-    ----------
-    tables : sequence of ScoreTable
-        Table of each group, with both classes.
-    metric : {"xauc", "prf", "parity"}
-        Gap to be measured.
-
-    Returns
-    -------
-    auc : float
-        AUC of all groups together.
-    gaps : ndarray of shape (n_groups, n_groups)
-        Gap of each pair, row minus column.
-    """
-    groups = ShiftedGroups(tables, [_AsScored()] * len(tables), metric)
-    auc, gaps = groups.measure(np.zeros(len(tables)))
-    return float(auc), groups.gap_matrix(gaps)
-
-
 def outranked(a: Group, b: Group, shift: float) -> FloatArray:
     """Mass of pairs with the row of a above, a being shifted: by class, as 2 x 2."""
     position = a.position + shift
@@ -297,8 +268,10 @@ def outranked(a: Group, b: Group, shift: float) -> FloatArray:
     return np.array([[float(own @ other) for other in below] for own in (a.positive, a.negative)])
 
 
-# Most numbers kept for the flips of one group. Two groups are thinned until theirs fit; three or more are searched flip
-# by flip only if theirs fit as they are.
+# Levels that two groups' lists are thinned to, so that there are fifty thousand flips to sort.
+_LEVELS_OF_TWO = 224
+
+# Most numbers kept for the flips of one group: three or more are searched flip by flip only if theirs fit.
 _NUMBERS = 200_000
 
 # How often a search is checked by an exact count, at most.
@@ -363,7 +336,7 @@ def solve_multipliers(
     Group g stands at ``curves[g].log_odds(score) + shift[g]``. Either ``AUC - tradeoff * largest gap`` is made
     high, or the AUC with no gap above ``max_gap``.
 
-    Guarantee: gaps and AUC are exact counts. With two groups of up to 400 distinct scores each, no shift is better;
+    Guarantee: gaps and AUC are exact counts. With two groups of up to 224 distinct scores each, no shift is better;
     otherwise gaps end within about a tenth of their standard error of where they should. Time of looking K groups up
     in each other a few times. What any ordering could do is bounded by :func:`best_auc`.
 
@@ -422,7 +395,7 @@ def _search(groups: ShiftedGroups, goal: Goal, reference: int) -> _Count:
     """Return the best of all that was counted; of equals, the one found first."""
     size, pairs = len(groups), len(groups.pairs[0])
     unshifted = np.zeros(size)
-    levels = int(np.sqrt(_NUMBERS / ((size - 1) * pairs)))
+    levels = _LEVELS_OF_TWO if size == 2 else int(np.sqrt(_NUMBERS / ((size - 1) * pairs)))
     is_short = max(group.position.size for group in groups.groups) <= levels
     margin = 0.0 if is_short else _CLOSE
     if size == 2:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from numbers import Real
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from xorder._html import ordering_html
-from xorder._metric import PairGains, auc_gains, check_pair_gains
-from xorder._table import FloatArray, IntArray, ScoreTable, Tables
+from xorder._metric import METRICS, PairGains, auc_gains, check_pair_gains
+from xorder._table import FloatArray, IntArray, ScoreTable, Tables, in_threads
 from xorder._validation import check_both_classes
 from xorder.exceptions import InputError
 
@@ -70,15 +71,42 @@ def pairs_of_ordering(a: Masses, b: Masses, b_above: IntArray) -> FloatArray:
     return _pairs(a, [remaining(mass)[b_above] for mass in (b.positive, b.negative)])
 
 
+class Places:
+    """Where the scores of the shorter of two tables stand in the longer, as that is the faster way to look them up."""
+
+    def __init__(self, a: ScoreTable, b: ScoreTable) -> None:
+        self.swapped = len(a) > len(b)
+        self.short, self.long = (b, a) if self.swapped else (a, b)
+        own, others = -self.short.score, -self.long.score
+        self.first = np.searchsorted(others, own)
+        self.tied = np.flatnonzero(others[np.minimum(self.first, others.size - 1)] == own)
+        self.at_tied = self.first[self.tied]
+
+    def pairs(self) -> FloatArray:
+        """Mass of the pairs with the member of a above, by class; equal scores count one half."""
+        above = []
+        for mass in (self.long.positive, self.long.negative):
+            higher = np.append(0.0, np.cumsum(mass))[self.first]
+            higher[self.tied] += 0.5 * mass[self.at_tied]
+            above.append(higher)
+        pairs = _pairs(self.short, above)
+        if self.swapped:
+            return pairs.T
+        return np.asarray(np.outer([self.short.n1, self.short.n0], [self.long.n1, self.long.n0]) - pairs)
+
+    def cut_gaps(self) -> FloatArray:
+        """Difference of the sensitivities, a minus b, above each score of the shorter table, and with it."""
+        own, others = sensitivity(self.short), sensitivity(self.long)
+        before = others[self.first]
+        after = before.copy()
+        after[self.tied] = others[self.at_tied + 1]
+        gaps = np.concatenate([own[:-1] - before, own[1:] - after])
+        return -gaps if self.swapped else gaps
+
+
 def pairs_of_scores(a: ScoreTable, b: ScoreTable) -> FloatArray:
     """Mass of the pairs with the member of a above, as the scores stand; equal scores count one half."""
-    if len(a) > len(b):
-        # It is faster to look the shorter list up in the longer.
-        return np.asarray(np.outer([a.n1, a.n0], [b.n1, b.n0]) - pairs_of_scores(b, a).T)
-    first = np.searchsorted(-b.score, -a.score)
-    past = first + ((first < len(b)) & (b.score[np.minimum(first, len(b) - 1)] == a.score))
-    left = [remaining(mass) for mass in (b.positive, b.negative)]
-    return _pairs(a, [0.5 * (mass[first] + mass[past]) for mass in left])
+    return Places(a, b).pairs()
 
 
 def as_scored(a: ScoreTable, b: ScoreTable, metric: str | PairGains) -> tuple[float, float]:
@@ -102,6 +130,54 @@ def as_scored(a: ScoreTable, b: ScoreTable, metric: str | PairGains) -> tuple[fl
     return auc_gains(a, b).value(pairs), check_pair_gains(metric, a, b).value(pairs)
 
 
+class Standing(NamedTuple):
+    """AUC of K groups, signed gaps of all pairs as a K x K matrix, and the widest cut gap of any pair."""
+
+    auc: float
+    gaps: FloatArray
+    worst_cut: float
+
+
+def standing(tables: Sequence[ScoreTable], metric: str) -> Standing:
+    """Measure any number of groups as their scores stand.
+
+    Parameters
+    ----------
+    tables : sequence of ScoreTable
+        Table of each group, with both classes.
+    metric : {"xauc", "prf", "parity"}
+        Gap to be measured.
+
+    Returns
+    -------
+    auc : float
+        AUC of all groups together.
+    gaps : ndarray of shape (n_groups, n_groups)
+        Gap of each pair, row minus column; equal scores count one half.
+    worst_cut : float
+        Widest difference of sensitivities at any cut between any two groups; ``nan`` of a single one.
+    """
+    n1, n0 = (np.array([getattr(table, name) for table in tables]) for name in ("n1", "n0"))
+    pairs = list(combinations(range(len(tables)), 2))
+
+    def meet(pair: tuple[int, int]) -> tuple[FloatArray, float]:
+        places = Places(tables[pair[0]], tables[pair[1]])
+        return places.pairs(), float(np.abs(places.cut_gaps()).max())
+
+    size = sum(map(len, tables))
+    own = in_threads(size, lambda table: float(table.concordant.sum()), tables)
+    auc = np.diag(np.array(own) / (n1 * n0))
+    above, worst_cut = np.full_like(auc, 0.5), np.nan
+    for (g, h), (up, cut) in zip(pairs, in_threads(size, meet, pairs), strict=True):
+        auc[g, h], auc[h, g] = up[0, 1] / (n1[g] * n0[h]), 1 - up[1, 0] / (n1[h] * n0[g])
+        above[g, h] = up.sum() / ((n1[g] + n0[g]) * (n1[h] + n0[h]))
+        above[h, g] = 1 - above[g, h]
+        worst_cut = np.fmax(worst_cut, cut)
+    known = METRICS[metric]
+    gaps = known.gaps(auc if known.by_label else above, n0 / n0.sum())
+    return Standing(float((n1 / n1.sum()) @ auc @ (n0 / n0.sum())), gaps, float(worst_cut))
+
+
 def sensitivity_gaps(a: ScoreTable, b: ScoreTable) -> FloatArray:
     """Return the difference of the groups' sensitivities at cuts of the list, a minus b, the widest among them.
 
@@ -115,12 +191,7 @@ def sensitivity_gaps(a: ScoreTable, b: ScoreTable) -> FloatArray:
     ndarray
         The difference above each score of the shorter table, and with it: between two of these it moves one way.
     """
-    short, long = (a, b) if len(a) <= len(b) else (b, a)
-    of_short, of_long = sensitivity(short), sensitivity(long)
-    first = np.searchsorted(-long.score, -short.score)
-    past = first + ((first < len(long)) & (long.score[np.minimum(first, len(long) - 1)] == short.score))
-    gaps = np.concatenate([of_short[:-1] - of_long[first], of_short[1:] - of_long[past]])
-    return gaps if short is a else -gaps
+    return Places(a, b).cut_gaps()
 
 
 def sensitivity(table: ScoreTable) -> FloatArray:
