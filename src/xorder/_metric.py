@@ -12,10 +12,11 @@ anywhere else.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -26,8 +27,20 @@ from xorder.exceptions import InputError
 if TYPE_CHECKING:
     from xorder.metrics._placements import Moments, Placements
 
-Estimate = tuple[float, float]
-"""A value and its standard error."""
+    Term = tuple[Placements, FloatArray, float]
+
+
+class Estimate(NamedTuple):
+    """A value and its standard error.
+
+    ``freedom`` are the degrees of freedom behind the error (Satterthwaite's), and ``sides`` the two chances that the
+    value is the difference of, where it is one.
+    """
+
+    value: float
+    stderr: float
+    freedom: float = math.inf
+    sides: tuple[Estimate, Estimate] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,7 +168,18 @@ def auc_estimate(m: Moments) -> Estimate:
     """AUC of all rows together; positives and negatives are each one sample, pooled over the groups."""
     of_positives, of_negatives = shares(m.positives), shares(m.negatives)
     value = float(_weighted(prf_of(m), of_positives))
-    return value, _stderr((m.all_positive, of_negatives, value), (m.all_negative, of_positives, value))
+    return _estimated(value, (m.all_positive, of_negatives, value), (m.all_negative, of_positives, value))
+
+
+def xauc_estimate(m: Moments, a: int, b: int) -> Estimate:
+    """Chance that a positive of a outranks a negative of b; of a group and itself its AUC."""
+    value = float(m.xauc[a, b])
+    return _estimated(value, *_xauc_terms(m, a, b))
+
+
+def _xauc_terms(m: Moments, a: int, b: int) -> tuple[Term, Term]:
+    value = float(m.xauc[a, b])
+    return (m.positive[a], _unit(m, b), value), (m.negative[b], _unit(m, a), value)
 
 
 def prf_of(m: Moments) -> FloatArray:
@@ -163,19 +187,21 @@ def prf_of(m: Moments) -> FloatArray:
     return _weighted(m.xauc, shares(m.negatives))
 
 
+def prf_estimate(m: Moments, a: int) -> Estimate:
+    """PRF of a group with its error."""
+    of_negatives = shares(m.negatives)
+    value = float(_weighted(m.xauc[a], of_negatives))
+    return _estimated(value, (m.positive[a], of_negatives, value), (m.all_negative, _unit(m, a), value))
+
+
 def _xauc_gains(a: ScoreTable, b: ScoreTable) -> PairGains:
     return _across_classes(1 / (a.n1 * b.n0), 1 / (a.n0 * b.n1), -1.0, name="xauc")
 
 
 def _xauc_estimate(m: Moments, a: int, b: int) -> Estimate:
-    ab, ba = float(m.xauc[a, b]), float(m.xauc[b, a])
-    in_a, in_b = _unit(m, a), _unit(m, b)
-    return ab - ba, _stderr(
-        (m.positive[a], in_b, ab),
-        (m.negative[b], in_a, ab),
-        (m.positive[b], in_a, ba),
-        (m.negative[a], in_b, ba),
-    )
+    ab, ba = xauc_estimate(m, a, b), xauc_estimate(m, b, a)
+    found = _estimated(ab.value - ba.value, *_xauc_terms(m, a, b), *_xauc_terms(m, b, a))
+    return found._replace(sides=(ab, ba))
 
 
 def _prf_gains(a: ScoreTable, b: ScoreTable) -> PairGains:
@@ -187,12 +213,15 @@ def _prf_gains(a: ScoreTable, b: ScoreTable) -> PairGains:
 
 def _prf_estimate(m: Moments, a: int, b: int) -> Estimate:
     of_negatives = shares(m.negatives)
-    of_a, of_b = (float(_weighted(m.xauc[group], of_negatives)) for group in (a, b))
-    return of_a - of_b, _stderr(
-        (m.positive[a], of_negatives, of_a),
-        (m.positive[b], of_negatives, of_b),
-        (m.all_negative, _unit(m, a) - _unit(m, b), of_a - of_b),
+    of_a, of_b = prf_estimate(m, a), prf_estimate(m, b)
+    value = of_a.value - of_b.value
+    found = _estimated(
+        value,
+        (m.positive[a], of_negatives, of_a.value),
+        (m.positive[b], of_negatives, of_b.value),
+        (m.all_negative, _unit(m, a) - _unit(m, b), value),
     )
+    return found._replace(sides=(of_a, of_b))
 
 
 def _prf_side(chance: FloatArray, negative_share: FloatArray) -> FloatArray:
@@ -205,7 +234,8 @@ def _parity_gains(a: ScoreTable, b: ScoreTable) -> PairGains:
 
 def _parity_estimate(m: Moments, a: int, b: int) -> Estimate:
     ab, ba = float(m.above[a, b]), float(m.above[b, a])
-    return ab - ba, 2 * _stderr((m.row[a], _unit(m, b), ab), (m.row[b], _unit(m, a), ba))
+    side = _estimated(ab, (m.row[a], _unit(m, b), ab), (m.row[b], _unit(m, a), ba))
+    return side._replace(value=ab - ba, stderr=2 * side.stderr, sides=(side, side._replace(value=ba)))
 
 
 def _chance_itself(chance: FloatArray, negative_share: FloatArray) -> FloatArray:
@@ -274,19 +304,105 @@ def normal_quantile(confidence: float) -> float:
     return NormalDist().inv_cdf(0.5 + confidence / 2)
 
 
+def chance_interval(estimate: Estimate, confidence: float) -> tuple[float, float]:
+    """Return the confidence interval of a chance, on the scale of log odds, so that it stays between 0 and 1."""
+    if not estimate.stderr > 0:
+        return math.nan, math.nan
+    return _chance_reach(estimate, _student(normal_quantile(confidence), estimate.freedom))
+
+
+def gap_interval(estimate: Estimate, confidence: float) -> tuple[float, float]:
+    """Return the confidence interval of a gap.
+
+    Each of the two chances that it is the difference of has an interval on the scale of log odds, and the two are put
+    together as squares, less what the chances share (Zou and Donner 2008).
+    """
+    return _gap_reach(estimate, normal_quantile(confidence))
+
+
+def gap_pvalue(estimate: Estimate) -> float:
+    """Return the p-value of "no gap": the interval of this confidence, counted from 1, ends at 0."""
+    value, stderr = estimate[:2]
+    if not stderr > 0:
+        return math.nan
+    if value == 0:
+        return 1.0
+    nearer = 0 if value > 0 else 1
+    # The normal quantile whose interval ends at 0, to six digits.
+    low, high = 0.0, abs(value) / stderr
+    while _gap_reach(estimate, high)[nearer] * value > 0 and high < _FURTHEST:
+        low, high = high, 1.25 * high
+    while high - low > 1e-6 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if _gap_reach(estimate, middle)[nearer] * value > 0 else (low, middle)
+    return math.erfc((low + high) / 2 / math.sqrt(2))
+
+
+# Normal quantiles beyond this have a p-value of 0.
+_FURTHEST = 40.0
+
+
+def _gap_reach(estimate: Estimate, quantile: float) -> tuple[float, float]:
+    value, stderr, freedom, sides = estimate
+    times = _student(quantile, freedom)
+    if sides is None or not stderr > 0:
+        return value - times * stderr, value + times * stderr
+    (low_a, high_a), (low_b, high_b) = (_chance_reach(side, times) for side in sides)
+    a, b = sides
+    up, down = (a.value - low_a, high_b - b.value), (high_a - a.value, b.value - low_b)
+    both = a.stderr * b.stderr
+    shared = (a.stderr**2 + b.stderr**2 - stderr**2) / (2 * both) if both > 0 else 0.0
+    lower, upper = (math.sqrt(max(x * x + y * y - 2 * shared * x * y, 0.0)) for x, y in (up, down))
+    return value - lower, value + upper
+
+
+def _chance_reach(estimate: Estimate, times: float) -> tuple[float, float]:
+    value, stderr = estimate[:2]
+    if not 0 < value < 1 or not stderr > 0:
+        # Without any error that is seen, there is no scale to go along.
+        return value, value
+    far = times * stderr / (value * (1 - value))
+    odds = value / (1 - value)
+    # Odds beyond the largest number are those of the end itself.
+    grown = math.exp(min(far, 700.0))
+    return odds / (odds + grown), odds * grown / (1 + odds * grown)
+
+
+def _student(quantile: float, freedom: float) -> float:
+    """Return the quantile of Student's distribution where the normal one is ``quantile`` (from 4 degrees up to .001).
+
+    The expansion of Abramowitz and Stegun, 26.7.5: what a library has is slow to load.
+    """
+    z, n = quantile, max(freedom, 1.0)
+    return z * (
+        1
+        + (z**2 + 1) / (4 * n)
+        + (5 * z**4 + 16 * z**2 + 3) / (96 * n**2)
+        + (3 * z**6 + 19 * z**4 + 17 * z**2 - 15) / (384 * n**3)
+    )
+
+
 def shares(masses: FloatArray) -> FloatArray:
     """Each mass as a share of all; ``nan`` without any."""
     total = masses.sum()
     return masses / total if total > 0 else np.full_like(masses, np.nan)
 
 
-def _stderr(*terms: tuple[Placements, FloatArray, float]) -> float:
-    """Root of the summed variances of independent samples; ``nan`` where one of them cannot be estimated.
+def _estimated(value: float, *terms: Term) -> Estimate:
+    """Return the estimate of a sum of independent samples' means; its error is ``nan`` where one cannot be estimated.
 
     A term is a sample, the weights given to its placements, and the mean of the weighted placements.
     """
-    total = sum(_variance_of_mean(*term) for term in terms)
-    return float(np.sqrt(total)) if total > 0 else np.nan
+    variances = [_variance_of_mean(*term) for term in terms]
+    total = sum(variances)
+    if not total > 0:
+        return Estimate(value, np.nan)
+    freedom = total**2 / sum(
+        variance**2 / (sample.mass**2 / sample.spread - 1)
+        for variance, (sample, *_) in zip(variances, terms, strict=True)
+        if variance > 0
+    )
+    return Estimate(value, math.sqrt(total), freedom)
 
 
 def _variance_of_mean(sample: Placements, weights: FloatArray, center: float) -> float:

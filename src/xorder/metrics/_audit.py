@@ -13,14 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xorder._html import audit_html
-from xorder._metric import METRICS, auc_estimate, prf_of
+from xorder._metric import METRICS, auc_estimate, chance_interval, prf_estimate, xauc_estimate
 from xorder._present import count, group_names, interval_text, known, level, number, pvalue_text, signed
 from xorder._table import BinningError, FloatArray, ScoreTable, Tables, as_tables
 from xorder._validation import WeightKind, check_tables
 from xorder.exceptions import InputError, MissingExtraError, warn_caller
 from xorder.metrics._cuts import CUTS, Cut, CutGap, Cuts, Of, check_cut, check_cuts, check_of, cut_text
-from xorder.metrics._gaps import FEW, Gap, Pair, are_few, interval, json_label, judge
+from xorder.metrics._gaps import FEW, Gap, Pair, are_few, json_label, judge, with_holm
 from xorder.metrics._placements import Moments, moments
+
+Ends = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,6 +104,10 @@ class Audit:
         A gap for each metric and pair of groups.
     confidence : float
         Confidence of all intervals.
+    xauc_interval : dict
+        Pair of groups, in the order of ``xauc`` -> ends of the confidence interval of that chance.
+    prf_interval : dict
+        Group -> ends of the confidence interval of its PRF.
     too_few : tuple, default=()
         Groups with fewer than ten positives or ten negatives: too few to say whether their gaps are more than chance.
     binning_error : BinningError, default=None
@@ -127,6 +133,8 @@ class Audit:
     prf: dict[Hashable, float]
     gaps: list[Gap]
     confidence: float
+    xauc_interval: dict[Pair, Ends]
+    prf_interval: dict[Hashable, Ends]
     too_few: tuple[Hashable, ...] = ()
     binning_error: BinningError | None = None
     cuts: tuple[Cut, ...] = CUTS
@@ -216,9 +224,11 @@ class Audit:
             "negatives": list(self.negatives.values()),
             "auc": known(self.auc),
             "auc_stderr": known(self.auc_stderr),
-            "auc_interval": [known(end) for end in self.auc_interval],
+            "auc_interval": _ends(self.auc_interval),
             "xauc": self.xauc.to_dict()["values"],
+            "xauc_interval": [[_ends(self.xauc_interval[g, h]) for h in self.groups] for g in self.groups],
             "prf": [known(value) for value in self.prf.values()],
+            "prf_interval": [_ends(self.prf_interval[group]) for group in self.groups],
             "gaps": [gap.to_dict() for gap in self.gaps],
             "cuts": [gap.to_dict() for gap in self._cut_gaps()],
             "confidence": self.confidence,
@@ -273,9 +283,19 @@ class Audit:
         return f"<Audit of {len(self.groups)} groups: AUC {number(self.auc)}>"
 
 
+def _ends(interval: Ends) -> list[float | None]:
+    return [known(end) for end in interval]
+
+
+def _low_high(name: str, interval: Ends) -> dict[str, float]:
+    return {f"{name}low": interval[0], f"{name}high": interval[1]}
+
+
 def _group_rows(audit: Audit) -> list[dict[str, Any]]:
     return [
-        {"group": str(g), "positives": audit.positives[g], "negatives": audit.negatives[g], "prf": audit.prf[g]}
+        {"group": str(g), "positives": audit.positives[g], "negatives": audit.negatives[g]}
+        | {"auc": audit.xauc[g, g], **_low_high("auc_", audit.xauc_interval[g, g])}
+        | {"prf": audit.prf[g], **_low_high("prf_", audit.prf_interval[g]), "confidence": audit.confidence}
         for g in audit.groups
     ]
 
@@ -283,6 +303,7 @@ def _group_rows(audit: Audit) -> list[dict[str, Any]]:
 def _xauc_rows(audit: Audit) -> list[dict[str, Any]]:
     return [
         {"positives_of": str(g), "negatives_of": str(h), "chance": audit.xauc[g, h]}
+        | {**_low_high("", audit.xauc_interval[g, h]), "confidence": audit.confidence}
         for g in audit.groups
         for h in audit.groups
     ]
@@ -290,7 +311,8 @@ def _xauc_rows(audit: Audit) -> list[dict[str, Any]]:
 
 def _gap_rows(audit: Audit) -> list[dict[str, Any]]:
     return [
-        {"metric": gap.metric, **_pair_cells(gap), "pvalue": gap.pvalue, "confidence": audit.confidence}
+        {"metric": gap.metric, **_pair_cells(gap), "pvalue": gap.pvalue, "pvalue_holm": gap.pvalue_holm}
+        | {"confidence": audit.confidence}
         for gap in audit.gaps
     ]
 
@@ -415,13 +437,18 @@ def measured(tables: Tables, confidence: float, cuts: Sequence[Cut] = CUTS) -> t
     groups = tuple(tables)
     m = moments(list(tables.values()))
     overall = auc_estimate(m)
-    reach = interval(overall, confidence)
-    gaps = [
-        Gap.from_estimate(metric.name, (groups[a], groups[b]), metric.estimate(m, a, b), confidence)
-        for metric in METRICS.values()
-        for a, b in combinations(range(len(groups)), 2)
-    ]
+    reach = chance_interval(overall, confidence)
     samples = dict(zip(groups, zip(m.positive, m.negative, strict=True), strict=True))
+    too_few = tuple(group for group, both in samples.items() if any(are_few(one.mass, one.spread) for one in both))
+    gaps = []
+    for metric in METRICS.values():
+        found = [
+            Gap.from_estimate(metric.name, (groups[a], groups[b]), metric.estimate(m, a, b), confidence)
+            for a, b in combinations(range(len(groups)), 2)
+        ]
+        gaps += with_holm(found, too_few)
+    cells = {(g, h): xauc_estimate(m, a, b) for a, g in enumerate(groups) for b, h in enumerate(groups)}
+    prf = {group: prf_estimate(m, a) for a, group in enumerate(groups)}
     result = Audit(
         groups=groups,
         positives=dict(zip(groups, m.positives.tolist(), strict=True)),
@@ -430,11 +457,13 @@ def measured(tables: Tables, confidence: float, cuts: Sequence[Cut] = CUTS) -> t
         auc_stderr=overall[1],
         auc_interval=reach,
         xauc=GroupMatrix(groups, m.xauc),
-        prf=dict(zip(groups, prf_of(m).tolist(), strict=True)),
+        prf={group: found.value for group, found in prf.items()},
         gaps=gaps,
         confidence=confidence,
+        xauc_interval={pair: chance_interval(found, confidence) for pair, found in cells.items()},
+        prf_interval={group: chance_interval(found, confidence) for group, found in prf.items()},
         cuts=tuple(cuts),
-        too_few=tuple(group for group, both in samples.items() if any(are_few(one.mass, one.spread) for one in both)),
+        too_few=too_few,
         binning_error=tables.binning_error,
     )
     object.__setattr__(result, "_tables", tables)
@@ -493,9 +522,18 @@ def audit_text(audit: Audit) -> str:
     names = dict(zip(audit.groups, group_names(audit.groups, _ANY_LENGTH), strict=True))
     percent = level(audit.confidence)
     groups = [
-        [name, count(audit.positives[group]), count(audit.negatives[group]), number(audit.prf[group])]
+        [
+            name,
+            count(audit.positives[group]),
+            count(audit.negatives[group]),
+            number(audit.xauc[group, group]),
+            interval_text(audit.xauc_interval[group, group], sign=""),
+            number(audit.prf[group]),
+            interval_text(audit.prf_interval[group], sign=""),
+        ]
         for group, name in names.items()
     ]
+    several = len(audit.groups) > 2
     gaps = [
         [
             gap.metric,
@@ -503,20 +541,23 @@ def audit_text(audit: Audit) -> str:
             signed(gap.value),
             interval_text(gap.interval) if np.isnan(gap.stderr) else "[{}, {}]".format(*map(signed, gap.interval)),
             pvalue_text(gap.pvalue),
+            *([pvalue_text(gap.pvalue_holm)] if several else []),
         ]
         for gap in audit.gaps
     ]
+    head = ["gap", "pair", "value", f"{percent} interval", "p (no gap)", *(["p (all pairs)"] if several else [])]
     lines = [
         f"AUC {number(audit.auc)}   ({percent} interval {interval_text(audit.auc_interval, sign='')})",
         "",
-        *_aligned([["group", "positives", "negatives", "PRF"], *groups], "<5", ">12", ">12", ">8"),
+        *_aligned(
+            [["group", "positives", "negatives", "AUC", f"{percent} interval", "PRF", f"{percent} interval"], *groups],
+            *("<5", ">9", ">9", ">6", "^16", ">6", "^16"),
+        ),
         "",
         "xAUC: chance that a positive of the row's group outranks a negative of the column's group",
         str(audit.xauc),
         "",
-        *_aligned(
-            [["gap", "pair", "value", f"{percent} interval", "p (no gap)"], *gaps], "<6", "<5", ">8", "^20", ">10"
-        ),
+        *_aligned([head, *gaps], *("<6", "<5", ">8", "^20", ">10", ">13")[: len(head)]),
         *(f"  {metric.title}: {metric.meaning}" for metric in METRICS.values()),
         *_cut_lines(audit, names, percent),
     ]

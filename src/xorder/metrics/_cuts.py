@@ -21,11 +21,12 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from xorder._metric import Estimate, gap_interval
 from xorder._parameters import check_word
 from xorder._present import known
 from xorder._table import FloatArray, ScoreTable, Tables
 from xorder.exceptions import InputError
-from xorder.metrics._gaps import Pair, are_few, interval, json_label
+from xorder.metrics._gaps import Pair, are_few, json_label
 
 Of = Literal["sensitivity", "specificity", "selected"]
 OF: tuple[Of, ...] = ("sensitivity", "specificity", "selected")
@@ -210,7 +211,7 @@ class Cuts:
         slope = 0.0 if isinstance(cut, Threshold) else self._slope(share, pair, of)
         stderr = self._stderr(first, second, part, share, slope, threshold)
         value = rates[0] - rates[1]
-        low, high = interval((value, stderr), self.confidence)
+        low, high = gap_interval(Estimate(value, stderr), self.confidence)
         ends = float(np.maximum(low, -1.0)), float(np.minimum(high, 1.0))
         found = CutGap(of, pair, value, share, threshold, rates, stderr, ends)
         return _as_specificity(found) if of == "specificity" else found

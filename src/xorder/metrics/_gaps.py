@@ -13,14 +13,13 @@ the negatives that both sides of a PRF gap are compared with are one sample, poo
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from xorder._metric import Estimate, normal_quantile
+from xorder._metric import Estimate, gap_interval, gap_pvalue
 from xorder._present import known
 from xorder._table import FloatArray, ScoreTable
 
@@ -48,14 +47,22 @@ class Gap:
     stderr : float
         Its standard error, from the variance of placements [1]_.
     interval : tuple of float
-        Ends of its normal confidence interval.
+        Ends of its confidence interval: those of the two chances it is the difference of, each on the scale of log
+        odds with a quantile of Student's, put together as squares [2]_ [3]_.
     pvalue : float
-        That of the hypothesis "no gap" (two-sided, normal), for this pair alone.
+        That of the hypothesis "no gap", for this pair alone: one less the confidence whose interval ends at 0.
+    pvalue_holm : float, default=nan
+        The same, adjusted for all pairs of the audit by Holm's rule; a pair with too few rows counts among them, but
+        has none itself.
 
     References
     ----------
     .. [1] DeLong, DeLong and Clarke-Pearson (1988), Comparing the areas under two or more correlated receiver
        operating characteristic curves: a nonparametric approach, Biometrics 44, 837-845.
+    .. [2] Zou and Donner (2008), Construction of confidence limits about effect measures: a general approach,
+       Statistics in Medicine 27, 1693-1702.
+    .. [3] Brunner and Munzel (2000), The nonparametric Behrens-Fisher problem: asymptotic theory and a small-sample
+       approximation, Biometrical Journal 42, 17-25.
     """
 
     metric: str
@@ -64,10 +71,12 @@ class Gap:
     stderr: float
     interval: tuple[float, float]
     pvalue: float
+    pvalue_holm: float = np.nan
+    _estimate: Estimate | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def from_estimate(cls, metric: str, pair: Pair, estimate: Estimate, confidence: float) -> Gap:
-        """Put a normal interval and a p-value around an estimate.
+        """Put an interval and a p-value around an estimate.
 
         Parameters
         ----------
@@ -75,8 +84,8 @@ class Gap:
             Name of the metric.
         pair : tuple
             Labels of the two groups.
-        estimate : tuple of float
-            The gap and its standard error.
+        estimate : Estimate
+            The gap and its standard error, with the two chances that it is the difference of.
         confidence : float
             Confidence of the interval, between 0 and 1.
 
@@ -85,9 +94,23 @@ class Gap:
         Gap
             The gap with all that is said of it.
         """
-        value, stderr = estimate
-        pvalue = math.erfc(abs(value) / stderr / math.sqrt(2)) if stderr > 0 else np.nan
-        return cls(metric, pair, value, stderr, interval(estimate, confidence), pvalue)
+        ends = gap_interval(estimate, confidence)
+        return cls(metric, pair, *estimate[:2], ends, gap_pvalue(estimate), _estimate=estimate)
+
+    def interval_at(self, confidence: float) -> tuple[float, float]:
+        """Return the interval of another confidence.
+
+        Parameters
+        ----------
+        confidence : float
+            Confidence of the interval, between 0 and 1.
+
+        Returns
+        -------
+        tuple of float
+            Its ends.
+        """
+        return gap_interval(self._estimate or Estimate(self.value, self.stderr), confidence)
 
     def reversed(self) -> Gap:
         """Return the same gap seen from the other group.
@@ -98,7 +121,10 @@ class Gap:
             The second group minus the first.
         """
         low, high = self.interval
-        return replace(self, pair=self.pair[::-1], value=-self.value, interval=(-high, -low))
+        turned = self._estimate
+        if turned is not None:
+            turned = turned._replace(value=-turned.value, sides=turned.sides and turned.sides[::-1])
+        return replace(self, pair=self.pair[::-1], value=-self.value, interval=(-high, -low), _estimate=turned)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the gap as a dict ready for JSON.
@@ -108,16 +134,9 @@ class Gap:
         dict
             The attributes by name; ``nan`` becomes ``None``.
         """
-        numbers = {name: known(getattr(self, name)) for name in ("value", "stderr", "pvalue")}
         pair = [json_label(group) for group in self.pair]
-        return asdict(self) | numbers | {"pair": pair, "interval": [known(end) for end in self.interval]}
-
-
-def interval(estimate: Estimate, confidence: float) -> tuple[float, float]:
-    """Return the normal confidence interval of an estimate."""
-    value, stderr = estimate
-    half = normal_quantile(confidence) * stderr
-    return value - half, value + half
+        numbers = {name: known(getattr(self, name)) for name in ("value", "stderr", "pvalue", "pvalue_holm")}
+        return {"metric": self.metric, "pair": pair, **numbers, "interval": [known(end) for end in self.interval]}
 
 
 def json_label(label: Hashable) -> str | int | float | bool:
@@ -165,6 +184,20 @@ def holm(pvalues: Sequence[float]) -> FloatArray:
     return adjusted
 
 
+def with_holm(gaps: Sequence[Gap], too_few: Collection[Hashable]) -> list[Gap]:
+    """Adjust the p-values of one metric's gaps for each other.
+
+    A pair with a group of too few rows counts among them, but is itself too few to say, so its own p-value spares the
+    others nothing.
+    """
+    few = [not {*too_few}.isdisjoint(gap.pair) for gap in gaps]
+    adjusted = holm([1.0 if lacks and gap.pvalue >= 0 else gap.pvalue for gap, lacks in zip(gaps, few, strict=True)])
+    return [
+        replace(gap, pvalue_holm=np.nan if lacks else pvalue)
+        for gap, lacks, pvalue in zip(gaps, few, adjusted.tolist(), strict=True)
+    ]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Verdict:
     """What the gaps of one metric between all groups amount to; made by :func:`judge`.
@@ -176,8 +209,8 @@ class Verdict:
         which the rows cannot say how certain it is; none at all, to the last digit, between rows whose ranks do not
         vary; and none that can be computed.
     gap : Gap or None
-        The one to speak of, favoured group first, its p-value adjusted by Holm's rule: the widest that chance does
-        not explain; where there is none, the widest of groups with rows enough; else the widest.
+        The one to speak of, favoured group first: the widest that chance does not explain; where there is none, the
+        widest of groups with rows enough; else the widest.
     few : bool
         Whether that one is of a group with too few rows.
     pairs : int
@@ -207,28 +240,25 @@ class Verdict:
 def judge(audit: Audit, metric: str) -> Verdict:
     """Say what the gaps of a metric amount to.
 
-    Every pair is judged by its p-value, adjusted by Holm's rule for all pairs whose p-value is known: a narrower gap
-    may be clear where the widest is not. A pair with a group of too few rows counts among them, but is itself too few
-    to say, so its own p-value, which rests on a normal approximation, spares the others nothing.
+    Every pair is judged by its p-value as adjusted by Holm's rule: a narrower gap may be clear where the widest is not.
     """
     gaps = [gap for gap in audit.gaps if gap.metric == metric]
     few = [not {*audit.too_few}.isdisjoint(gap.pair) for gap in gaps]
-    adjusted = holm([1.0 if lacks and gap.pvalue >= 0 else gap.pvalue for gap, lacks in zip(gaps, few, strict=True)])
     readings: dict[Pair, Reading] = {}
     found: list[tuple[bool, bool, Gap]] = []
-    for gap, lacks, pvalue in zip(gaps, few, adjusted.tolist(), strict=True):
-        readings[gap.pair] = readings[gap.pair[::-1]] = _reading(gap, lacks, pvalue <= 1 - audit.confidence)
+    for gap, lacks in zip(gaps, few, strict=True):
+        beyond_chance = gap.pvalue_holm <= 1 - audit.confidence
+        readings[gap.pair] = readings[gap.pair[::-1]] = _reading(gap, lacks, beyond_chance)
         if np.isfinite(gap.value):
             favoured_first = gap if gap.value >= 0 else gap.reversed()
-            adjusted_gap = replace(favoured_first, pvalue=np.nan if lacks else pvalue)
-            found.append((readings[gap.pair] == "not chance", not lacks, adjusted_gap))
+            found.append((readings[gap.pair] == "not chance", not lacks, favoured_first))
     pairs = int(np.isfinite([gap.pvalue for gap in gaps]).sum())
     level = 1 - (1 - audit.confidence) / max(pairs, 1)
     if not found:
         return Verdict("unknown", None, False, pairs, level, (np.nan, np.nan), (), readings)
     found.sort(key=lambda entry: (*entry[:2], entry[2].value), reverse=True)
     is_clear, enough, gap = found[0]
-    low, high = gap.interval if pairs == 1 else interval((gap.value, gap.stderr), level)
+    low, high = gap.interval if pairs == 1 else gap.interval_at(level)
     # What Holm's rule clears and Bonferroni's would not has an interval that ends at 0 and does not go beyond it.
     ends = (max(low, 0.0) if is_clear else low, high)
     clear = tuple(gap for is_clear, _, gap in found if is_clear)

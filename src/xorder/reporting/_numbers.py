@@ -162,7 +162,7 @@ def find(audit: Audit, metric: str) -> dict[str, Any]:
         "pvalue": known(gap.pvalue),
         "allowed_confidence": verdict.confidence,
         "allowed_interval": [known(end) for end in verdict.interval],
-        "allowed_pvalue": known(verdict.gap.pvalue),
+        "allowed_pvalue": known(verdict.gap.pvalue_holm),
         "few": verdict.few,
         "people": audit.positives[lower] + (0 if METRICS[metric].by_label else audit.negatives[lower]),
     }
