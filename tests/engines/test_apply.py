@@ -693,7 +693,7 @@ def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_how_far_a_file_is_can_be_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("xorder.engines._apply_parquet._LOOK_SECONDS", 0.0005)
+    monkeypatch.setattr("xorder._duckdb._POLL_SECONDS", 0.0005)
     seen = []
     path = make("parquet", people(1_000_000), tmp_path)
     apply_to_file(

@@ -1,7 +1,11 @@
-"""Score maps inside DuckDB: knots as lists that each row looks its line up in, so that no row leaves the engine."""
+"""Score maps inside DuckDB: knots as lists that each row looks its line up in, so that no row leaves the engine.
+
+What checks a row's score and tells its group is SQL that Spark reads, too.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
@@ -17,7 +21,7 @@ from xorder.engines._match_groups import VALUE, Complaints, GroupMaps, check_fra
 from xorder.engines._sources import number_in
 from xorder.exceptions import InputError
 from xorder.transfer import ScoreMap
-from xorder.transfer._sql import number, quoted_name, text
+from xorder.transfer._sql import DIALECTS, number, quoted_name, text
 
 # From so many knots on maps are applied compressed: DuckDB copies their list for each 2,048 rows.
 _MANY_KNOTS = 50_000
@@ -78,8 +82,13 @@ def _grid(score_map: ScoreMap) -> tuple[FloatArray, FloatArray, float, IntArray,
     return raw, adjusted, cells, starts, int(np.diff(starts, append=raw.size).max())
 
 
-_SIGNED = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
-_NUMBERS = (*_SIGNED, *(f"U{name}" for name in _SIGNED), "FLOAT", "DOUBLE", "DECIMAL")
+_WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+# Types of DuckDB and Spark, less what stands in parentheses.
+_KINDS = {
+    **dict.fromkeys(("VARCHAR", "CHAR", "STRING", "ENUM"), Kind.TEXT),
+    **dict.fromkeys((*_WHOLE, *(f"U{name}" for name in _WHOLE), "INT", "FLOAT", "DOUBLE"), Kind.NUMBER),
+    **{"DECIMAL": Kind.DECIMAL, "BOOLEAN": Kind.BOOLEAN, "DATE": Kind.DATE},
+}
 
 # What Python takes for blanks; DuckDB's trim takes none but spaces.
 _BLANKS = r"[\s\x0b\x1c-\x1f\x{85}\p{Z}]*"
@@ -122,10 +131,6 @@ def mapping_select(
     row is to be read.
     """
     check_frame_columns(list(types), names, into=into, ignores_case="DuckDB")
-    score = names.score
-    is_text = scores_in_text and types[score] == "VARCHAR"
-    if not is_text and not _is_plain(types[score], *_NUMBERS, "BOOLEAN"):
-        raise not_numbers(score, f"their type is {types[score]}")
     complaints = Complaints(maps, names)
     moved = [label for label, score_map in maps.maps.items() if score_map.raw.size]
     # The number of a row's map: 0 if its score stays, else from 1 up.
@@ -134,8 +139,8 @@ def mapping_select(
         _unused(f"xorder_{name}", types) for name in ("x", "code", "held", "place", "raw", "adjusted", "guide")
     )
     query = (
-        f"SELECT *, {_checked_score(score, complaints, is_text=is_text)} AS {x}, "
-        f"{_code(types, names, maps, complaints, [*codes, 0], blanks=blanks)} AS {code} FROM {source}"
+        f"SELECT *, {score_sql(types, names.score, complaints, in_text=scores_in_text)} AS {x}, "
+        f"{group_sql(types, names, maps, complaints, [*codes, 0], blanks=blanks)} AS {code} FROM {source}"
     )
     if not moved:
         return f"SELECT * EXCLUDE ({x}, {code}), {x} + 0 * {code} AS {quoted_name(into)} FROM ({query})"
@@ -164,13 +169,19 @@ def mapping_select(
     return f"SELECT * EXCLUDE ({helpers}), {mapped} AS {quoted_name(into)} FROM ({query})"
 
 
-def _checked_score(score: str, complaints: Complaints, *, is_text: bool) -> str:
+def score_sql(
+    types: Mapping[str, str], score: str, complaints: Complaints, *, in_text: bool = False, dialect: str = "duckdb"
+) -> str:
     """Return the score as a number of double precision; what is not finite fails when it is computed."""
-    value, came = f"CAST({quoted_name(score)} AS DOUBLE)", f"CAST({quoted_name(score)} AS VARCHAR)"
-    if is_text:
+    name = quoted_name(score, dialect)
+    value, came = f"CAST({name} AS DOUBLE)", f"CAST({name} AS {DIALECTS[dialect].text})"
+    if in_text and types[score] == "VARCHAR":
         value, came = number_in(score), f"chr(39) || {came} || chr(39)"
-    instead = _failing(complaints.score, f"coalesce({came}, 'nan')")
-    return f"CASE WHEN isfinite({value}) THEN {value} ELSE {instead} END"
+    elif _kind(types[score]) not in (Kind.NUMBER, Kind.DECIMAL, Kind.BOOLEAN):
+        raise not_numbers(score, f"their type is {types[score]}")
+    instead = _failing(complaints.score, f"coalesce({came}, 'nan')", dialect)
+    # Neither null nor NaN, which is above infinity, is below it.
+    return f"CASE WHEN abs({value}) < CAST('inf' AS DOUBLE) THEN {value} ELSE {instead} END"
 
 
 def counting_select(source: str, types: Mapping[str, str], maps: GroupMaps, names: ColumnNames) -> str:
@@ -184,98 +195,82 @@ def counting_select(source: str, types: Mapping[str, str], maps: GroupMaps, name
     return (
         f"SELECT code, count(*), count_if(CASE code {beyond or 'WHEN -1 THEN false'} ELSE false END) FROM "
         f"(SELECT CAST({quoted_name(names.score)} AS DOUBLE) AS x, "
-        f"{_code(types, names, maps, complaints, numbers, blanks=True)} AS code FROM {source}) GROUP BY code"
+        f"{group_sql(types, names, maps, complaints, numbers, blanks=True)} AS code FROM {source}) GROUP BY code"
     )
 
 
-def _code(
+def group_sql(
     types: Mapping[str, str],
     names: ColumnNames,
     maps: GroupMaps,
     complaints: Complaints,
     codes: Sequence[int],
     *,
-    blanks: bool,
+    blanks: bool = False,
+    dialect: str = "duckdb",
 ) -> str:
     """Return the code of a row by the number of its group; groups that are refused fail when computed."""
-    kinds = []
-    for group in names.groups:
-        kind = _kind(types[group])
+    kinds, columns, written, lost, shown, empty = [], [], [], [], [], []
+    for name in names.groups:
+        kind, column, type_text = _kind(types[name]), quoted_name(name, dialect), DIALECTS[dialect].text
         if kind is None:
-            raise not_labels(group, f"its type is {types[group]}")
+            raise not_labels(name, f"its type is {types[name]}")
+        as_text = f"CAST({column} AS {type_text})"
         kinds.append(kind)
-    columns = list(map(quoted_name, names.groups))
-    written = [f"CAST({column} AS VARCHAR)" for column in columns]
+        columns.append(as_text if kind == Kind.TEXT else column)
+        written.append(as_text)
+        lost.append(f"{column} IS NULL")
+        is_single = types[name].upper() == "FLOAT"
+        if is_single or types[name].upper() == "DOUBLE":
+            # Not isnan: on a parquet file whose statistics leave NaN out, DuckDB answers no without looking.
+            lost.append(f"lower({as_text}) = 'nan'")
+        if blanks and kind == Kind.TEXT:
+            empty.append(f"regexp_full_match({as_text}, {text(_BLANKS)})")
+        if kind == Kind.BOOLEAN:
+            shown.append(f"CASE WHEN {column} THEN 'True' ELSE 'False' END")
+        else:
+            shown.append(f"CAST(CAST({column} AS DOUBLE) AS {type_text})" if is_single else as_text)
     # Something of the row is part of the message, so that the error is not raised ahead of any row.
-    instead = _failing(complaints.missing + VALUE, f"left(coalesce({written[0]}, ''), 0)")
+    instead = _failing(complaints.missing + VALUE, f"left(coalesce({written[0]}, ''), 0)", dialect)
     if maps.of_missing is not None:
         instead = str(codes[maps.of_missing])
-    lost, shown, empty = [], [], []
-    for name, column, text_of, kind in zip(names.groups, columns, written, kinds, strict=True):
-        lost.append(f"{column} IS NULL")
-        if types[name] in ("FLOAT", "DOUBLE"):
-            # Not isnan: on a parquet file whose statistics leave NaN out, DuckDB answers no without looking.
-            lost.append(f"{text_of} = 'nan'")
-        if blanks and kind == Kind.TEXT:
-            empty.append(f"regexp_full_match({text_of}, {text(_BLANKS)})")
-        shown.append(_shown(types[name], kind, column, text_of))
     cases = [f"WHEN {' OR '.join(lost)} THEN {instead}"]
     order = list(maps.maps)
     for label, values in columns_of(maps, names, kinds):
         if not (blanks and any(isinstance(value, str) and not value.strip() for value in values)):
-            same = " AND ".join(
-                f"{text_of if kind == Kind.TEXT else column} = {_literal(value)}"
-                for column, text_of, kind, value in zip(columns, written, kinds, values, strict=True)
-            )
+            pairs = zip(columns, values, strict=True)
+            same = " AND ".join(f"{column} = {_literal(value, dialect)}" for column, value in pairs)
             cases.append(f"WHEN {same} THEN {codes[order.index(label)]}")
     if empty:
         # After the known groups, as it takes longer to see.
         cases.append(f"WHEN {' OR '.join(empty)} THEN {instead}")
-    quote = "chr(39)" if len(kinds) > 1 or kinds[0] == Kind.TEXT else "''"
-    of_row = f"{quote} || {f' || {text(BETWEEN)} || '.join(shown)} || {quote}"
-    otherwise = _failing(complaints.unseen, of_row) if maps.of_unseen is None else str(codes[maps.of_unseen])
+    quote = text("'" if len(kinds) > 1 or kinds[0] == Kind.TEXT else "", dialect)
+    of_row = f"{quote} || {f' || {text(BETWEEN, dialect)} || '.join(shown)} || {quote}"
+    otherwise = _failing(complaints.unseen, of_row, dialect) if maps.of_unseen is None else str(codes[maps.of_unseen])
     return f"CASE {' '.join(cases)} ELSE {otherwise} END"
 
 
-def _shown(kind: str, of_values: Kind, column: str, written: str) -> str:
-    """Return a value of a group as a message shows it."""
-    if of_values == Kind.BOOLEAN:
-        return f"CASE WHEN {column} THEN 'True' ELSE 'False' END"
-    return f"CAST(CAST({column} AS DOUBLE) AS VARCHAR)" if kind == "FLOAT" else written
-
-
 def _kind(kind: str) -> Kind | None:
-    """Return which values a type of DuckDB has, or None where they are not plain labels."""
-    if _is_plain(kind, "VARCHAR", "ENUM"):
-        return Kind.TEXT
-    if _is_plain(kind, "DECIMAL"):
-        return Kind.DECIMAL
-    if _is_plain(kind, *_NUMBERS):
-        return Kind.NUMBER
-    return {"BOOLEAN": Kind.BOOLEAN, "DATE": Kind.DATE}.get(kind)
+    """Return which values a type of DuckDB or Spark has, or None where they are not plain labels."""
+    return _KINDS.get(re.sub(r"\(.*\)$", "", kind.upper(), flags=re.DOTALL))
 
 
-def _literal(value: Any) -> str:
-    """Write a value as DuckDB reads it."""
+def _literal(value: Any, dialect: str) -> str:
+    """Write a value as the engine reads it."""
     if isinstance(value, str):
-        return text(value)
+        return text(value, dialect)
     if isinstance(value, bool):
         return str(value).upper()
     if isinstance(value, date):
         return f"DATE '{value.isoformat()}'"
     if isinstance(value, float):
-        return number(value) if np.isfinite(value) else f"CAST('{value}' AS DOUBLE)"
+        return number(value, dialect) if np.isfinite(value) else f"CAST('{value}' AS DOUBLE)"
     return f"{value:f}" if isinstance(value, Decimal) else str(int(value))
 
 
-def _is_plain(kind: str, *names: str) -> bool:
-    """Whether a type is one of these, and not a list of them."""
-    return kind.startswith(names) and not kind.endswith("]")
-
-
-def _failing(message: str, value: str) -> str:
+def _failing(message: str, value: str, dialect: str) -> str:
     before, _, after = message.partition(VALUE)
-    return f"error({text(before)} || {value} || {text(after)})"
+    return str(DIALECTS[dialect].error).format(f"{text(before, dialect)} || {value} || {text(after, dialect)}")
 
 
 def _held(x: str, first: str, last: str) -> str:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from xorder._atomic import atomic_path
-from xorder._duckdb import duckdb_connection
+from xorder._duckdb import duckdb_connection, poll_progress
 from xorder._optional import import_optional
-from xorder._progress import Progress
 from xorder._table import IntArray
 from xorder.engines._apply_duckdb import counting_select, mapping_select
 from xorder.engines._cells import ReadingOptions, no_rows
@@ -23,7 +23,6 @@ from xorder.transfer._sql import text
 
 # Compressions of parquet that DuckDB writes.
 _COMPRESSIONS = ("SNAPPY", "ZSTD", "GZIP", "LZ4_RAW", "BROTLI", "UNCOMPRESSED")
-_LOOK_SECONDS = 0.5
 
 # Types of Arrow that come back from DuckDB as they went in, and those that both write in the same way.
 _KEPT = {"string", "bool", "float", "double", "date32[day]", "timestamp[us]"} | {
@@ -76,7 +75,7 @@ def copy_in_duckdb(
             types = dict(zip(shape.columns, map(str, shape.types), strict=True))
             query = mapping_select(source, types, maps, names, into, blanks=True, keep=keep)
             kept = f"FORMAT parquet, {_as_before(connection, files[0])}"
-            with _watching(connection, options.progress):
+            with _watching(connection, partial(options.watch, "adjusting scores")):
                 connection.execute(f"COPY ({query}) TO {text(str(temporary))} ({kept})")
             seen = nothing_seen(maps)
             for number, *rows in connection.execute(counting_select(source, types, maps, names)).fetchall():
@@ -106,22 +105,10 @@ def _as_before(connection: Any, file: str) -> str:
 
 
 @contextmanager
-def _watching(connection: Any, progress: Progress | None) -> Iterator[None]:
+def _watching(connection: Any, report: Callable[[float | None], None]) -> Iterator[None]:
     """Report now and then how far DuckDB is, from a thread beside it."""
-    if progress is None:
-        yield
-        return
-    # Without these DuckDB keeps no count of how far it is, and would print it.
-    connection.execute("SET enable_progress_bar = true")
-    connection.execute("SET enable_progress_bar_print = false")
     over = threading.Event()
-
-    def watch() -> None:
-        while not over.wait(_LOOK_SECONDS):
-            share = connection.query_progress() / 100
-            progress("adjusting scores", share if 0 <= share <= 1 else None)
-
-    watcher = threading.Thread(target=watch, daemon=True)
+    watcher = threading.Thread(target=poll_progress, args=(connection, report, over), daemon=True)
     watcher.start()
     try:
         yield

@@ -268,7 +268,7 @@ def _built(
     _check_seen(seen, names, source, squares)
     groups, error = rows.coding.groups, None
     if found.shift == 0:
-        leaves = Leaves(found.keys, found.keys, *found.sums)
+        leaves = Leaves(found.keys, found.keys, found.sums)
     else:
         cells = Bins.for_masses(found.keys, found.sums[0], min(bins, _MOST_SUMS // rows.coding.size))
         leaves = cells.leaves(rows.fill(cells))
@@ -334,8 +334,7 @@ def _check_seen(seen: Seen, names: ColumnNames, source: str, squares: bool) -> N
 
 def _table(score: FloatArray, leaves: Leaves, g: int, kept: Any) -> ScoreTable:
     """Return the table of a group, highest score first, of the leaves in which it is present."""
-    sums = [leaves.masses] if leaves.squares is None else [leaves.masses, leaves.squares]
-    return ScoreTable._owning(score[kept], *(masses[kept, 2 * g + side] for masses in sums for side in (1, 0)))
+    return ScoreTable._owning(score[kept], *(sums[kept, 2 * g + side] for sums in leaves.sums for side in (1, 0)))
 
 
 def _of_folds(dealt: FloatArray, g: int, kept: Any) -> FloatArray:
