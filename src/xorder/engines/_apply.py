@@ -203,9 +203,14 @@ def apply_to_file(
     is_for_duckdb = kind == "parquet" and in_engine(files, large)
     if len(files) == 1:
         is_for_duckdb = is_for_duckdb and keeps_types(files[0], options.names.groups)
-    write = copy_in_duckdb if is_for_duckdb else _copy_by_rows
     try:
-        seen = write(maps, path, out, options, into=into, overwrite=overwrite)
+        with atomic_path(out, overwrite=overwrite) as temporary:
+            if is_for_duckdb:
+                seen = copy_in_duckdb(maps, path, temporary, options, into)
+            else:
+                seen = _copy_by_rows(maps, Path(files[0]), temporary, options, into, compress=is_gzip(Path(out)))
+            if not seen.any():
+                raise no_rows(os.fspath(path))
     except UnusableRowError as error:
         # Only the whole file shows which row is the first, and how many there are.
         for file in files:
@@ -222,16 +227,10 @@ def _warn_of_other_scales(maps: GroupMaps, seen: IntArray) -> None:
 
 
 def _copy_by_rows(
-    maps: GroupMaps,
-    path: str | os.PathLike[str],
-    out: str | os.PathLike[str],
-    options: ReadingOptions,
-    *,
-    into: str,
-    overwrite: bool,
+    maps: GroupMaps, source: Path, out: Path, options: ReadingOptions, into: str, *, compress: bool
 ) -> IntArray:
     """Write a file again, batch by batch, with one more last column; return what :func:`adjusting` has counted."""
-    source, target, names = Path(find_files(path)[0]), Path(out), options.names
+    names = options.names
     known = GroupNumbers(maps, Complaints(maps, names))
     adjust, seen, groups = adjusting(maps), nothing_seen(maps), TextColumn(names.groups)
     numbers: list[int] = []
@@ -246,13 +245,11 @@ def _copy_by_rows(
         return adjust(cells.scores(batch, names.score), np.array(numbers, dtype=np.int64)[rows], seen)
 
     column = NewColumn(into, names.all, compute, partial(options.watch, "adjusting scores"))
-    with atomic_path(target, overwrite=overwrite) as temporary, blaming_gzip(source):
+    with blaming_gzip(source):
         if file_kind(str(source)) == "parquet":
-            write_parquet(source, temporary, column)
+            write_parquet(source, out, column)
         else:
-            write_csv(source, temporary, column, options.encoding, compress=is_gzip(target))
-        if not seen.any():
-            raise no_rows(str(source))
+            write_csv(source, out, column, options.encoding, compress=compress)
     return seen
 
 

@@ -10,12 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from xorder._atomic import atomic_path
 from xorder._duckdb import duckdb_connection, poll_progress
 from xorder._optional import import_optional
 from xorder._table import IntArray
 from xorder.engines._apply_duckdb import counting_select, mapping_select
-from xorder.engines._cells import ReadingOptions, no_rows
+from xorder.engines._cells import ReadingOptions
 from xorder.engines._match_groups import VALUE, Complaints, GroupMaps, UnusableRowError, nothing_seen
 from xorder.engines._sources import blaming_files, find_files, reader_of
 from xorder.exceptions import InputError
@@ -44,13 +43,7 @@ def keeps_types(path: str, groups: Sequence[str]) -> bool:
 
 
 def copy_in_duckdb(
-    maps: GroupMaps,
-    path: str | os.PathLike[str],
-    out: str | os.PathLike[str],
-    options: ReadingOptions,
-    *,
-    into: str,
-    overwrite: bool,
+    maps: GroupMaps, path: str | os.PathLike[str], out: Path, options: ReadingOptions, into: str
 ) -> IntArray:
     """Write all parquet files that a path or glob names to one, with one more column; return what was counted.
 
@@ -59,29 +52,26 @@ def copy_in_duckdb(
     """
     files, names = find_files(path), options.names
     complaints = Complaints(maps, names)
-    with atomic_path(out, overwrite=overwrite) as temporary, _blaming_rows(path, complaints):
-        spill = Path(os.path.realpath(out)).parent
-        with duckdb_connection(
-            extra="duckdb", purpose="Adjusting parquet files", memory=options.memory, spill=spill
-        ) as connection:
+    opening = duckdb_connection(
+        extra="duckdb", purpose="Adjusting parquet files", memory=options.memory, spill=out.parent
+    )
+    with _blaming_rows(path, complaints), opening as connection:
 
-            def keep(query: str) -> str:
-                # DuckDB knows how far it is in a table, but not in a query within a query.
-                connection.execute(f"CREATE TEMP TABLE knots AS {query}")
-                return "temp.knots"
+        def keep(query: str) -> str:
+            # DuckDB knows how far it is in a table, but not in a query within a query.
+            connection.execute(f"CREATE TEMP TABLE knots AS {query}")
+            return "temp.knots"
 
-            source = reader_of(files)
-            shape = connection.sql(f"SELECT * FROM {source}")
-            types = dict(zip(shape.columns, map(str, shape.types), strict=True))
-            query = mapping_select(source, types, maps, names, into, blanks=True, keep=keep)
-            kept = f"FORMAT parquet, {_as_before(connection, files[0])}"
-            with _watching(connection, partial(options.watch, "adjusting scores")):
-                connection.execute(f"COPY ({query}) TO {text(str(temporary))} ({kept})")
-            seen = nothing_seen(maps)
-            for number, *rows in connection.execute(counting_select(source, types, maps, names)).fetchall():
-                seen[:, number] = rows
-        if not seen.any():
-            raise no_rows(os.fspath(path))
+        source = reader_of(files)
+        shape = connection.sql(f"SELECT * FROM {source}")
+        types = dict(zip(shape.columns, map(str, shape.types), strict=True))
+        query = mapping_select(source, types, maps, names, into, blanks=True, keep=keep)
+        kept = f"FORMAT parquet, {_as_before(connection, files[0])}"
+        with _watching(connection, partial(options.watch, "adjusting scores")):
+            connection.execute(f"COPY ({query}) TO {text(str(out))} ({kept})")
+        seen = nothing_seen(maps)
+        for number, *rows in connection.execute(counting_select(source, types, maps, names)).fetchall():
+            seen[:, number] = rows
     return seen
 
 
