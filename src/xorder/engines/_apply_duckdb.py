@@ -27,42 +27,36 @@ from xorder.transfer._sql import DIALECTS, number, quoted_name, text
 _MANY_KNOTS = 50_000
 
 
-class Lines(NamedTuple):
+class KnotLists(NamedTuple):
     """All maps in two lists of knots, and a guide to them: for each cell of a grid over the raw knots of a group, how
-    many knots stand before it. The rest is one value per map.
+    many knots stand before it. ``of_maps`` has a text per map of each: its first and last raw knot, cells per unit of
+    score, where its guide starts, and its last line.
     """
 
     raw: list[float]
     adjusted: list[float]
     guide: list[int]
-    first: list[float]
-    last: list[float]
-    cells: list[float]
-    guide_start: list[int]
-    last_line: list[int]
+    of_maps: list[tuple[str, ...]]
     steps: int
 
 
-def lines_of(maps: Sequence[ScoreMap]) -> Lines:
+def knot_lists(maps: Sequence[ScoreMap]) -> KnotLists:
     """Lay the maps out one after the other, with room behind each for steps that lead past its end."""
     if sum(score_map.raw.size for score_map in maps) > _MANY_KNOTS:
         maps = [score_map.compressed() for score_map in maps]
     grids = [_grid(score_map) for score_map in maps]
-    steps = max(most for *_, most in grids).bit_length()
-    lines = Lines([], [], [], [], [], [], [], [], steps)
+    lists = KnotLists([], [], [], [], max(most for *_, most in grids).bit_length())
+    # A step that leads past the last knot must find none that a score reaches, least of all another map's.
+    beyond = [np.inf] * 2**lists.steps
     for score_map, (raw, adjusted, cells, starts, _) in zip(maps, grids, strict=True):
-        before = len(lines.raw)
-        lines.first.append(float(score_map.raw[0]))
-        lines.last.append(float(score_map.raw[-1]))
-        lines.cells.append(cells)
+        numbers = map(number, (score_map.raw[0], score_map.raw[-1], cells))
+        before = len(lists.raw)
         # Lists count from 1.
-        lines.guide_start.append(len(lines.guide) + 1)
-        lines.guide.extend((before + starts).tolist())
-        lines.last_line.append(before + raw.size - 1)
-        # A step that leads past the last knot must find none that a score reaches, least of all another map's.
-        lines.raw.extend([*raw.tolist(), *([np.inf] * 2**steps)])
-        lines.adjusted.extend([*adjusted.tolist(), *([np.inf] * 2**steps)])
-    return lines
+        lists.of_maps.append((*numbers, str(len(lists.guide) + 1), str(before + raw.size - 1)))
+        lists.guide.extend((before + starts).tolist())
+        lists.raw.extend([*raw.tolist(), *beyond])
+        lists.adjusted.extend([*adjusted.tolist(), *beyond])
+    return lists
 
 
 def _grid(score_map: ScoreMap) -> tuple[FloatArray, FloatArray, float, IntArray, int]:
@@ -144,18 +138,18 @@ def mapping_select(
     )
     if not moved:
         return f"SELECT * EXCLUDE ({x}, {code}), {x} + 0 * {code} AS {quoted_name(into)} FROM ({query})"
-    lines = lines_of([maps.maps[label] for label in moved])
-    first, last, cells = (_of_map(code, map(number, values)) for values in (lines.first, lines.last, lines.cells))
-    guide_start, last_line = (_of_map(code, map(str, values)) for values in (lines.guide_start, lines.last_line))
+    lists = knot_lists([maps.maps[label] for label in moved])
+    first, last, cells, guide_start, last_line = (_of_map(code, values) for values in zip(*lists.of_maps, strict=True))
     # Rows whose score stays take part in all this, and are left out at the end: that is faster than to ask each time.
     knots = keep(
-        f"SELECT {_list(lines.raw, 'DOUBLE')} AS {raw}, {_list(lines.adjusted, 'DOUBLE')} AS {adjusted}, "
-        f"{_list(lines.guide, 'BIGINT')} AS {guide}"
+        f"SELECT {_list(lists.raw, 'DOUBLE')} AS {raw}, {_list(lists.adjusted, 'DOUBLE')} AS {adjusted}, "
+        f"{_list(lists.guide, 'BIGINT')} AS {guide}"
     )
-    query = f"SELECT *, {_held(x, first, last)} AS {held} FROM ({query}), {knots}"
+    within = f"CASE WHEN {x} < {first} THEN {first} WHEN {x} > {last} THEN {last} ELSE {x} END"
+    query = f"SELECT *, {within} AS {held} FROM ({query}), {knots}"
     cell = f"CAST(floor(({held} - {first}) * {cells}) AS BIGINT)"
     query = f"SELECT *, {guide}[{guide_start} + {cell}] AS {place} FROM ({query})"
-    for step in reversed(range(lines.steps)):
+    for step in reversed(range(lists.steps)):
         further = f"CASE WHEN {raw}[{place} + {2**step}] <= {held} THEN {2**step} ELSE 0 END"
         query = f"SELECT * REPLACE ({place} + {further} AS {place}) FROM ({query})"
     at_most = f"CASE WHEN {place} > {last_line} THEN {last_line} ELSE {place} END"
@@ -271,10 +265,6 @@ def _literal(value: Any, dialect: str) -> str:
 def _failing(message: str, value: str, dialect: str) -> str:
     before, _, after = message.partition(VALUE)
     return str(DIALECTS[dialect].error).format(f"{text(before, dialect)} || {value} || {text(after, dialect)}")
-
-
-def _held(x: str, first: str, last: str) -> str:
-    return f"CASE WHEN {x} < {first} THEN {first} WHEN {x} > {last} THEN {last} ELSE {x} END"
 
 
 def _of_map(code: str, values: Iterable[str]) -> str:
