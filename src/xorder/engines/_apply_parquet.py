@@ -10,15 +10,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from xorder._duckdb import duckdb_connection, poll_progress
+from xorder._duckdb import duckdb_connection, first_line, poll_progress
 from xorder._optional import import_optional
 from xorder._table import IntArray
 from xorder.engines._apply_duckdb import counting_select, mapping_select
 from xorder.engines._cells import ReadingOptions
-from xorder.engines._match_groups import VALUE, Complaints, GroupMaps, UnusableRowError, nothing_seen
+from xorder.engines._match_groups import GroupMaps, UnusableRowError, nothing_seen
 from xorder.engines._sources import blaming_files, find_files, reader_of
-from xorder.exceptions import InputError
 from xorder.transfer._sql import text
+
+_PURPOSE = "Adjusting parquet files"
 
 # Compressions of parquet that DuckDB writes.
 _COMPRESSIONS = ("SNAPPY", "ZSTD", "GZIP", "LZ4_RAW", "BROTLI", "UNCOMPRESSED")
@@ -50,12 +51,10 @@ def copy_in_duckdb(
     Parquet keeps its compression and its own notes, but a column that pandas or polars would read as categories comes
     back as text. DuckDB's memory is capped, whatever the size of the files.
     """
+    duckdb = import_optional("duckdb", extra="duckdb", purpose=_PURPOSE)
     files, names = find_files(path), options.names
-    complaints = Complaints(maps, names)
-    opening = duckdb_connection(
-        extra="duckdb", purpose="Adjusting parquet files", memory=options.memory, spill=out.parent
-    )
-    with _blaming_rows(path, complaints), opening as connection:
+    opening = duckdb_connection(extra="duckdb", purpose=_PURPOSE, memory=options.memory, spill=out.parent)
+    with blaming_files(path), opening as connection:
 
         def keep(query: str) -> str:
             # DuckDB knows how far it is in a table, but not in a query within a query.
@@ -68,7 +67,11 @@ def copy_in_duckdb(
         query = mapping_select(source, types, maps, names, into, blanks=True, keep=keep)
         kept = f"FORMAT parquet, {_as_before(connection, files[0])}"
         with _watching(connection, partial(options.watch, "adjusting scores")):
-            connection.execute(f"COPY ({query}) TO {text(str(out))} ({kept})")
+            try:
+                connection.execute(f"COPY ({query}) TO {text(str(out))} ({kept})")
+            except duckdb.InvalidInputException as error:
+                # So the query fails on a row that cannot be adjusted.
+                raise UnusableRowError(f"{os.fspath(path)}: {first_line(error)}.") from error
         seen = nothing_seen(maps)
         for number, *rows in connection.execute(counting_select(source, types, maps, names)).fetchall():
             seen[:, number] = rows
@@ -105,20 +108,3 @@ def _watching(connection: Any, report: Callable[[float | None], None]) -> Iterat
     finally:
         over.set()
         watcher.join()
-
-
-@contextmanager
-def _blaming_rows(path: str | os.PathLike[str], complaints: Complaints) -> Iterator[None]:
-    """Report in the user's words what DuckDB stumbled over: a row that cannot be adjusted, or a damaged file."""
-    try:
-        with blaming_files(path):
-            yield
-    except InputError as error:
-        said = str(error.__cause__ or "")
-        for complaint in (complaints.score, complaints.missing, complaints.unseen):
-            before, _, after = complaint.partition(VALUE)
-            start = said.find(before)
-            if start >= 0 and after in said[start:]:
-                end = said.index(after, start) + len(after) if after else start + len(before)
-                raise UnusableRowError(f"{os.fspath(path)}: {said[start:end]}") from error
-        raise

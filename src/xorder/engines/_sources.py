@@ -100,7 +100,8 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
 def files_of(path: str | os.PathLike[str]) -> list[str]:
     """Files that a path or glob names; a name without a pattern is itself, whether it is there or not."""
     name = os.fspath(path)
-    if not set(_MAGIC) & set(name) or _is_there(name):
+    # Unlike Path.exists, it takes a name that cannot be looked up for one that is not there.
+    if not set(_MAGIC) & set(name) or os.path.exists(name):  # noqa: PTH110
         return [name]
     # Unlike Path.glob, it takes the pattern as it is written, from the root or from here.
     names = sorted(glob.glob(name, recursive=True))  # noqa: PTH207
@@ -134,21 +135,6 @@ def _unpacked(file: str) -> int:
 def is_utf_8(encoding: str) -> bool:
     """Whether an encoding is the one that DuckDB reads."""
     return encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
-
-
-@contextmanager
-def open_files(path: str | os.PathLike[str], *, memory: str = "2GB") -> Iterator[Any]:
-    """Yield the rows of all files that a path or glob names as a relation; those of csv files are text throughout.
-
-    What DuckDB cannot read is an :class:`InputError` of one sentence, also while the block runs.
-    """
-    names = find_files(path)
-    with ExitStack() as stack:
-        connection = stack.enter_context(duckdb_connection(extra="duckdb", purpose=_PURPOSE, memory=memory))
-        # Rows are added up, so that their order means nothing.
-        connection.execute("SET preserve_insertion_order = false")
-        with blaming_files(path):
-            yield connection.sql(f"SELECT * FROM {reader_of(names)}")
 
 
 def reader_of(names: Sequence[str]) -> str:
@@ -212,7 +198,8 @@ def _exact(name: str) -> str:
 
 def find_files(path: str | os.PathLike[str]) -> list[str]:
     """Return the files that a path or glob names: at least one, all of one kind."""
-    if _is_there(path) and Path(path).is_dir():
+    # Unlike Path.is_dir, it leaves a name that cannot be looked up for the reader to refuse.
+    if os.path.isdir(path):  # noqa: PTH112
         raise InputError(f"{os.fspath(path)} is a folder; name the files in it, as in {Path(path) / '*.parquet'}.")
     names = files_of(path)
     for name in names:
@@ -220,14 +207,6 @@ def find_files(path: str | os.PathLike[str]) -> list[str]:
     if len({file_kind(name) for name in names}) > 1:
         raise InputError(f"{os.fspath(path)} names files of several kinds; name either parquet or csv files.")
     return names
-
-
-def _is_there(path: str | os.PathLike[str]) -> bool:
-    """Whether there is such a file or folder; a name that cannot be looked up is for the reader to refuse."""
-    try:
-        return Path(path).exists()
-    except OSError:
-        return False
 
 
 def rows_about(names: Sequence[str]) -> int | None:
@@ -364,7 +343,12 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
             source = file = os.fspath(frame)
             files = find_files(frame)
             is_text = file_kind(files[0]) == "csv"
-            frame = stack.enter_context(open_files(frame, memory=options.memory))
+            opening = duckdb_connection(extra="duckdb", purpose=_PURPOSE, memory=options.memory)
+            connection = stack.enter_context(opening)
+            # Rows are added up, so that their order means nothing.
+            connection.execute("SET preserve_insertion_order = false")
+            stack.enter_context(blaming_files(file))
+            frame = connection.sql(f"SELECT * FROM {reader_of(files)}")
             total = rows_about(files) if is_text else frame.count("*").fetchall()[0][0]
         check_columns(source, native_columns(frame), names.all)
         prepared = _prepared(nw, frame, names, is_text)
