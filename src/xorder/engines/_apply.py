@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xorder._atomic import atomic_path
-from xorder._groups import Combinations, missing_error, unseen_error
+from xorder._groups import Combinations, is_missing
 from xorder._optional import import_optional
 from xorder._progress import Progress
 from xorder._table import MISSING, FloatArray, IntArray, Tables, in_threads
@@ -34,13 +34,13 @@ from xorder.engines._cells import (
 )
 from xorder.engines._csv_file import blaming_gzip, is_gzip, write_csv
 from xorder.engines._match_groups import (
-    VALUE,
-    Complaints,
     GroupMaps,
     GroupNumbers,
     UnusableRowError,
     check_frame_columns,
+    not_finite,
     nothing_seen,
+    refused_group,
     warn_of_other_scale,
 )
 from xorder.engines._parquet_file import write_parquet
@@ -230,8 +230,7 @@ def _copy_by_rows(
     maps: GroupMaps, source: Path, out: Path, options: ReadingOptions, into: str, *, compress: bool
 ) -> IntArray:
     """Write a file again, batch by batch, with one more last column; return what :func:`adjusting` has counted."""
-    names = options.names
-    known = GroupNumbers(maps, Complaints(maps, names))
+    names, known = options.names, GroupNumbers(maps)
     adjust, seen, groups = adjusting(maps), nothing_seen(maps), TextColumn(names.groups)
     numbers: list[int] = []
 
@@ -258,16 +257,14 @@ def _blame_rows(maps: GroupMaps, path: str, options: ReadingOptions) -> None:
     names, reading = options.names, FileReading(path, replace(options, progress=None), among=True)
     for _ in reading.batches():
         pass
-    found, known = reading.groups.distinct, GroupNumbers(maps, Complaints(maps, names))
+    found, known = reading.groups.distinct, GroupNumbers(maps)
     for text in found.values:
         is_blank = not text.strip()
         if known.of_text(text, reading.groups.kind) is None:
             alike = [other for other in found.values if not other.strip()] if is_blank else [text]
-            rows, first = found.rows_of(alike), found.first_of(alike)
-            if is_blank and maps.missing_group == "error":
-                raise missing_error(f"{path}: {names.group_called}", rows, first)
-            shown = repr(MISSING) if is_blank else repr(text) if reading.groups.kind == Kind.TEXT else text
-            raise InputError(f"{path}: {unseen_error(shown, maps.maps, rows, first)}")
+            shown = None if is_blank else repr(text) if reading.groups.kind == Kind.TEXT else text
+            said = refused_group(maps, names, shown, found.rows_of(alike), found.first_of(alike))
+            raise InputError(f"{path}: {said}")
 
 
 def check_matched(
@@ -359,8 +356,23 @@ def _adjusting_frames(maps: GroupMaps, names: ColumnNames, *, all_here: bool) ->
 
     Where all rows are here, complaints and warnings can be about all of them.
     """
-    complaints, adjust = Complaints(maps, names), adjusting(maps)
-    known, combinations = GroupNumbers(maps, complaints), Combinations(names.groups, called=FRAME)
+    known, adjust, combinations = GroupNumbers(maps), adjusting(maps), Combinations(names.groups, called=FRAME)
+
+    def numbers_of(labels: Sequence[Any], codes: Numbers) -> Numbers:
+        """Turn codes, which count through ``labels``, into numbers of maps; a code below 0 is a missing group."""
+        used = np.bincount(codes + 1, minlength=len(labels) + 1) > 0
+        # The last position is that of the code -1.
+        of_codes = np.full(len(labels) + 1, -1, dtype=np.int64)
+        # A type may list labels that no row has.
+        for code in (np.flatnonzero(used) - 1).tolist():
+            label = labels[code] if code >= 0 else None
+            number = known.get(label)
+            if number is None:
+                its = np.flatnonzero(codes == code)
+                where = (its.size, f"row {its[0]}") if all_here else (None, None)
+                raise refused_group(maps, names, None if is_missing(label) else repr(label), *where)
+            of_codes[code] = number
+        return of_codes[codes]
 
     def adjust_frame(rows: Any) -> FloatArray:
         if not len(rows):
@@ -373,14 +385,14 @@ def _adjusting_frames(maps: GroupMaps, names: ColumnNames, *, all_here: bool) ->
                 f"column {names.score!r} must hold numbers, and {names.group_called} plain labels ({error})."
             ) from error
         labels, codes = groups[0] if len(groups) == 1 else combinations.of_codes(groups)
-        numbers = _numbers(known, labels, codes, names.group_called if all_here else None)
+        numbers = numbers_of(labels, codes)
         adjusted = np.empty(scores.size)
 
         def one(begin: int) -> IntArray:
             part = scores[begin : begin + _PART]
             finite = np.isfinite(part)
             if not finite.all():
-                raise InputError(complaints.score.replace(VALUE, str(part[int(np.argmin(finite))])))
+                raise not_finite(names, str(part[int(np.argmin(finite))]))
             seen = nothing_seen(maps)
             adjusted[begin : begin + _PART] = adjust(part, numbers[begin : begin + _PART], seen)
             return seen
@@ -414,22 +426,3 @@ def _coded(column: Any) -> tuple[list[Any], Numbers]:
     labels = plain.unique()
     positions = pl.Series(range(len(labels)), dtype=pl.Int32)
     return labels.to_list(), plain.replace_strict(labels, positions, return_dtype=pl.Int32).to_numpy()
-
-
-def _numbers(known: GroupNumbers, labels: Sequence[Any], codes: Numbers, called: str | None) -> Numbers:
-    """Turn codes, which count through ``labels``, into numbers of maps; a code below 0 is a missing group.
-
-    Where all rows are here, ``called`` is the name of their column, and a complaint says which rows it is about.
-    """
-    used = np.bincount(codes + 1, minlength=len(labels) + 1) > 0
-    # The last position is that of the code -1.
-    table = np.full(len(labels) + 1, -1, dtype=np.int64)
-    # A type may list labels that no row has.
-    for code in (np.flatnonzero(used) - 1).tolist():
-        label = labels[code] if code >= 0 else None
-        number = known.get(label)
-        if number is None:
-            rows = np.flatnonzero(codes == code)
-            raise known.complaint(label, called, rows.size, f"row {rows[0]}")
-        table[code] = number
-    return np.asarray(table[codes])

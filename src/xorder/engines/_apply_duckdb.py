@@ -17,7 +17,14 @@ import numpy as np
 from xorder._groups import BETWEEN
 from xorder._table import FloatArray, IntArray
 from xorder.engines._cells import ColumnNames, Kind, not_labels, not_numbers
-from xorder.engines._match_groups import VALUE, Complaints, GroupMaps, check_frame_columns, columns_of
+from xorder.engines._match_groups import (
+    VALUE,
+    GroupMaps,
+    check_frame_columns,
+    columns_of,
+    not_finite,
+    refused_group,
+)
 from xorder.engines._sources import number_in
 from xorder.exceptions import InputError
 from xorder.transfer import ScoreMap
@@ -125,7 +132,6 @@ def mapping_select(
     row is to be read.
     """
     check_frame_columns(list(types), names, into=into, ignores_case="DuckDB")
-    complaints = Complaints(maps, names)
     moved = [label for label, score_map in maps.maps.items() if score_map.raw.size]
     # The number of a row's map: 0 if its score stays, else from 1 up.
     codes = [moved.index(label) + 1 if label in moved else 0 for label in maps.maps]
@@ -133,8 +139,8 @@ def mapping_select(
         _unused(f"xorder_{name}", types) for name in ("x", "code", "held", "place", "raw", "adjusted", "guide")
     )
     query = (
-        f"SELECT *, {score_sql(types, names.score, complaints, in_text=scores_in_text)} AS {x}, "
-        f"{group_sql(types, names, maps, complaints, [*codes, 0], blanks=blanks)} AS {code} FROM {source}"
+        f"SELECT *, {score_sql(types, names, in_text=scores_in_text)} AS {x}, "
+        f"{group_sql(types, names, maps, [*codes, 0], blanks=blanks)} AS {code} FROM {source}"
     )
     if not moved:
         return f"SELECT * EXCLUDE ({x}, {code}), {x} + 0 * {code} AS {quoted_name(into)} FROM ({query})"
@@ -163,24 +169,21 @@ def mapping_select(
     return f"SELECT * EXCLUDE ({helpers}), {mapped} AS {quoted_name(into)} FROM ({query})"
 
 
-def score_sql(
-    types: Mapping[str, str], score: str, complaints: Complaints, *, in_text: bool = False, dialect: str = "duckdb"
-) -> str:
+def score_sql(types: Mapping[str, str], names: ColumnNames, *, in_text: bool = False, dialect: str = "duckdb") -> str:
     """Return the score as a number of double precision; what is not finite fails when it is computed."""
-    name = quoted_name(score, dialect)
+    score, name = names.score, quoted_name(names.score, dialect)
     value, came = f"CAST({name} AS DOUBLE)", f"CAST({name} AS {DIALECTS[dialect].text})"
     if in_text and types[score] == "VARCHAR":
         value, came = number_in(score), f"chr(39) || {came} || chr(39)"
     elif _kind(types[score]) not in (Kind.NUMBER, Kind.DECIMAL, Kind.BOOLEAN):
         raise not_numbers(score, f"their type is {types[score]}")
-    instead = _failing(complaints.score, f"coalesce({came}, 'nan')", dialect)
+    instead = _failing(not_finite(names, VALUE), f"coalesce({came}, 'nan')", dialect)
     # Neither null nor NaN, which is above infinity, is below it.
     return f"CASE WHEN abs({value}) < CAST('inf' AS DOUBLE) THEN {value} ELSE {instead} END"
 
 
 def counting_select(source: str, types: Mapping[str, str], maps: GroupMaps, names: ColumnNames) -> str:
     """Return the query of the rows of files by number of their group, and of those with a score beyond its map."""
-    complaints, numbers = Complaints(maps, names), range(maps.stays + 1)
     beyond = " ".join(
         f"WHEN {code} THEN x < {number(score_map.raw[0])} OR x > {number(score_map.raw[-1])}"
         for code, score_map in enumerate(maps.maps.values())
@@ -189,7 +192,7 @@ def counting_select(source: str, types: Mapping[str, str], maps: GroupMaps, name
     return (
         f"SELECT code, count(*), count_if(CASE code {beyond or 'WHEN -1 THEN false'} ELSE false END) FROM "
         f"(SELECT CAST({quoted_name(names.score)} AS DOUBLE) AS x, "
-        f"{group_sql(types, names, maps, complaints, numbers, blanks=True)} AS code FROM {source}) GROUP BY code"
+        f"{group_sql(types, names, maps, range(maps.stays + 1), blanks=True)} AS code FROM {source}) GROUP BY code"
     )
 
 
@@ -197,7 +200,6 @@ def group_sql(
     types: Mapping[str, str],
     names: ColumnNames,
     maps: GroupMaps,
-    complaints: Complaints,
     codes: Sequence[int],
     *,
     blanks: bool = False,
@@ -225,7 +227,7 @@ def group_sql(
         else:
             shown.append(f"CAST(CAST({column} AS DOUBLE) AS {type_text})" if is_single else as_text)
     # Something of the row is part of the message, so that the error is not raised ahead of any row.
-    instead = _failing(complaints.missing + VALUE, f"left(coalesce({written[0]}, ''), 0)", dialect)
+    instead = _failing(refused_group(maps, names, None), f"left(coalesce({written[0]}, ''), 0)", dialect)
     if maps.of_missing is not None:
         instead = str(codes[maps.of_missing])
     cases = [f"WHEN {' OR '.join(lost)} THEN {instead}"]
@@ -240,7 +242,9 @@ def group_sql(
         cases.append(f"WHEN {' OR '.join(empty)} THEN {instead}")
     quote = text("'" if len(kinds) > 1 or kinds[0] == Kind.TEXT else "", dialect)
     of_row = f"{quote} || {f' || {text(BETWEEN, dialect)} || '.join(shown)} || {quote}"
-    otherwise = _failing(complaints.unseen, of_row, dialect) if maps.of_unseen is None else str(codes[maps.of_unseen])
+    otherwise = _failing(refused_group(maps, names, VALUE), of_row, dialect)
+    if maps.of_unseen is not None:
+        otherwise = str(codes[maps.of_unseen])
     return f"CASE {' '.join(cases)} ELSE {otherwise} END"
 
 
@@ -262,8 +266,9 @@ def _literal(value: Any, dialect: str) -> str:
     return f"{value:f}" if isinstance(value, Decimal) else str(int(value))
 
 
-def _failing(message: str, value: str, dialect: str) -> str:
-    before, _, after = message.partition(VALUE)
+def _failing(complaint: InputError, value: str, dialect: str) -> str:
+    """Fail with the complaint, in which, or behind which, the value of the row stands."""
+    before, _, after = str(complaint).partition(VALUE)
     return str(DIALECTS[dialect].error).format(f"{text(before, dialect)} || {value} || {text(after, dialect)}")
 
 

@@ -9,7 +9,7 @@ from xorder._optional import import_optional
 from xorder.engines._apply import adjusting
 from xorder.engines._apply_duckdb import group_sql, score_sql
 from xorder.engines._cells import ColumnNames
-from xorder.engines._match_groups import Complaints, GroupMaps, check_frame_columns
+from xorder.engines._match_groups import GroupMaps, check_frame_columns
 
 
 def map_spark(frame: Any, maps: GroupMaps, names: ColumnNames, into: str) -> Any:
@@ -21,9 +21,8 @@ def map_spark(frame: Any, maps: GroupMaps, names: ColumnNames, into: str) -> Any
     types = dict(frame.dtypes)
     tells_case = str(frame.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
     check_frame_columns(frame.columns, names, into=into, ignores_case=None if tells_case else "Spark")
-    complaints = Complaints(maps, names)
-    score = functions.expr(score_sql(types, names.score, complaints, dialect="spark"))
-    number = functions.expr(group_sql(types, names, maps, complaints, range(maps.stays + 1), dialect="spark"))
+    score = functions.expr(score_sql(types, names, dialect="spark"))
+    number = functions.expr(group_sql(types, names, maps, range(maps.stays + 1), dialect="spark"))
     if any(score_map.raw.size for score_map in maps.maps.values()):
         in_batches = functions.arrow_udf(_in_batches(maps), "double")
         return frame.withColumn(into, in_batches(score, number))

@@ -38,6 +38,7 @@ class SparkRows:
         score = f.col("score").cast("double")
         # Adding 0 makes 0 of -0.
         self._rows = rows.withColumn("score", score + f.lit(0.0))
+        self._keyed = self._rows.withColumn("key", self._key())
 
     def survey(self, limit: int) -> tuple[Seen, Counted]:
         """Look at all rows: sums by key if there are at most ``limit`` keys, else by cell."""
@@ -64,12 +65,11 @@ class SparkRows:
         seen = Seen(**{name: value for name, value in found.asDict().items() if name != "distinct"})
         if seen.rows == 0 or seen.missing or seen.infinite or seen.bad_weights:
             return seen, Counted(0, np.empty(0, dtype=np.int64), np.empty((1 + self._squares, 0, self.coding.size)))
-        keyed = self._rows.withColumn("key", self._key())
         if found["distinct"] <= _SURELY * limit:
-            counted = self._sums(keyed, 0)
+            counted = self._sums(self._keyed, 0)
             if counted.keys.size <= limit:
                 return seen, counted
-        return seen, self._sums(keyed.withColumn("key", f.shiftright("key", CELL_BITS)), CELL_BITS)
+        return seen, self._sums(self._keyed.withColumn("key", f.shiftright("key", CELL_BITS)), CELL_BITS)
 
     def fill(self, bins: Bins) -> FloatArray:
         """Sums by bin."""
@@ -79,8 +79,7 @@ class SparkRows:
         key = f.col("key")
         position = f.shiftright(key, CELL_BITS - POSITION_BITS).bitwiseAND(f.lit((1 << POSITION_BITS) - 1))
         rows = (
-            self._rows.withColumn("key", self._key())
-            .withColumn("cell", f.shiftright("key", CELL_BITS))
+            self._keyed.withColumn("cell", f.shiftright("key", CELL_BITS))
             .join(f.broadcast(cells), "cell", "left")
             .withColumn("key", f.shiftright(position * f.col("parts"), POSITION_BITS) + f.col("start"))
         )
@@ -104,8 +103,7 @@ class SparkRows:
             }
         )
         rows = (
-            self._rows.withColumn("key", self._key())
-            .withColumn("cell", f.shiftright("key", CELL_BITS))
+            self._keyed.withColumn("cell", f.shiftright("key", CELL_BITS))
             .join(f.broadcast(ranges), "cell")
             .where((f.col("key") >= f.col("first")) & (f.col("key") <= f.col("last")))
             .withColumn("key", f.shiftleft("leaf", CELL_BITS) + (f.col("key") - f.col("first")) * f.col("spread"))
