@@ -357,7 +357,7 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
         def look(rows: int | None = None) -> Coding:
             part = prepared if rows is None else prepared.head(rows)
             try:
-                groups, labels = _distinct(nw, part, roles)
+                groups, labels = _distinct(part, roles)
             except TypeError as error:
                 # pandas finds out row by row that a column holds lists.
                 raise not_labels(names.groups[0], str(error)) from error
@@ -383,9 +383,7 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
             return
 
         def batches(by: Coding, known: bool) -> Generator[Batch, None, None]:
-            return _batches(
-                nw, prepared, by.expression(nw, [nw.col(role) for role in roles], nw.col("label"), known=known)
-            )
+            return _batches(prepared, by.columns(prepared, roles, known=known))
 
         def blame() -> None:
             if is_text:
@@ -498,7 +496,7 @@ def _decoded(frame: Any) -> Any:
     return frame.cast(pa.schema(fields))
 
 
-def _distinct(nw: Any, frame: Any, roles: Sequence[str]) -> tuple[list[tuple[Any, ...]], list[Any]]:
+def _distinct(frame: Any, roles: Sequence[str]) -> tuple[list[tuple[Any, ...]], list[Any]]:
     """Return the distinct values of group and label, missing ones as None; of too many, enough to see that."""
     rows = frame.select(*roles, "label").unique().head(MAX_GROUPS * MOST_LABELS + 1).lazy().collect()
     *groups, labels = (list(map(_plain, rows[name].to_list())) for name in (*roles, "label"))
@@ -539,9 +537,10 @@ def _counted(
     )
 
 
-def _batches(nw: Any, frame: Any, code: Any) -> Generator[Batch, None, None]:
-    """Yield rows as arrays of numpy, each engine in its own way of handing over some at a time."""
-    wanted = [nw.col("score"), code.alias("code"), *([nw.col("weight")] if "weight" in frame.columns else [])]
+def _batches(frame: Any, wanted: Sequence[Any]) -> Generator[Batch, None, None]:
+    """Yield columns of rows as arrays of numpy, each engine in its own way of handing over some at a time."""
+    import narwhals as nw
+
     if isinstance(frame, nw.DataFrame):
         for start in range(0, len(frame), _STEP):
             yield _batch(frame[start : start + _STEP].select(*wanted))

@@ -26,15 +26,11 @@ class SparkRows:
     """
 
     def __init__(self, frame: Any, groups: Sequence[str], options: ReadingOptions, *, coding: Coding) -> None:
-        import narwhals as nw
-
         self.coding = coding
         self._f = f = import_optional("pyspark.sql.functions", extra="spark", purpose="Reading Spark DataFrames")
         self._squares, self._watch = options.squares, options.watch
-        code = coding.expression(nw, [nw.col(name) for name in groups], nw.col("label"), known=True)
-        self._weighted = "weight" in frame.columns
-        columns = [nw.col("score"), code.alias("code"), *([nw.col("weight")] if self._weighted else [])]
-        rows = frame.select(*columns).to_native()
+        self._weighted = options.names.weight is not None
+        rows = frame.select(*coding.columns(frame, groups, known=True)).to_native()
         score = f.col("score").cast("double")
         # Adding 0 makes 0 of -0.
         self._rows = rows.withColumn("score", score + f.lit(0.0))
