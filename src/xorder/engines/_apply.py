@@ -19,8 +19,7 @@ from xorder._optional import import_optional
 from xorder._progress import Progress
 from xorder._table import MISSING, FloatArray, IntArray, Tables, in_threads
 from xorder.engines import _cells as cells
-from xorder.engines._apply_duckdb import map_relation
-from xorder.engines._apply_parquet import copy_in_duckdb, keeps_types
+from xorder.engines._apply_duckdb import copy_in_duckdb, keeps_types, map_relation
 from xorder.engines._cells import (
     FRAME,
     ColumnNames,

@@ -1,34 +1,46 @@
 """Score maps inside DuckDB: knots as lists that each row looks its line up in, so that no row leaves the engine.
 
-What checks a row's score and tells its group is SQL that Spark reads, too.
+What checks a row's score and tells its group is SQL that Spark reads, too. Parquet files of any size are written again
+with one more column, in bounded memory.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date
 from decimal import Decimal
+from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
 
+from xorder._duckdb import duckdb_connection, first_line, poll_progress
 from xorder._groups import BETWEEN
+from xorder._optional import import_optional
 from xorder._table import FloatArray, IntArray
-from xorder.engines._cells import ColumnNames, Kind, not_labels, not_numbers
+from xorder.engines._cells import ColumnNames, Kind, ReadingOptions, not_labels, not_numbers
 from xorder.engines._match_groups import (
     VALUE,
     GroupMaps,
+    UnusableRowError,
     check_frame_columns,
     columns_of,
     not_finite,
+    nothing_seen,
     refused_group,
 )
-from xorder.engines._sources import number_in
+from xorder.engines._sources import blaming_files, find_files, number_in, reader_of
 from xorder.exceptions import InputError
 from xorder.transfer import ScoreMap
 from xorder.transfer._sql import DIALECTS, number, quoted_name, text
+
+_PURPOSE = "Adjusting parquet files"
 
 # From so many knots on maps are applied compressed: DuckDB copies their list for each 2,048 rows.
 _MANY_KNOTS = 50_000
@@ -135,8 +147,12 @@ def mapping_select(
     moved = [label for label, score_map in maps.maps.items() if score_map.raw.size]
     # The number of a row's map: 0 if its score stays, else from 1 up.
     codes = [moved.index(label) + 1 if label in moved else 0 for label in maps.maps]
+    prefix = "xorder_"
+    # No column of the user starts like this; upper and lower case are the same to DuckDB.
+    while any(column.lower().startswith(prefix) for column in types):
+        prefix += "_"
     x, code, held, place, raw, adjusted, guide = (
-        _unused(f"xorder_{name}", types) for name in ("x", "code", "held", "place", "raw", "adjusted", "guide")
+        f"{prefix}{name}" for name in ("x", "code", "held", "place", "raw", "adjusted", "guide")
     )
     query = (
         f"SELECT *, {score_sql(types, names, in_text=scores_in_text)} AS {x}, "
@@ -284,9 +300,90 @@ def _list(values: Sequence[float], kind: str) -> str:
     return f"CAST(string_split('{' '.join(map(repr, values))}', ' ') AS {kind}[])"
 
 
-def _unused(name: str, columns: Mapping[str, str]) -> str:
-    """Return a name like this one that no column has; upper and lower case are the same to DuckDB."""
-    taken = {column.lower() for column in columns}
-    while name in taken:
-        name += "_"
-    return name
+# Compressions of parquet that DuckDB writes.
+_COMPRESSIONS = ("SNAPPY", "ZSTD", "GZIP", "LZ4_RAW", "BROTLI", "UNCOMPRESSED")
+
+# Types of Arrow that come back from DuckDB as they went in, and those that both write in the same way.
+_KEPT = {"string", "bool", "float", "double", "date32[day]", "timestamp[us]"} | {
+    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
+}
+_WRITTEN_ALIKE = {kind for kind in _KEPT if "int" in kind} | {"string"}
+
+
+def keeps_types(path: str, groups: Sequence[str]) -> bool:
+    """Whether DuckDB writes all columns of a file in the types they have, and groups as they are written elsewhere."""
+    pq = import_optional("pyarrow.parquet", extra="parquet", purpose="Reading parquet files")
+    try:
+        schema = pq.read_schema(path)
+    except (OSError, ValueError):
+        # What is wrong with it is for its reader to say.
+        return False
+    kinds = {field.name: str(field.type) for field in schema}
+    return set(kinds.values()) <= _KEPT and {kinds.get(group, "string") for group in groups} <= _WRITTEN_ALIKE
+
+
+def copy_in_duckdb(
+    maps: GroupMaps, path: str | os.PathLike[str], out: Path, options: ReadingOptions, into: str
+) -> IntArray:
+    """Write all parquet files that a path or glob names to one, with one more column; return what was counted.
+
+    Parquet keeps its compression and its own notes, but a column that pandas or polars would read as categories comes
+    back as text. DuckDB's memory is capped, whatever the size of the files.
+    """
+    duckdb = import_optional("duckdb", extra="duckdb", purpose=_PURPOSE)
+    files, names = find_files(path), options.names
+    opening = duckdb_connection(extra="duckdb", purpose=_PURPOSE, memory=options.memory, spill=out.parent)
+    with blaming_files(path), opening as connection:
+
+        def keep(query: str) -> str:
+            # DuckDB knows how far it is in a table, but not in a query within a query.
+            connection.execute(f"CREATE TEMP TABLE knots AS {query}")
+            return "temp.knots"
+
+        source = reader_of(files)
+        shape = connection.sql(f"SELECT * FROM {source}")
+        types = dict(zip(shape.columns, map(str, shape.types), strict=True))
+        query = mapping_select(source, types, maps, names, into, blanks=True, keep=keep)
+        kept = f"FORMAT parquet, {_as_before(connection, files[0])}"
+        with _watching(connection, partial(options.watch, "adjusting scores")):
+            try:
+                connection.execute(f"COPY ({query}) TO {text(str(out))} ({kept})")
+            except duckdb.InvalidInputException as error:
+                # So the query fails on a row that cannot be adjusted.
+                raise UnusableRowError(f"{os.fspath(path)}: {first_line(error)}.") from error
+        seen = nothing_seen(maps)
+        for of_group, *rows in connection.execute(counting_select(source, types, maps, names)).fetchall():
+            seen[:, of_group] = rows
+    return seen
+
+
+def _as_before(connection: Any, file: str) -> str:
+    """Return the options that keep the compression of a file, and its notes but those that describe its columns."""
+    found = connection.execute(f"SELECT compression FROM parquet_metadata({text(file)}) LIMIT 1").fetchone()
+    compression = found[0] if found and found[0] in _COMPRESSIONS else "SNAPPY"
+    notes = connection.execute(f"SELECT key, value FROM parquet_kv_metadata({text(file)})").fetchall()
+    kept = {
+        bytes(key).decode(): bytes(value)
+        for key, value in notes
+        if bytes(key) not in (b"ARROW:schema", b"pandas") and value is not None
+    }
+    options = f"COMPRESSION {compression}"
+    if kept:
+        pairs = ", ".join(
+            f"{text(key)}: '{''.join(f'{chr(92)}x{byte:02X}' for byte in value)}'::BLOB" for key, value in kept.items()
+        )
+        options += f", KV_METADATA {{{pairs}}}"
+    return options
+
+
+@contextmanager
+def _watching(connection: Any, report: Callable[[float | None], None]) -> Iterator[None]:
+    """Report now and then how far DuckDB is, from a thread beside it."""
+    over = threading.Event()
+    watcher = threading.Thread(target=poll_progress, args=(connection, report, over), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
