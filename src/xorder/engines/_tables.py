@@ -293,10 +293,10 @@ def _built(
     score = np.clip(middle, seen.low, seen.high) + 0.0
     counted = seen.rows - seen.left_out
     if names.weight is not None and not squares:
-        total = float(leaves.masses.sum())
+        total = float(leaves.sums[0].sum())
         notes += notes_on_counts(f"column {names.weight!r}", seen.whole_weights, total, counted)
     notes += [*look_alike(groups), *notes_on_missing(seen.left_out)]
-    kept = [np.flatnonzero(leaves.masses[:, 2 * g : 2 * g + 2].sum(axis=1))[::-1] for g in range(len(groups))]
+    kept = [np.flatnonzero(leaves.sums[0, :, 2 * g : 2 * g + 2].sum(axis=1))[::-1] for g in range(len(groups))]
     return Tables(
         {group: _table(score, leaves, g, kept[g]) for g, group in enumerate(groups)},
         rows=counted,

@@ -147,20 +147,6 @@ class Seen:
     largest_weight: float = 0.0
     whole_weights: bool = True
 
-    def __add__(self, other: Seen) -> Seen:
-        """Return what was seen in both."""
-        return Seen(
-            rows=self.rows + other.rows,
-            left_out=self.left_out + other.left_out,
-            missing=self.missing + other.missing,
-            infinite=self.infinite + other.infinite,
-            bad_weights=self.bad_weights + other.bad_weights,
-            low=min(self.low, other.low),
-            high=max(self.high, other.high),
-            largest_weight=max(self.largest_weight, other.largest_weight),
-            whole_weights=self.whole_weights and other.whole_weights,
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Counted:

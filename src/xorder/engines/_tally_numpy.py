@@ -137,12 +137,12 @@ class LocalRows:
                 if counts.shift and codes <= _DENSE_CODES:
                     break
             else:
-                return sum(looks, start=Seen()), counts.counted()
+                return _all_seen(looks), counts.counted()
             # Once all that counts is the cell, which is a small number, no key needs to be looked up.
             sums = self._side_by_side(batches, CELLS, add)
         sums[:, counts.keys - FIRST_CELL] += counts.masses
         used = np.flatnonzero(sums[-1].any(axis=1))
-        return sum(looks, start=Seen()), Counted(counts.shift, used + FIRST_CELL, sums[:, used])
+        return _all_seen(looks), Counted(counts.shift, used + FIRST_CELL, sums[:, used])
 
     def fill(self, bins: Bins) -> FloatArray:
         """Sums by bin."""
@@ -259,6 +259,17 @@ def _usable(batch: Batch, codes: int) -> tuple[Batch, Seen]:
             seen.largest_weight = float(weight.max())
             seen.whole_weights = bool((weight == np.floor(weight)).all())
     return batch.where(code < codes) if left_out else batch, seen
+
+
+# How what was seen of several batches becomes what was seen of all.
+_TOGETHER: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("rows", "left_out", "missing", "infinite", "bad_weights"), sum),
+    **{"low": min, "high": max, "largest_weight": max, "whole_weights": all},
+}
+
+
+def _all_seen(looks: Sequence[Seen]) -> Seen:
+    return Seen(**{name: merge(getattr(look, name) for look in looks) for name, merge in _TOGETHER.items()})
 
 
 _TABLE_BITS = 22
