@@ -194,8 +194,10 @@ def score_sql(types: Mapping[str, str], names: ColumnNames, *, in_text: bool = F
     elif _kind(types[score]) not in (Kind.NUMBER, Kind.DECIMAL, Kind.BOOLEAN):
         raise not_numbers(score, f"their type is {types[score]}")
     instead = _failing(not_finite(names, VALUE), f"coalesce({came}, 'nan')", dialect)
-    # Neither null nor NaN, which is above infinity, is below it.
-    return f"CASE WHEN abs({value}) < CAST('inf' AS DOUBLE) THEN {value} ELSE {instead} END"
+    # DuckDB would take the comparison for true without looking, where the statistics of a parquet file leave NaN out.
+    # Spark has no isfinite, and takes NaN for larger than infinity.
+    is_finite = f"isfinite({value})" if dialect == "duckdb" else f"abs({value}) < CAST('inf' AS DOUBLE)"
+    return f"CASE WHEN {is_finite} THEN {value} ELSE {instead} END"
 
 
 def counting_select(source: str, types: Mapping[str, str], maps: GroupMaps, names: ColumnNames) -> str:
@@ -222,15 +224,15 @@ def group_sql(
     dialect: str = "duckdb",
 ) -> str:
     """Return the code of a row by the number of its group; groups that are refused fail when computed."""
-    kinds, columns, written, lost, shown, empty = [], [], [], [], [], []
+    kinds, columns, lost, shown, empty = [], [], [], [], []
     for name in names.groups:
         kind, column, type_text = _kind(types[name]), quoted_name(name, dialect), DIALECTS[dialect].text
         if kind is None:
             raise not_labels(name, f"its type is {types[name]}")
         as_text = f"CAST({column} AS {type_text})"
         kinds.append(kind)
-        columns.append(as_text if kind == Kind.TEXT else column)
-        written.append(as_text)
+        # DuckDB's may be an enumeration, or be compared without regard to case; Spark pads texts of a fixed length.
+        columns.append(as_text if kind == Kind.TEXT and dialect == "duckdb" else column)
         lost.append(f"{column} IS NULL")
         is_single = types[name].upper() == "FLOAT"
         if is_single or types[name].upper() == "DOUBLE":
@@ -243,7 +245,7 @@ def group_sql(
         else:
             shown.append(f"CAST(CAST({column} AS DOUBLE) AS {type_text})" if is_single else as_text)
     # Something of the row is part of the message, so that the error is not raised ahead of any row.
-    instead = _failing(refused_group(maps, names, None), f"left(coalesce({written[0]}, ''), 0)", dialect)
+    instead = _failing(refused_group(maps, names, None), f"left(coalesce({as_text}, ''), 0)", dialect)
     if maps.of_missing is not None:
         instead = str(codes[maps.of_missing])
     cases = [f"WHEN {' OR '.join(lost)} THEN {instead}"]
