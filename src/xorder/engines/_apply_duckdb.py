@@ -231,7 +231,7 @@ def group_sql(
             raise not_labels(name, f"its type is {types[name]}")
         as_text = f"CAST({column} AS {type_text})"
         kinds.append(kind)
-        # DuckDB's may be an enumeration, or be compared without regard to case; Spark pads texts of a fixed length.
+        # DuckDB's may be an enumeration, which is compared with its own values only; Spark pads texts of fixed length.
         columns.append(as_text if kind == Kind.TEXT and dialect == "duckdb" else column)
         lost.append(f"{column} IS NULL")
         is_single = types[name].upper() == "FLOAT"
