@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import tempfile
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,6 +14,7 @@ from xorder._optional import import_optional
 from xorder.exceptions import InputError
 
 _AMOUNT = re.compile(r"\d+(\.\d+)?\s*[kmgt]i?b", re.IGNORECASE)
+_POLL_SECONDS = 0.25
 
 
 @contextmanager
@@ -35,9 +37,19 @@ def duckdb_connection(
         except duckdb.ParserException as error:
             raise InputError(wrong_amount) from error
         try:
+            # Without the bar DuckDB keeps no count of how far it is, and would print it.
+            connection.execute("SET enable_progress_bar = true")
+            connection.execute("SET enable_progress_bar_print = false")
             yield connection
         finally:
             connection.close()
+
+
+def poll_progress(connection: Any, report: Callable[[float | None], None], over: threading.Event) -> None:
+    """Report now and then how far the connection is, from 0 to 1 or None, until ``over`` is set; for a thread."""
+    while not over.wait(_POLL_SECONDS):
+        share = connection.query_progress() / 100
+        report(share if 0 <= share <= 1 else None)
 
 
 def first_line(error: object) -> str:

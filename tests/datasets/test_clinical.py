@@ -156,7 +156,7 @@ class TestReading:
         assert seen[-1] == ("reading T", 1.0)
 
     def test_progress_that_fails(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("xorder.datasets._clinical._POLL_SECONDS", 0.0)
+        monkeypatch.setattr("xorder._duckdb._POLL_SECONDS", 0.0)
 
         def fail_later(step: str, share: float | None) -> None:
             if share is not None:

@@ -293,6 +293,19 @@ def test_scores_that_are_not_finite_are_refused(backend: Backend, score: float |
         )
 
 
+@pytest.mark.parametrize("kind", ["float64", "float32"])
+@pytest.mark.parametrize("b", [ScoreMap.identity(), ScoreMap([0.0, 1.0], [0.5, 1.0])], ids=["stays", "moved"])
+def test_nan_that_the_statistics_of_a_parquet_file_leave_out(tmp_path: Path, kind: str, b: ScoreMap) -> None:
+    pa, path = package("pyarrow"), tmp_path / "in.parquet"
+    risk = pa.array(np.array([0.1, 0.2, np.nan, 0.4], dtype=kind))
+    package("pyarrow.parquet").write_table(pa.table({"risk": risk, "group": ["A", "B", "A", "B"]}), path)
+    maps = GroupMaps({"A": ScoreMap.identity(), "B": b})
+    with pytest.raises(package("duckdb").Error, match="'risk' must be finite; a row holds nan"):
+        apply_to_frame(maps, path, **COLUMNS_READ).fetchall()
+    with pytest.raises(InputError, match="'risk' must be finite; row 2 holds 'nan'"):
+        apply_to_file(maps, path, tmp_path / "out.parquet", large=1, **COLUMNS_READ)
+
+
 def test_groups_that_have_no_map_are_refused(backend: Backend) -> None:
     columns = people(50)
     columns["group"][7] = "D"
@@ -693,7 +706,7 @@ def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_how_far_a_file_is_can_be_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("xorder.engines._apply_parquet._LOOK_SECONDS", 0.0005)
+    monkeypatch.setattr("xorder._duckdb._POLL_SECONDS", 0.0005)
     seen = []
     path = make("parquet", people(1_000_000), tmp_path)
     apply_to_file(

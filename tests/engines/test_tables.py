@@ -551,7 +551,7 @@ class TestOptions:
         ("options", "words"),
         [
             ({"bins": 0}, "bins must be a whole number from 1 up; got 0."),
-            ({"tolerance": -1}, "tolerance must be a number from 0 up; got -1."),
+            ({"tolerance": -1}, "tolerance must be a finite number from 0 up; got -1."),
             ({"missing_group": "drop"}, "missing_group must be one of error, leave, group; got 'drop'."),
             ({"label": None}, "label must be the name of a column; got None."),
             ({"score": None}, "score must be the name of a column; got None."),

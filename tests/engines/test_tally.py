@@ -86,7 +86,7 @@ def test_bins_go_where_two_samples_meet() -> None:
 def test_parts_of_a_leaf_lie_in_it_and_apart(scores: list[float], shift: int) -> None:
     keys = np.unique(keys_of(np.array(scores)))
     first, place = np.unique(keys >> CELL_BITS, return_inverse=True)
-    leaves = Leaves(first << CELL_BITS, (first << CELL_BITS) + ((1 << CELL_BITS) - 7), np.ones((first.size, 2)))
+    leaves = Leaves(first << CELL_BITS, (first << CELL_BITS) + ((1 << CELL_BITS) - 7), np.ones((1, first.size, 2)))
     keys = np.minimum(keys, leaves.last[place])
     packed = (place << CELL_BITS) + ((keys - leaves.first[place]) << spread_of(leaves)[place])
     distinct = np.unique(packed >> shift)
@@ -100,7 +100,7 @@ def test_parts_of_a_leaf_lie_in_it_and_apart(scores: list[float], shift: int) ->
 
 def test_leaves_of_one_key_are_exact() -> None:
     keys = keys_of(np.array([0.25, 0.5]))
-    leaves = Leaves(keys, keys, np.ones((2, 2)))
+    leaves = Leaves(keys, keys, np.ones((1, 2, 2)))
     assert leaves.is_exact.all()
     assert scores_of(leaves.first).tolist() == [0.25, 0.5]
     assert len(leaves[~leaves.is_exact] + leaves) == 2

@@ -125,7 +125,7 @@ class TestFolds:
         options = ReadingOptions(ColumnNames("s", "g", "y", "w"), squares=squares)
         rows = LocalRows(batches, options, guess=Coding(("a", "b"), (("a", 0), ("b", 1)), ((0, 0), (1, 1))))
         keys = keys_of(np.array([0.0, 0.5, 1.0]))
-        sums = rows.fold_sums(Leaves(keys, keys, np.ones((3, 4))), self.FOLDS, random_state)
+        sums = rows.fold_sums(Leaves(keys, keys, np.ones((1, 3, 4))), self.FOLDS, random_state)
         assert sums.shape == (1 + squares, self.FOLDS, 3, 4)
         for leaf, one in np.ndindex(3, 4):
             here = (score == leaf / 2) & (code == one)

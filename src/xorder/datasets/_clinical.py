@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from xorder._duckdb import duckdb_connection
+from xorder._duckdb import duckdb_connection, first_line, poll_progress
 from xorder._optional import import_optional
 from xorder._progress import Progress
 from xorder.exceptions import InputError
@@ -51,11 +51,6 @@ def plain_errors(path: Path | None = None) -> Iterator[None]:
         raise
 
 
-def first_line(error: object) -> str:
-    """Return the first line of a message, without its full stop."""
-    return (str(error).splitlines() or [type(error).__name__])[0].strip().rstrip(".")
-
-
 def _explain(message: str, path: Path | None) -> str:
     file = "the tables" if path is None else str(path)
     line = re.search(r"CSV Error on Line: (\d+)", message)
@@ -77,7 +72,6 @@ def _explain(message: str, path: Path | None) -> str:
 
 
 _ENDINGS = (".csv.gz", ".csv")
-_POLL_SECONDS = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +170,7 @@ class Database:
         with ThreadPoolExecutor() as pool:
             verified = pool.submit(watch, partial(_verify, table.path, stop))
             if self.progress:
-                pool.submit(watch, partial(self._poll, step, stop))
+                pool.submit(watch, partial(poll_progress, self.connection, partial(self.report, step), stop))
             try:
                 self.run(sql, table.path)
                 verified.result()
@@ -205,11 +199,6 @@ class Database:
             what = f"{count:,} row{'s' * (count > 1)} with {key} {'empty' if value is None else value}"
             raise InputError(f"{table.path} must have one row for each {key}, but has {what}. Copy the file again.")
 
-    def _poll(self, step: str, stop: threading.Event) -> None:
-        while not stop.wait(_POLL_SECONDS):
-            share = self.connection.query_progress() / 100
-            self.report(step, share if 0 <= share <= 1 else None)
-
 
 @contextmanager
 def open_database(
@@ -222,8 +211,6 @@ def open_database(
     with duckdb_connection(extra="data", purpose=purpose, memory=memory, spill=spill) as connection:
         # Keeping the order of rows would make DuckDB hold back much of a large file.
         connection.execute("SET preserve_insertion_order = false")
-        connection.execute("SET enable_progress_bar = true")
-        connection.execute("SET enable_progress_bar_print = false")
         yield Database(connection, progress)
 
 

@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xorder._atomic import atomic_path
-from xorder._groups import Combinations, missing_error, unseen_error
+from xorder._groups import Combinations, is_missing
 from xorder._optional import import_optional
 from xorder._progress import Progress
 from xorder._table import MISSING, FloatArray, IntArray, Tables, in_threads
 from xorder.engines import _cells as cells
-from xorder.engines._apply_duckdb import map_relation
-from xorder.engines._apply_parquet import copy_in_duckdb, keeps_types
+from xorder.engines._apply_duckdb import copy_in_duckdb, keeps_types, map_relation
 from xorder.engines._cells import (
     FRAME,
     ColumnNames,
@@ -34,13 +33,13 @@ from xorder.engines._cells import (
 )
 from xorder.engines._csv_file import blaming_gzip, is_gzip, write_csv
 from xorder.engines._match_groups import (
-    VALUE,
-    Complaints,
     GroupMaps,
     GroupNumbers,
     UnusableRowError,
     check_frame_columns,
+    not_finite,
     nothing_seen,
+    refused_group,
     warn_of_other_scale,
 )
 from xorder.engines._parquet_file import write_parquet
@@ -203,9 +202,14 @@ def apply_to_file(
     is_for_duckdb = kind == "parquet" and in_engine(files, large)
     if len(files) == 1:
         is_for_duckdb = is_for_duckdb and keeps_types(files[0], options.names.groups)
-    write = copy_in_duckdb if is_for_duckdb else _copy_by_rows
     try:
-        seen = write(maps, path, out, options, into=into, overwrite=overwrite)
+        with atomic_path(out, overwrite=overwrite) as temporary:
+            if is_for_duckdb:
+                seen = copy_in_duckdb(maps, path, temporary, options, into)
+            else:
+                seen = _copy_by_rows(maps, Path(files[0]), temporary, options, into, compress=is_gzip(Path(out)))
+            if not seen.any():
+                raise no_rows(os.fspath(path))
     except UnusableRowError as error:
         # Only the whole file shows which row is the first, and how many there are.
         for file in files:
@@ -222,17 +226,10 @@ def _warn_of_other_scales(maps: GroupMaps, seen: IntArray) -> None:
 
 
 def _copy_by_rows(
-    maps: GroupMaps,
-    path: str | os.PathLike[str],
-    out: str | os.PathLike[str],
-    options: ReadingOptions,
-    *,
-    into: str,
-    overwrite: bool,
+    maps: GroupMaps, source: Path, out: Path, options: ReadingOptions, into: str, *, compress: bool
 ) -> IntArray:
     """Write a file again, batch by batch, with one more last column; return what :func:`adjusting` has counted."""
-    source, target, names = Path(find_files(path)[0]), Path(out), options.names
-    known = GroupNumbers(maps, Complaints(maps, names))
+    names, known = options.names, GroupNumbers(maps)
     adjust, seen, groups = adjusting(maps), nothing_seen(maps), TextColumn(names.groups)
     numbers: list[int] = []
 
@@ -246,13 +243,11 @@ def _copy_by_rows(
         return adjust(cells.scores(batch, names.score), np.array(numbers, dtype=np.int64)[rows], seen)
 
     column = NewColumn(into, names.all, compute, partial(options.watch, "adjusting scores"))
-    with atomic_path(target, overwrite=overwrite) as temporary, blaming_gzip(source):
+    with blaming_gzip(source):
         if file_kind(str(source)) == "parquet":
-            write_parquet(source, temporary, column)
+            write_parquet(source, out, column)
         else:
-            write_csv(source, temporary, column, options.encoding, compress=is_gzip(target))
-        if not seen.any():
-            raise no_rows(str(source))
+            write_csv(source, out, column, options.encoding, compress=compress)
     return seen
 
 
@@ -261,16 +256,14 @@ def _blame_rows(maps: GroupMaps, path: str, options: ReadingOptions) -> None:
     names, reading = options.names, FileReading(path, replace(options, progress=None), among=True)
     for _ in reading.batches():
         pass
-    found, known = reading.groups.distinct, GroupNumbers(maps, Complaints(maps, names))
+    found, known = reading.groups.distinct, GroupNumbers(maps)
     for text in found.values:
         is_blank = not text.strip()
         if known.of_text(text, reading.groups.kind) is None:
             alike = [other for other in found.values if not other.strip()] if is_blank else [text]
-            rows, first = found.rows_of(alike), found.first_of(alike)
-            if is_blank and maps.missing_group == "error":
-                raise missing_error(f"{path}: {names.group_called}", rows, first)
-            shown = repr(MISSING) if is_blank else repr(text) if reading.groups.kind == Kind.TEXT else text
-            raise InputError(f"{path}: {unseen_error(shown, maps.maps, rows, first)}")
+            shown = None if is_blank else repr(text) if reading.groups.kind == Kind.TEXT else text
+            said = refused_group(maps, names, shown, found.rows_of(alike), found.first_of(alike))
+            raise InputError(f"{path}: {said}")
 
 
 def check_matched(
@@ -362,8 +355,23 @@ def _adjusting_frames(maps: GroupMaps, names: ColumnNames, *, all_here: bool) ->
 
     Where all rows are here, complaints and warnings can be about all of them.
     """
-    complaints, adjust = Complaints(maps, names), adjusting(maps)
-    known, combinations = GroupNumbers(maps, complaints), Combinations(names.groups, called=FRAME)
+    known, adjust, combinations = GroupNumbers(maps), adjusting(maps), Combinations(names.groups, called=FRAME)
+
+    def numbers_of(labels: Sequence[Any], codes: Numbers) -> Numbers:
+        """Turn codes, which count through ``labels``, into numbers of maps; a code below 0 is a missing group."""
+        used = np.bincount(codes + 1, minlength=len(labels) + 1) > 0
+        # The last position is that of the code -1.
+        of_codes = np.full(len(labels) + 1, -1, dtype=np.int64)
+        # A type may list labels that no row has.
+        for code in (np.flatnonzero(used) - 1).tolist():
+            label = labels[code] if code >= 0 else None
+            number = known.get(label)
+            if number is None:
+                its = np.flatnonzero(codes == code)
+                where = (its.size, f"row {its[0]}") if all_here else (None, None)
+                raise refused_group(maps, names, None if is_missing(label) else repr(label), *where)
+            of_codes[code] = number
+        return of_codes[codes]
 
     def adjust_frame(rows: Any) -> FloatArray:
         if not len(rows):
@@ -376,14 +384,14 @@ def _adjusting_frames(maps: GroupMaps, names: ColumnNames, *, all_here: bool) ->
                 f"column {names.score!r} must hold numbers, and {names.group_called} plain labels ({error})."
             ) from error
         labels, codes = groups[0] if len(groups) == 1 else combinations.of_codes(groups)
-        numbers = _numbers(known, labels, codes, names.group_called if all_here else None)
+        numbers = numbers_of(labels, codes)
         adjusted = np.empty(scores.size)
 
         def one(begin: int) -> IntArray:
             part = scores[begin : begin + _PART]
             finite = np.isfinite(part)
             if not finite.all():
-                raise InputError(complaints.score.replace(VALUE, str(part[int(np.argmin(finite))])))
+                raise not_finite(names, str(part[int(np.argmin(finite))]))
             seen = nothing_seen(maps)
             adjusted[begin : begin + _PART] = adjust(part, numbers[begin : begin + _PART], seen)
             return seen
@@ -417,22 +425,3 @@ def _coded(column: Any) -> tuple[list[Any], Numbers]:
     labels = plain.unique()
     positions = pl.Series(range(len(labels)), dtype=pl.Int32)
     return labels.to_list(), plain.replace_strict(labels, positions, return_dtype=pl.Int32).to_numpy()
-
-
-def _numbers(known: GroupNumbers, labels: Sequence[Any], codes: Numbers, called: str | None) -> Numbers:
-    """Turn codes, which count through ``labels``, into numbers of maps; a code below 0 is a missing group.
-
-    Where all rows are here, ``called`` is the name of their column, and a complaint says which rows it is about.
-    """
-    used = np.bincount(codes + 1, minlength=len(labels) + 1) > 0
-    # The last position is that of the code -1.
-    table = np.full(len(labels) + 1, -1, dtype=np.int64)
-    # A type may list labels that no row has.
-    for code in (np.flatnonzero(used) - 1).tolist():
-        label = labels[code] if code >= 0 else None
-        number = known.get(label)
-        if number is None:
-            rows = np.flatnonzero(codes == code)
-            raise known.complaint(label, called, rows.size, f"row {rows[0]}")
-        table[code] = number
-    return np.asarray(table[codes])

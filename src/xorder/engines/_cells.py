@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum, auto
 from functools import reduce
 from itertools import islice
@@ -211,24 +212,18 @@ class Distinct(NamedTuple):
         return sum(self.rows[value] for value in values) if self.rows else None
 
 
-@dataclass(slots=True)
 class TextColumn:
     """A column of texts as it is read, batch by batch: numbers of its texts, and where and how often each occurs.
 
     Several columns are read as one, of their combinations; without a value in one of them, the text is empty.
     """
 
-    columns: tuple[str, ...]
-    codes: Codes = field(default_factory=Codes)
-    kind: Kind = Kind.TEXT
-    _parts: list[Codes] = field(init=False)
-    _combinations: Combinations = field(init=False)
-    _first: dict[str, str] = field(default_factory=dict)
-    _rows: dict[str, int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._parts = [Codes() for _ in self.columns]
-        self._combinations = Combinations(self.columns, blanks=True, called="the file")
+    def __init__(self, columns: tuple[str, ...]) -> None:
+        self.columns, self.codes, self.kind = columns, Codes(), Kind.TEXT
+        self._parts = [Codes() for _ in columns]
+        self._combinations = Combinations(columns, blanks=True, called="the file")
+        self._first: dict[str, str] = {}
+        self._rows: Counter[str] = Counter()
 
     def encode(self, batch: FileBatch) -> CodeArray:
         """Return the numbers of the texts of a batch."""
@@ -245,8 +240,8 @@ class TextColumn:
         numbers = self.encode(batch)
         if len(self.codes) > MOST_LABELS:
             return numbers
-        for text, count in zip(self.codes, np.bincount(numbers, minlength=len(self.codes)).tolist(), strict=True):
-            self._rows[text] = self._rows.get(text, 0) + count
+        counts = np.bincount(numbers, minlength=len(self.codes)).tolist()
+        self._rows.update(dict(zip(self.codes, counts, strict=True)))
         for text in islice(self.codes, seen, None):
             self._first[text] = batch.place(int(np.argmax(numbers == self.codes[text])))
         return numbers
@@ -284,20 +279,24 @@ class Coding:
         of_label = np.array([classes[text] for text in labels], dtype=np.int16)
         return np.asarray(of_group[group_rows] + of_label[label_rows], dtype=np.int16)
 
-    def expression(self, nw: Any, groups: Sequence[Any], label: Any, *, known: bool = False) -> Any:
-        """Return the code as an expression of narwhals, of those for the columns.
+    def columns(self, frame: Any, roles: Sequence[str], *, known: bool) -> list[Any]:
+        """Return score, code and weight, if there is one, as expressions of narwhals; ``roles`` are those of the group.
 
-        It is below 0 for unknown values; with ``known`` there are none, and none is looked for.
+        The code is below 0 for unknown values; with ``known`` there are none, and none is looked for.
         """
-        cases = []
+        import narwhals as nw
+
+        groups, cases = [nw.col(role) for role in roles], []
         for values, index in self.group_values:
             parts = values if len(groups) > 1 else (values,)
             same = [column == value for column, value in zip(groups, parts, strict=True)]
             cases.append((reduce(and_, same), 2 * index))
         if self.missing is not None:
             cases.append((reduce(or_, [column.is_null() for column in groups]), 2 * self.missing))
-        labels = [(label == value, index) for value, index in self.label_values]
-        return (_chosen(nw, cases, known) + _chosen(nw, labels, known)).cast(nw.Int16)
+        labels = [(nw.col("label") == value, index) for value, index in self.label_values]
+        code = (_chosen(nw, cases, known) + _chosen(nw, labels, known)).cast(nw.Int16)
+        weight = [nw.col("weight")] if "weight" in frame.columns else []
+        return [nw.col("score"), code.alias("code"), *weight]
 
 
 def coding(groups: Distinct, labels: Distinct, options: ReadingOptions, *, file: str | None = None) -> Coding:

@@ -96,34 +96,27 @@ class UnusableRowError(InputError):
     """A row that cannot be adjusted; which row it is, and how many others there are, is not known yet."""
 
 
-class Complaints:
-    """What an engine says of a score, of a missing group and of an unseen one, :data:`VALUE` standing for the value."""
+def not_finite(names: ColumnNames, shown: str) -> InputError:
+    """Return the complaint about a row whose score is not finite."""
+    return InputError(f"column {names.score!r} must be finite; a row holds {shown}. Remove these rows or score them.")
 
-    def __init__(self, maps: GroupMaps, names: ColumnNames) -> None:
-        self.score = f"column {names.score!r} must be finite; a row holds {VALUE}. Remove these rows or score them."
-        missing = missing_error(names.group_called, None)
-        if maps.missing_group == "group":
-            missing = unseen_error(repr(MISSING), maps.maps)
-        self.missing = str(missing)
-        self.unseen = str(unseen_error(VALUE, maps.maps))
+
+def refused_group(
+    maps: GroupMaps, names: ColumnNames, shown: str | None, rows: int | None = None, first: str | None = None
+) -> InputError:
+    """Return the complaint about rows of a group that is refused, written as ``shown``, or missing if that is None."""
+    if shown is None and maps.missing_group == "error":
+        return missing_error(names.group_called, rows, first)
+    return unseen_error(repr(MISSING) if shown is None else shown, maps.maps, rows, first)
 
 
 class GroupNumbers:
-    """The number of each group among the maps; complains of a group that has none."""
+    """The number of each group among the maps."""
 
-    def __init__(self, maps: GroupMaps, complaints: Complaints) -> None:
-        self._maps, self._complaints = maps, complaints
+    def __init__(self, maps: GroupMaps) -> None:
+        self._maps = maps
         self._positions = {label: position for position, label in enumerate(maps.maps)}
         self._numbers: dict[Kind, dict[Any, int]] = {}
-
-    def complaint(self, value: Any, called: str | None, rows: int, first: str) -> InputError:
-        """Return the complaint about a group that is refused; without ``called``, the rows cannot be counted."""
-        if called is None:
-            said = self._complaints.missing if is_missing(value) else self._complaints.unseen
-            return InputError(said.replace(VALUE, repr(value)))
-        if is_missing(value) and self._maps.missing_group == "error":
-            return missing_error(called, rows, first)
-        return unseen_error(repr(MISSING if is_missing(value) else value), self._maps.maps, rows, first)
 
     def of_text(self, text: str, kind: Kind) -> int | None:
         """Return the number of a group of a file, as it is written in a column of this kind; None refuses it."""

@@ -37,17 +37,16 @@ class ParquetBatch:
         array = self.arrow.column(column)
         if pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()
-        if pa.types.is_null(array.type):
-            return np.full(len(array), np.nan)
-        if pa.types.is_boolean(array.type):
-            array = array.cast(pa.uint8())
-        if not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or pa.types.is_decimal(array.type)):
+        types = pa.types
+        are_numbers = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_null)
+        if not any(is_one(array.type) for is_one in are_numbers):
             raise InputError(
                 f"{self.path}: column {column!r} must hold numbers, but its type is {array.type}. "
                 "Convert it or name another column."
             )
-        if pa.types.is_decimal(array.type):
-            array = array.cast(pa.float64())
+        if not types.is_floating(array.type):
+            # Not safe: whole numbers of more than 53 bits are rounded.
+            array = array.cast(pa.float64(), safe=False)
         return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
 
     def encode(self, column: str, codes: Codes) -> CodeArray:

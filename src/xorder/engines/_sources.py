@@ -100,7 +100,8 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
 def files_of(path: str | os.PathLike[str]) -> list[str]:
     """Files that a path or glob names; a name without a pattern is itself, whether it is there or not."""
     name = os.fspath(path)
-    if not set(_MAGIC) & set(name) or _is_there(name):
+    # Unlike Path.exists, it takes a name that cannot be looked up for one that is not there.
+    if not set(_MAGIC) & set(name) or os.path.exists(name):  # noqa: PTH110
         return [name]
     # Unlike Path.glob, it takes the pattern as it is written, from the root or from here.
     names = sorted(glob.glob(name, recursive=True))  # noqa: PTH207
@@ -134,21 +135,6 @@ def _unpacked(file: str) -> int:
 def is_utf_8(encoding: str) -> bool:
     """Whether an encoding is the one that DuckDB reads."""
     return encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
-
-
-@contextmanager
-def open_files(path: str | os.PathLike[str], *, memory: str = "2GB") -> Iterator[Any]:
-    """Yield the rows of all files that a path or glob names as a relation; those of csv files are text throughout.
-
-    What DuckDB cannot read is an :class:`InputError` of one sentence, also while the block runs.
-    """
-    names = find_files(path)
-    with ExitStack() as stack:
-        connection = stack.enter_context(duckdb_connection(extra="duckdb", purpose=_PURPOSE, memory=memory))
-        # Rows are added up, so that their order means nothing.
-        connection.execute("SET preserve_insertion_order = false")
-        with blaming_files(path):
-            yield connection.sql(f"SELECT * FROM {reader_of(names)}")
 
 
 def reader_of(names: Sequence[str]) -> str:
@@ -212,7 +198,8 @@ def _exact(name: str) -> str:
 
 def find_files(path: str | os.PathLike[str]) -> list[str]:
     """Return the files that a path or glob names: at least one, all of one kind."""
-    if _is_there(path) and Path(path).is_dir():
+    # Unlike Path.is_dir, it leaves a name that cannot be looked up for the reader to refuse.
+    if os.path.isdir(path):  # noqa: PTH112
         raise InputError(f"{os.fspath(path)} is a folder; name the files in it, as in {Path(path) / '*.parquet'}.")
     names = files_of(path)
     for name in names:
@@ -220,14 +207,6 @@ def find_files(path: str | os.PathLike[str]) -> list[str]:
     if len({file_kind(name) for name in names}) > 1:
         raise InputError(f"{os.fspath(path)} names files of several kinds; name either parquet or csv files.")
     return names
-
-
-def _is_there(path: str | os.PathLike[str]) -> bool:
-    """Whether there is such a file or folder; a name that cannot be looked up is for the reader to refuse."""
-    try:
-        return Path(path).exists()
-    except OSError:
-        return False
 
 
 def rows_about(names: Sequence[str]) -> int | None:
@@ -364,7 +343,12 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
             source = file = os.fspath(frame)
             files = find_files(frame)
             is_text = file_kind(files[0]) == "csv"
-            frame = stack.enter_context(open_files(frame, memory=options.memory))
+            opening = duckdb_connection(extra="duckdb", purpose=_PURPOSE, memory=options.memory)
+            connection = stack.enter_context(opening)
+            # Rows are added up, so that their order means nothing.
+            connection.execute("SET preserve_insertion_order = false")
+            stack.enter_context(blaming_files(file))
+            frame = connection.sql(f"SELECT * FROM {reader_of(files)}")
             total = rows_about(files) if is_text else frame.count("*").fetchall()[0][0]
         check_columns(source, native_columns(frame), names.all)
         prepared = _prepared(nw, frame, names, is_text)
@@ -373,7 +357,7 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
         def look(rows: int | None = None) -> Coding:
             part = prepared if rows is None else prepared.head(rows)
             try:
-                groups, labels = _distinct(nw, part, roles)
+                groups, labels = _distinct(part, roles)
             except TypeError as error:
                 # pandas finds out row by row that a column holds lists.
                 raise not_labels(names.groups[0], str(error)) from error
@@ -399,9 +383,7 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
             return
 
         def batches(by: Coding, known: bool) -> Generator[Batch, None, None]:
-            return _batches(
-                nw, prepared, by.expression(nw, [nw.col(role) for role in roles], nw.col("label"), known=known)
-            )
+            return _batches(prepared, by.columns(prepared, roles, known=known))
 
         def blame() -> None:
             if is_text:
@@ -514,7 +496,7 @@ def _decoded(frame: Any) -> Any:
     return frame.cast(pa.schema(fields))
 
 
-def _distinct(nw: Any, frame: Any, roles: Sequence[str]) -> tuple[list[tuple[Any, ...]], list[Any]]:
+def _distinct(frame: Any, roles: Sequence[str]) -> tuple[list[tuple[Any, ...]], list[Any]]:
     """Return the distinct values of group and label, missing ones as None; of too many, enough to see that."""
     rows = frame.select(*roles, "label").unique().head(MAX_GROUPS * MOST_LABELS + 1).lazy().collect()
     *groups, labels = (list(map(_plain, rows[name].to_list())) for name in (*roles, "label"))
@@ -555,9 +537,10 @@ def _counted(
     )
 
 
-def _batches(nw: Any, frame: Any, code: Any) -> Generator[Batch, None, None]:
-    """Yield rows as arrays of numpy, each engine in its own way of handing over some at a time."""
-    wanted = [nw.col("score"), code.alias("code"), *([nw.col("weight")] if "weight" in frame.columns else [])]
+def _batches(frame: Any, wanted: Sequence[Any]) -> Generator[Batch, None, None]:
+    """Yield columns of rows as arrays of numpy, each engine in its own way of handing over some at a time."""
+    import narwhals as nw
+
     if isinstance(frame, nw.DataFrame):
         for start in range(0, len(frame), _STEP):
             yield _batch(frame[start : start + _STEP].select(*wanted))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -13,7 +14,7 @@ import numpy as np
 
 from xorder._groups import check_group_choices, look_alike, written
 from xorder._metric import METRICS
-from xorder._parameters import check_whole
+from xorder._parameters import check_number, check_whole
 from xorder._progress import Progress
 from xorder._table import BinningError, FloatArray, IntArray, ScoreTable, Tables
 from xorder._validation import WeightKind, check_weights_are, notes_on_counts, notes_on_missing
@@ -223,7 +224,8 @@ def tables_of(
     names = ColumnNames(score, group, label, weight)
     if label is None:
         raise InputError("label must be the name of a column; got None.")
-    _check_options(tolerance, bins)
+    check_number("tolerance", tolerance, at_least=0)
+    check_whole("bins", bins)
     check_group_choices(missing_group)
     check_weights_are(weights_are)
     squares = weights_are == "sampling" and weight is not None
@@ -268,7 +270,7 @@ def _built(
     _check_seen(seen, names, source, squares)
     groups, error = rows.coding.groups, None
     if found.shift == 0:
-        leaves = Leaves(found.keys, found.keys, *found.sums)
+        leaves = Leaves(found.keys, found.keys, found.sums)
     else:
         cells = Bins.for_masses(found.keys, found.sums[0], min(bins, _MOST_SUMS // rows.coding.size))
         leaves = cells.leaves(rows.fill(cells))
@@ -291,10 +293,10 @@ def _built(
     score = np.clip(middle, seen.low, seen.high) + 0.0
     counted = seen.rows - seen.left_out
     if names.weight is not None and not squares:
-        total = float(leaves.masses.sum())
+        total = float(leaves.sums[0].sum())
         notes += notes_on_counts(f"column {names.weight!r}", seen.whole_weights, total, counted)
     notes += [*look_alike(groups), *notes_on_missing(seen.left_out)]
-    kept = [np.flatnonzero(leaves.masses[:, 2 * g : 2 * g + 2].sum(axis=1))[::-1] for g in range(len(groups))]
+    kept = [np.flatnonzero(leaves.sums[0, :, 2 * g : 2 * g + 2].sum(axis=1))[::-1] for g in range(len(groups))]
     return Tables(
         {group: _table(score, leaves, g, kept[g]) for g, group in enumerate(groups)},
         rows=counted,
@@ -334,8 +336,7 @@ def _check_seen(seen: Seen, names: ColumnNames, source: str, squares: bool) -> N
 
 def _table(score: FloatArray, leaves: Leaves, g: int, kept: Any) -> ScoreTable:
     """Return the table of a group, highest score first, of the leaves in which it is present."""
-    sums = [leaves.masses] if leaves.squares is None else [leaves.masses, leaves.squares]
-    return ScoreTable._owning(score[kept], *(masses[kept, 2 * g + side] for masses in sums for side in (1, 0)))
+    return ScoreTable._owning(score[kept], *(sums[kept, 2 * g + side] for sums in leaves.sums for side in (1, 0)))
 
 
 def _of_folds(dealt: FloatArray, g: int, kept: Any) -> FloatArray:
@@ -381,12 +382,6 @@ def _refined(rows: Tally, leaves: Leaves, tolerance: float, bins: int) -> tuple[
     return leaves, [why]
 
 
-def _check_options(tolerance: Any, bins: Any) -> None:
-    if not (isinstance(tolerance, int | float | np.number) and tolerance >= 0):
-        raise InputError(f"tolerance must be a number from 0 up; got {tolerance!r}.")
-    check_whole("bins", bins)
-
-
 # Leaves are split until the rest contributes at most this share of the tolerance,
 _BELOW = 0.9
 # or this share of the error there is: the few leaves that make up most of it are split as finely as can be.
@@ -408,12 +403,12 @@ def heavy_leaves(groups: tuple[Hashable, ...], leaves: Leaves, *, tolerance: flo
     order = np.argsort(-weight, kind="stable")[: np.count_nonzero(weight > 0)]
     masses = leaves.masses[inexact[order]]
     wanted = max(_BELOW * tolerance, _MOST_OF_IT * _error(groups, masses, totals).largest)
-    low, high = 0, min(most, order.size)
-    while low < high:
-        middle = (low + high) // 2
-        left = _error(groups, masses[middle:], totals).largest
-        low, high = (low, middle) if left <= wanted else (middle + 1, high)
-    return np.sort(inexact[order[:low]])
+
+    def suffices(split: int) -> bool:
+        return _error(groups, masses[split:], totals).largest <= wanted
+
+    fewest = bisect_left(range(min(most, order.size)), True, key=suffices)
+    return np.sort(inexact[order[:fewest]])
 
 
 def _error(groups: tuple[Hashable, ...], masses: FloatArray, totals: FloatArray) -> BinningError:

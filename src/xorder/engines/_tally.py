@@ -34,16 +34,20 @@ _POSITION = np.int64((1 << POSITION_BITS) - 1)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaves:
-    """Disjoint ranges of keys, rising, ``first`` to ``last`` both included, and the masses in them.
+    """Disjoint ranges of keys, rising, ``first`` to ``last`` both included, and the sums over the rows in them.
 
-    ``masses`` has one row per leaf and two columns per group, its negatives and its positives; ``squares`` holds sums
-    of squared weights in the same way, where they are wanted. A leaf of one key is exact: its rows truly tie.
+    ``sums`` are the masses and, where they are wanted, the sums of squared weights, each with one row per leaf and two
+    columns per group, its negatives and its positives. A leaf of one key is exact: its rows truly tie.
     """
 
     first: IntArray
     last: IntArray
-    masses: FloatArray
-    squares: FloatArray | None = None
+    sums: FloatArray
+
+    @property
+    def masses(self) -> FloatArray:
+        """The first of the sums."""
+        return np.asarray(self.sums[0])
 
     @property
     def is_exact(self) -> NDArray[np.bool_]:
@@ -54,18 +58,14 @@ class Leaves:
         return int(self.first.size)
 
     def __getitem__(self, chosen: NDArray[np.bool_]) -> Leaves:
-        squares = None if self.squares is None else self.squares[chosen]
-        return Leaves(self.first[chosen], self.last[chosen], self.masses[chosen], squares)
+        return Leaves(self.first[chosen], self.last[chosen], self.sums[:, chosen])
 
     def __add__(self, other: Leaves) -> Leaves:
         """Return the leaves of both, which must not overlap."""
         first = np.concatenate([self.first, other.first])
+        last, sums = np.concatenate([self.last, other.last]), np.concatenate([self.sums, other.sums], axis=1)
         order = np.argsort(first)
-        squares = None
-        if self.squares is not None and other.squares is not None:
-            squares = np.concatenate([self.squares, other.squares])[order]
-        masses = np.concatenate([self.masses, other.masses])[order]
-        return Leaves(first[order], np.concatenate([self.last, other.last])[order], masses, squares)
+        return Leaves(first[order], last[order], sums[:, order])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +114,7 @@ class Bins:
             (cell << CELL_BITS) + (-((-bin_of_cell << POSITION_BITS) // parts) << _UNUSED_BITS)
             for bin_of_cell in (used - self.starts[at], used - self.starts[at] + 1)
         )
-        return Leaves(first, behind - 1, *sums[:, used])
+        return Leaves(first, behind - 1, sums[:, used])
 
 
 def bin_of(keys: IntArray, parts: IntArray, start: IntArray) -> IntArray:
@@ -146,20 +146,6 @@ class Seen:
     high: float = -np.inf
     largest_weight: float = 0.0
     whole_weights: bool = True
-
-    def __add__(self, other: Seen) -> Seen:
-        """Return what was seen in both."""
-        return Seen(
-            rows=self.rows + other.rows,
-            left_out=self.left_out + other.left_out,
-            missing=self.missing + other.missing,
-            infinite=self.infinite + other.infinite,
-            bad_weights=self.bad_weights + other.bad_weights,
-            low=min(self.low, other.low),
-            high=max(self.high, other.high),
-            largest_weight=max(self.largest_weight, other.largest_weight),
-            whole_weights=self.whole_weights and other.whole_weights,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +192,7 @@ def split_leaves(leaves: Leaves, found: Counted) -> Leaves:
     position = (found.keys & ((1 << within) - 1)) << found.shift
     first = leaves.first[leaf] + (position >> spread)
     last = leaves.first[leaf] + ((position + ((1 << found.shift) - 1)) >> spread)
-    return Leaves(first, np.minimum(last, leaves.last[leaf]), *found.sums)
+    return Leaves(first, np.minimum(last, leaves.last[leaf]), found.sums)
 
 
 def check_same(before: FloatArray, after: FloatArray) -> None:

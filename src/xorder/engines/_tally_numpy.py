@@ -69,13 +69,6 @@ class Batch(NamedTuple):
         return Batch(self.score[chosen], self.code[chosen], None if self.weight is None else self.weight[chosen])
 
 
-class _Cells(NamedTuple):
-    """What one thread has seen, and its sums by cell and code."""
-
-    seen: Seen
-    sums: FloatArray
-
-
 class _UnseenError(RuntimeError):
     """A row has a group or label that the coding does not know."""
 
@@ -121,57 +114,57 @@ class LocalRows:
 
     def _survey(self, limit: int) -> tuple[Seen, Counted]:
         counts = KeyCounts(self.coding.size, limit=limit, shifts=(0, CELL_BITS), sums=1 + self._squares)
+        looks, codes = [Seen()], self.coding.size
+
+        def usable_of(batch: Batch) -> Batch:
+            usable, seen = _usable(batch, codes)
+            looks.append(seen)
+            return usable
+
+        def add(batch: Batch, sums: FloatArray) -> None:
+            usable = usable_of(batch)
+            cell = keys_of(usable.score)
+            cell >>= CELL_BITS
+            cell -= FIRST_CELL
+            _add(sums, cell, codes, usable.code, self._weights(usable))
+
         # Closed whatever happens: DuckDB answers nothing else as long as it is being read from.
         with closing(self._each("reading scores", known=False)) as batches:
-            return self._survey_of(batches, counts)
-
-    def _survey_of(self, batches: Iterator[Batch], counts: KeyCounts) -> tuple[Seen, Counted]:
-        seen, codes = Seen(), self.coding.size
-        for batch in batches:
-            usable = _usable(batch, seen, codes)
-            if usable.score.size:
-                counts.add(keys_of(usable.score), usable.code, self._weights(usable))
-            if counts.shift and codes <= _DENSE_CODES:
-                break
-        else:
-            return seen, counts.counted()
-        # Once all that counts is the cell, which is a small number, no key needs to be looked up.
-        parts = [_Cells(Seen(), np.zeros((counts.sums, CELLS * codes))) for _ in range(self._threads())]
-        side_by_side(batches, self._add_to_cells, parts)
-        for part in parts:
-            seen = seen + part.seen
-        for part in parts[1:]:
-            parts[0].sums[...] += part.sums
-        sums = parts[0].sums.reshape(counts.sums, CELLS, codes)
+            for batch in batches:
+                usable = usable_of(batch)
+                if usable.score.size:
+                    counts.add(keys_of(usable.score), usable.code, self._weights(usable))
+                if counts.shift and codes <= _DENSE_CODES:
+                    break
+            else:
+                return _all_seen(looks), counts.counted()
+            # Once all that counts is the cell, which is a small number, no key needs to be looked up.
+            sums = self._side_by_side(batches, CELLS, add)
         sums[:, counts.keys - FIRST_CELL] += counts.masses
         used = np.flatnonzero(sums[-1].any(axis=1))
-        return seen, Counted(counts.shift, used + FIRST_CELL, sums[:, used])
-
-    def _add_to_cells(self, batch: Batch, part: _Cells) -> None:
-        usable = _usable(batch, part.seen, self.coding.size)
-        if usable.score.size:
-            keys = keys_of(usable.score)
-            keys >>= CELL_BITS
-            keys -= FIRST_CELL
-            _add(part.sums, keys, self.coding.size, usable.code, self._weights(usable))
-
-    def _threads(self) -> int:
-        # Sums of counts are exact in any order, those of weights are not, and are to be the same every time.
-        return 1 if self._weighted else thread_count()
+        return _all_seen(looks), Counted(counts.shift, used + FIRST_CELL, sums[:, used])
 
     def fill(self, bins: Bins) -> FloatArray:
         """Sums by bin."""
         parts, start = bins.lookup()
-        codes = self.coding.size
 
         def add(batch: Batch, sums: FloatArray) -> None:
-            _add(sums, bin_of(keys_of(batch.score), parts, start), codes, batch.code, self._weights(batch))
+            position = bin_of(keys_of(batch.score), parts, start)
+            _add(sums, position, self.coding.size, batch.code, self._weights(batch))
 
-        found = [np.zeros((1 + self._squares, len(bins) * codes)) for _ in range(self._threads())]
-        side_by_side(self._each("filling bins"), add, found)
+        return self._side_by_side(self._each("filling bins"), len(bins), add)
+
+    def _side_by_side(
+        self, batches: Iterator[Batch], positions: int, add: Callable[[Batch, FloatArray], None]
+    ) -> FloatArray:
+        """Sums by position and code; ``add`` adds those of a batch, and each thread has sums of its own."""
+        # Sums of counts are exact in any order, those of weights are not, and are to be the same every time.
+        threads = 1 if self._weighted else thread_count()
+        found = [np.zeros((1 + self._squares, positions * self.coding.size)) for _ in range(threads)]
+        side_by_side(batches, add, found)
         for more in found[1:]:
             found[0] += more
-        return found[0].reshape(1 + self._squares, len(bins), codes)
+        return found[0].reshape(1 + self._squares, positions, self.coding.size)
 
     def split(self, leaves: Leaves, limit: int) -> Counted:
         """Sums by position within some of the leaves, as :meth:`~xorder.engines._tally.Tally.split` says."""
@@ -236,38 +229,47 @@ def _add(
         np.add.at(column, position, weights[number] if weights else 1.0)
 
 
-def _usable(batch: Batch, seen: Seen, codes: int) -> Batch:
-    """Count rows that cannot be used, for the complaint about them, and return the others that are not left out."""
+def _usable(batch: Batch, codes: int) -> tuple[Batch, Seen]:
+    """Return the rows that can be used and are not left out, and what was seen of all, for complaints about them."""
     score, code, weight = batch
     if not score.size:
-        return batch
+        return batch, Seen()
     if code.min() < 0:
         raise _UnseenError("rows have groups or labels that a look at all of them did not find")
     left_out = int(np.count_nonzero(code >= codes))
-    seen.rows += score.size
-    seen.left_out += left_out
+    seen = Seen(rows=score.size, left_out=left_out)
     good = None
     # A sum is finite only if every term is; finite terms whose sum is not are looked at one by one.
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(score.sum()):
             good = np.isfinite(score)
-            missing = int(np.isnan(score).sum())
-            seen.missing += missing
-            seen.infinite += int(score.size - good.sum()) - missing
+            seen.missing = int(np.isnan(score).sum())
+            seen.infinite = int(score.size - good.sum()) - seen.missing
     if weight is not None:
         fit = (weight >= 0) & (weight < np.inf)
         if not fit.all():
-            seen.bad_weights += int(fit.size - fit.sum())
+            seen.bad_weights = int(fit.size - fit.sum())
             good = fit if good is None else good & fit
     if good is not None:
         batch = batch.where(good)
     score, code, weight = batch
     if score.size:
-        seen.low, seen.high = min(seen.low, float(score.min())), max(seen.high, float(score.max()))
+        seen.low, seen.high = float(score.min()), float(score.max())
         if weight is not None:
-            seen.largest_weight = max(seen.largest_weight, float(weight.max()))
-            seen.whole_weights &= bool((weight == np.floor(weight)).all())
-    return batch.where(code < codes) if left_out else batch
+            seen.largest_weight = float(weight.max())
+            seen.whole_weights = bool((weight == np.floor(weight)).all())
+    return batch.where(code < codes) if left_out else batch, seen
+
+
+# How what was seen of several batches becomes what was seen of all.
+_TOGETHER: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("rows", "left_out", "missing", "infinite", "bad_weights"), sum),
+    **{"low": min, "high": max, "largest_weight": max, "whole_weights": all},
+}
+
+
+def _all_seen(looks: Sequence[Seen]) -> Seen:
+    return Seen(**{name: merge(getattr(look, name) for look in looks) for name, merge in _TOGETHER.items()})
 
 
 _TABLE_BITS = 22

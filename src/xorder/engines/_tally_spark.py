@@ -26,18 +26,15 @@ class SparkRows:
     """
 
     def __init__(self, frame: Any, groups: Sequence[str], options: ReadingOptions, *, coding: Coding) -> None:
-        import narwhals as nw
-
         self.coding = coding
-        self._f = f = _functions()
+        self._f = f = import_optional("pyspark.sql.functions", extra="spark", purpose="Reading Spark DataFrames")
         self._squares, self._watch = options.squares, options.watch
-        code = coding.expression(nw, [nw.col(name) for name in groups], nw.col("label"), known=True)
-        self._weighted = "weight" in frame.columns
-        columns = [nw.col("score"), code.alias("code"), *([nw.col("weight")] if self._weighted else [])]
-        rows = frame.select(*columns).to_native()
+        self._weighted = options.names.weight is not None
+        rows = frame.select(*coding.columns(frame, groups, known=True)).to_native()
         score = f.col("score").cast("double")
         # Adding 0 makes 0 of -0.
         self._rows = rows.withColumn("score", score + f.lit(0.0))
+        self._keyed = self._rows.withColumn("key", self._key())
 
     def survey(self, limit: int) -> tuple[Seen, Counted]:
         """Look at all rows: sums by key if there are at most ``limit`` keys, else by cell."""
@@ -50,30 +47,25 @@ class SparkRows:
         fit = f.coalesce(~f.isnan(weight) & (weight >= 0) & (weight < f.lit(np.inf)), f.lit(False))
         good = usable & fit
         found = self._rows.agg(
-            f.count(f.lit(1)),
-            f.count_if(missing),
-            f.count_if(~missing & ~usable),
-            f.count_if(~fit),
-            f.min(f.when(good, score)),
-            f.max(f.when(good, score)),
-            f.max(f.when(good, weight)),
-            f.count_if(good & (weight != f.floor(weight))),
-            f.approx_count_distinct(f.when(good, score)),
-            f.count_if(f.col("code") >= self.coding.size),
+            f.count(f.lit(1)).alias("rows"),
+            f.count_if(f.col("code") >= self.coding.size).alias("left_out"),
+            f.count_if(missing).alias("missing"),
+            f.count_if(~missing & ~usable).alias("infinite"),
+            f.count_if(~fit).alias("bad_weights"),
+            f.min(f.when(good, score)).alias("low"),
+            f.max(f.when(good, score)).alias("high"),
+            f.max(f.when(good, weight)).alias("largest_weight"),
+            (f.count_if(good & (weight != f.floor(weight))) == 0).alias("whole_weights"),
+            f.approx_count_distinct(f.when(good, score)).alias("distinct"),
         ).collect()[0]
-        counts = [int(value) for value in found[:4]]
-        seen = Seen(rows=counts[0], missing=counts[1], infinite=counts[2], bad_weights=counts[3])
-        seen.left_out = int(found[9])
-        seen.whole_weights = not found[7]
-        if seen.rows == 0 or found[4] is None or seen.missing or seen.infinite or seen.bad_weights:
-            return seen, self._nothing()
-        seen.low, seen.high, seen.largest_weight = (float(value) for value in found[4:7])
-        keyed = self._rows.withColumn("key", self._key())
-        if found[8] <= _SURELY * limit:
-            counted = self._sums(keyed, 0)
+        seen = Seen(**{name: value for name, value in found.asDict().items() if name != "distinct"})
+        if seen.rows == 0 or seen.missing or seen.infinite or seen.bad_weights:
+            return seen, Counted(0, np.empty(0, dtype=np.int64), np.empty((1 + self._squares, 0, self.coding.size)))
+        if found["distinct"] <= _SURELY * limit:
+            counted = self._sums(self._keyed, 0)
             if counted.keys.size <= limit:
                 return seen, counted
-        return seen, self._sums(keyed.withColumn("key", f.shiftright("key", CELL_BITS)), CELL_BITS)
+        return seen, self._sums(self._keyed.withColumn("key", f.shiftright("key", CELL_BITS)), CELL_BITS)
 
     def fill(self, bins: Bins) -> FloatArray:
         """Sums by bin."""
@@ -83,8 +75,7 @@ class SparkRows:
         key = f.col("key")
         position = f.shiftright(key, CELL_BITS - POSITION_BITS).bitwiseAND(f.lit((1 << POSITION_BITS) - 1))
         rows = (
-            self._rows.withColumn("key", self._key())
-            .withColumn("cell", f.shiftright("key", CELL_BITS))
+            self._keyed.withColumn("cell", f.shiftright("key", CELL_BITS))
             .join(f.broadcast(cells), "cell", "left")
             .withColumn("key", f.shiftright(position * f.col("parts"), POSITION_BITS) + f.col("start"))
         )
@@ -108,8 +99,7 @@ class SparkRows:
             }
         )
         rows = (
-            self._rows.withColumn("key", self._key())
-            .withColumn("cell", f.shiftright("key", CELL_BITS))
+            self._keyed.withColumn("cell", f.shiftright("key", CELL_BITS))
             .join(f.broadcast(ranges), "cell")
             .where((f.col("key") >= f.col("first")) & (f.col("key") <= f.col("last")))
             .withColumn("key", f.shiftleft("leaf", CELL_BITS) + (f.col("key") - f.col("first")) * f.col("spread"))
@@ -164,10 +154,3 @@ class SparkRows:
         """Return a small table of the driver as a DataFrame."""
         pa = import_optional("pyarrow", extra="spark", purpose="Reading Spark DataFrames")
         return self._rows.sparkSession.createDataFrame(pa.table(columns))
-
-    def _nothing(self) -> Counted:
-        return Counted(0, np.empty(0, dtype=np.int64), np.empty((1 + self._squares, 0, self.coding.size)))
-
-
-def _functions() -> Any:
-    return import_optional("pyspark.sql.functions", extra="spark", purpose="Reading Spark DataFrames")

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from xorder._table import FloatArray, IntArray
+
 
 @dataclass(frozen=True, slots=True)
 class Variable:
@@ -96,9 +98,6 @@ WINDOWS = {
 
 STATISTICS = ("min", "max", "mean", "std", "skew", "count")
 FEATURES = tuple(f"{v.name}|{window}|{statistic}" for v in VARIABLES for window in WINDOWS for statistic in STATISTICS)
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 
 def window_features(
