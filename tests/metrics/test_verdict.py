@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xorder import ScoreTable
+from xorder._metric import Estimate
 from xorder.metrics import Audit, Gap, GroupMatrix
-from xorder.metrics._gaps import holm, is_too_few, judge
+from xorder.metrics._gaps import holm, is_too_few, judge, with_holm
 
 
 @given(pvalues=st.lists(st.floats(0, 1), max_size=8), level=st.floats(0.001, 0.5))
@@ -52,10 +53,12 @@ def made(pvalues: Values, values: Values, few: tuple[str, ...] = ()) -> Audit:
     for pair, value in values.items():
         p = pvalues[pair]
         stderr = abs(value) / NormalDist().inv_cdf(1 - p / 2) if p == p else np.nan
-        gaps.append(Gap.from_estimate("xauc", pair, (value, stderr), 0.95))
+        gaps.append(Gap.from_estimate("xauc", pair, Estimate(value, stderr), 0.95))
     nothing = dict.fromkeys(groups, 100.0)
     matrix = GroupMatrix(groups, np.eye(len(groups)))
-    return Audit(groups, nothing, nothing, 0.7, 0.01, (0.6, 0.8), matrix, nothing, gaps, 0.95, few)
+    return Audit(
+        groups, nothing, nothing, 0.7, 0.01, (0.6, 0.8), matrix, nothing, with_holm(gaps, few), 0.95, {}, {}, few
+    )
 
 
 AB, AC, BC = ("a", "b"), ("a", "c"), ("b", "c")
@@ -66,7 +69,7 @@ def test_a_narrower_gap_may_be_clear_where_the_widest_is_not() -> None:
     assert (found.kind, found.pairs, found.few) == ("clear", 3, False)
     assert found.gap.pair == ("b", "a")
     assert found.gap.value == 0.1
-    assert [(gap.pair, pytest.approx(gap.pvalue)) for gap in found.clear] == [(("b", "a"), 0.003)]
+    assert [(gap.pair, pytest.approx(gap.pvalue_holm, rel=1e-4)) for gap in found.clear] == [(("b", "a"), 0.003)]
     # 0.03 is below 0.05 by itself, but not as the second of three.
     assert [found.readings[pair] for pair in (AB, ("b", "a"), AC, BC)] == [
         "not chance", "not chance", "may be chance", "may be chance",
@@ -76,7 +79,7 @@ def test_a_narrower_gap_may_be_clear_where_the_widest_is_not() -> None:
 def test_holm_clears_what_bonferroni_would_not() -> None:
     found = judge(made({AB: 0.001, AC: 0.02, BC: 0.9}, {AB: 0.3, AC: 0.2, BC: 0.1}), "xauc")
     assert [gap.pair for gap in found.clear] == [AB, AC]
-    assert [gap.pvalue for gap in found.clear] == pytest.approx([0.003, 0.04])
+    assert [gap.pvalue_holm for gap in found.clear] == pytest.approx([0.003, 0.04], rel=1e-4)
     # The widest clear gap is one that only Holm clears: its interval does not contradict that.
     wide = judge(made({AB: 0.001, AC: 0.02, BC: 0.9}, {AB: 0.2, AC: 0.3, BC: 0.1}), "xauc")
     assert wide.gap.pair == AC
@@ -98,7 +101,7 @@ def test_groups_of_few_rows_count_but_are_too_few_to_say() -> None:
     assert (found.kind, found.gap.pair, found.pairs) == ("clear", AB, 3)
     only = judge(made({AC: 1e-9}, {AC: 0.5}, few=("c",)), "xauc")
     assert (only.kind, only.few, only.clear) == ("unsure", True, ())
-    assert np.isnan(only.gap.pvalue)
+    assert np.isnan(only.gap.pvalue_holm)
 
 
 def test_intervals_hold_for_all_pairs_at_once() -> None:
