@@ -14,8 +14,9 @@ from xorder._table import FloatArray
 from xorder._validation import check_groups, check_scores
 from xorder.estimators import XOrder
 from xorder.exceptions import InputError
+from xorder.plotting._curves import thin
 from xorder.plotting._scored import repair_of
-from xorder.plotting._style import GREY, axes_for, group_names, legend, line_style, named, thin, tidy, title
+from xorder.plotting._style import GREY, axes_for, group_names, legend, line_style, named, tidy, title
 from xorder.transfer import ScoreMap
 
 # Groups that get a line of their own in colour; the rest are thin and grey.

@@ -20,8 +20,9 @@ from xorder.metrics import Audit, audit_tables
 from xorder.metrics._gaps import Pair
 from xorder.ordering import Frontier, frontier, order
 from xorder.ordering._ordering import check_two_groups
+from xorder.plotting._curves import thin
 from xorder.plotting._scored import repair_of, scored_rows
-from xorder.plotting._style import COLOURS, GREY, axes_for, group_names, legend, named, thin, tidy, title
+from xorder.plotting._style import COLOURS, GREY, axes_for, group_names, legend, named, tidy, title
 
 # What a score was and became has the same shape and colour for whomever it is seen on.
 _BEFORE, _AFTER, _PROGRAMME = "score as it was", "score adjusted", "paper's dynamic programme"

@@ -17,10 +17,11 @@ from xorder.estimators._learn import mapped
 from xorder.exceptions import InputError
 from xorder.metrics import Audit
 from xorder.metrics._audit import measured, upside_down
+from xorder.metrics._cuts import CUTS
 from xorder.metrics._gaps import FEW, json_label, judge
 from xorder.metrics._placements import Moments, moments
 from xorder.plotting._curves import bin_edges, cross_roc, histogram
-from xorder.reporting._ranks import TOP, Standing, group_moves, standing, top_of_list
+from xorder.reporting._ranks import Standing, group_moves, standing
 from xorder.reporting._repair_path import (
     drawn_frontier,
     fit_within,
@@ -70,11 +71,7 @@ class Drawn:
 
 
 def report_numbers(
-    tables: Tables,
-    *,
-    metric: str,
-    confidence: float,
-    repair: XOrder | None = None,
+    tables: Tables, *, metric: str, confidence: float, repair: XOrder | None = None
 ) -> tuple[dict[str, Any], Drawn]:
     """Work out all numbers of a report, and the curves to draw, from one table per group."""
     check_metric(metric)
@@ -127,11 +124,11 @@ def report_numbers(
         "readings": {name: _readings(audit, name) for name in METRICS},
         "path": path,
         "expected": expected,
-        "after": _after(audit, after, repair, metric, outside) if changed else None,
+        "after": _after(audit, finding, after, repair, outside) if changed else None,
         "data": _data(tables, audit, position)
         | {"warnings": [*tables.notes, *upside_down(audit.auc, audit.auc_interval), *notes]},
     }
-    return numbers | _ranks(before, position, list(after.values()) if changed else None), drawn
+    return numbers | _ranks(position, standing(list(after.values())) if changed else None), drawn
 
 
 def find(audit: Audit, metric: str) -> dict[str, Any]:
@@ -175,16 +172,21 @@ def _readings(audit: Audit, metric: str) -> list[str]:
 
 
 def _after(
-    audit: Audit, after: Tables, repair: XOrder | None, metric: str, outside: dict[Hashable, float]
+    audit: Audit, finding: dict[str, Any], after: Tables, repair: XOrder | None, outside: dict[Hashable, float]
 ) -> dict[str, Any]:
-    """Audit the scores after the repair that the report is about; say whether it was fitted to these very rows."""
+    """Audit the scores after the repair that the report is about; say whether it was fitted to these very rows.
+
+    ``gap`` is that of the pair spoken of before the repair.
+    """
     found, _ = measured(after, audit.confidence)
+    metric, pair = finding["metric"], finding["pair"]
     return {
         "kind": "repair" if repair is None else "map",
         "method": "smooth" if repair is None else repair.method,
         "learnt_here": repair is None or _fitted_to(audit, repair),
         "outside": [outside.get(group) for group in after],
         "audit": found.to_dict(),
+        "gap": found.gap(metric, (found.groups[pair[0]], found.groups[pair[1]])).to_dict() if pair else None,
         "finding": find(found, metric),
     }
 
@@ -254,20 +256,10 @@ def _data(tables: Tables, audit: Audit, position: Standing) -> dict[str, Any]:
     return {"people": position.total, "few": FEW, "groups": groups, "ties": ties}
 
 
-def _ranks(before: list[ScoreTable], position: Standing, after: list[ScoreTable] | None) -> dict[str, Any]:
+def _ranks(now: Standing, then: Standing | None) -> dict[str, Any]:
     """Who stands in the top of the list, before and after, and who moves by how much."""
-    then = None if after is None else standing(after)
-    top = [
-        {
-            "percent": 100 * share,
-            "before": top_of_list(before, position, share),
-            "after": None if after is None or then is None else top_of_list(after, then, share),
-        }
-        for share in TOP
-    ]
-    if then is None:
-        return {"top": top, "moves": None}
-    moves = [group_moves(table, then.percentile(g) - position.percentile(g)) for g, table in enumerate(before)]
+    top = [{"percent": 100 * share, "before": now.top(share), "after": then and then.top(share)} for share in CUTS]
+    moves = then and [group_moves(table, then.percentile(g) - now.percentile(g)) for g, table in enumerate(now.tables)]
     return {"top": top, "moves": moves}
 
 

@@ -11,16 +11,13 @@ import numpy as np
 from xorder._table import FloatArray, ScoreTable
 from xorder.plotting._curves import quantiles
 
-TOP = (0.01, 0.05, 0.10, 0.20)
-"""Shares of the list that the report looks at."""
-
 # A change of rank worth counting, as a share of the list.
 NOTICED = 0.01
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standing:
-    """For each group and score, the mass of people of any group ``above`` it and ``tied`` at it.
+    """For each score of each table, the mass of people of any group ``above`` it and ``tied`` at it.
 
     ``total`` is the mass of all, ``scores`` the number of distinct scores.
 
@@ -31,6 +28,7 @@ class Standing:
     ([array([0., 1.]), array([1., 3.])], [array([1., 2.]), array([2., 1.])])
     """
 
+    tables: Sequence[ScoreTable]
     above: list[FloatArray]
     tied: list[FloatArray]
     total: float
@@ -47,6 +45,27 @@ class Standing:
         """
         return np.clip((share * self.total - self.above[group]) / self.tied[group], 0.0, 1.0)
 
+    def top(self, share: float) -> list[dict[str, Any]]:
+        """Say of each group how much of the top of the list it is, and what its people there are.
+
+        ``share`` is the group's part of the top, ``precision`` the part of those people who are positive, ``selected``
+        the part of the group that made it there and ``found`` the part of its positives; None where there is nothing
+        to divide.
+        """
+        rows = []
+        for g, table in enumerate(self.tables):
+            part = self.in_top(g, share)
+            positive, negative = float(part @ table.positive), float(part @ table.negative)
+            rows.append(
+                {
+                    "share": _ratio(positive + negative, share * self.total),
+                    "precision": _ratio(positive, positive + negative),
+                    "selected": _ratio(positive + negative, table.n1 + table.n0),
+                    "found": _ratio(positive, table.n1),
+                }
+            )
+        return rows
+
 
 def standing(tables: Sequence[ScoreTable]) -> Standing:
     """Find where the scores of each group stand among those of all."""
@@ -55,28 +74,7 @@ def standing(tables: Sequence[ScoreTable]) -> Standing:
     above = np.append(0.0, np.cumsum(tied))
     ends = np.cumsum([len(table) for table in tables])[:-1]
     above_by_group, tied_by_group = (np.split(mass[place], ends) for mass in (above, tied))
-    return Standing(above_by_group, tied_by_group, float(above[-1]), scores.size)
-
-
-def top_of_list(tables: Sequence[ScoreTable], place: Standing, share: float) -> list[dict[str, Any]]:
-    """Say of each group how much of the top of the list it is, and what its people there are.
-
-    ``share`` is the group's part of the top, ``precision`` the part of those people who are positive, ``selected`` the
-    part of the group that made it there and ``found`` the part of its positives; None where there is nothing to divide.
-    """
-    rows = []
-    for g, table in enumerate(tables):
-        part = place.in_top(g, share)
-        positive, negative = float(part @ table.positive), float(part @ table.negative)
-        rows.append(
-            {
-                "share": _ratio(positive + negative, share * place.total),
-                "precision": _ratio(positive, positive + negative),
-                "selected": _ratio(positive + negative, table.n1 + table.n0),
-                "found": _ratio(positive, table.n1),
-            }
-        )
-    return rows
+    return Standing(tables, above_by_group, tied_by_group, float(above[-1]), scores.size)
 
 
 def moves_of(mass: FloatArray, change: FloatArray) -> dict[str, float | None]:

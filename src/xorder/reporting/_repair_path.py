@@ -15,6 +15,7 @@ from xorder.estimators._fitted import FittedRepair
 from xorder.estimators._learn import learn_repair, measure
 from xorder.exceptions import InputError, XorderWarning
 from xorder.ordering import frontier
+from xorder.plotting._curves import thin
 from xorder.transfer import ScoreMap
 
 if TYPE_CHECKING:
@@ -105,12 +106,9 @@ def drawn_frontier(reference: ScoreTable, moved: ScoreTable, metric: str, gaps: 
     curve = frontier(reference, moved, metric=metric)
     low, high = min(0.0, *gaps), max(0.0, *gaps)
     margin = max(_MARGIN * (high - low), 0.01)
-    near = np.flatnonzero((curve.gap >= low - margin) & (curve.gap <= high + margin))
-    if near.size > _DRAWN:
-        # Evenly by gap, which falls: corners crowd where the curve is bent most.
-        wanted = np.linspace(curve.gap[near[0]], curve.gap[near[-1]], _DRAWN)
-        near = near[np.unique(np.minimum(np.searchsorted(-curve.gap[near], -wanted), near.size - 1))]
-    return [[float(gap), float(auc)] for gap, auc in zip(curve.gap[near], curve.auc[near], strict=True)]
+    near = (curve.gap >= low - margin) & (curve.gap <= high + margin)
+    points: list[list[float]] = np.column_stack(thin(curve.gap[near], curve.auc[near], _DRAWN)).tolist()
+    return points
 
 
 def _map_of(repair: XOrder, group: Hashable, tables: Tables) -> ScoreMap:

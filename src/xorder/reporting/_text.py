@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import wraps
-from typing import Any, NamedTuple, ParamSpec
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from xorder import _present
 from xorder._metric import METRICS
 from xorder._present import count, level, percent, pvalue_text
-
-P = ParamSpec("P")
 
 # A gap that one would want to be able to rule out.
 _WIDEST_PLAUSIBLE = 0.05
@@ -38,33 +35,33 @@ _HARMS = {
 _WITHOUT = {"positives": "nobody with the outcome", "negatives": "nobody without it"}
 
 
-def _with_minus(write: Callable[P, str]) -> Callable[P, str]:
-    """Write numbers as a page does, with a true minus sign."""
-
-    @wraps(write)
-    def written(*args: P.args, **options: P.kwargs) -> str:
-        return write(*args, **options).replace("-", "−")
-
-    return written
+def number(value: float | None, digits: int = 4, *, sign: str = "") -> str:
+    """Write a number as a page does, with a true minus sign."""
+    return _present.number(value, digits, sign=sign).replace("-", "−")
 
 
-number = _with_minus(_present.number)
-signed = _with_minus(_present.signed)
-interval_text = _with_minus(_present.interval_text)
+def signed(value: float | None, digits: int = 4) -> str:
+    """Write a number with its sign."""
+    return number(value, digits, sign="+")
 
 
-def points(value: float | None, digits: int = 1) -> str:
+def interval_text(ends: Iterable[float | None], digits: int = 4, *, sign: str = "+") -> str:
+    """Write an interval with true minus signs."""
+    return _present.interval_text(ends, digits, sign=sign).replace("-", "−")
+
+
+def points(value: float | None) -> str:
     """Write a share or a difference of shares in hundredths.
 
     >>> points(0.2544), points(None)
     ('25.4', 'not known')
     """
-    return number(None if value is None else 100 * value, digits)
+    return number(None if value is None else 100 * value, 1)
 
 
-def signed_points(value: float | None, digits: int = 1) -> str:
+def signed_points(value: float | None) -> str:
     """Write a difference of shares in hundredths, with its sign."""
-    return signed(None if value is None else 100 * value, digits)
+    return signed(None if value is None else 100 * value, 1)
 
 
 def interval_in_points(ends: Iterable[float | None]) -> str:
@@ -442,7 +439,7 @@ def _of_map(numbers: dict[str, Any], names: list[str], then: dict[str, Any], auc
         if harm != "turns" or found["value"] > numbers["finding"]["value"] / 2:
             said += " It does not suit people like these; fit a repair to them, if one is needed."
     else:
-        ends = interval_in_points(gap_of_pair(after["audit"], numbers)[1:])
+        ends = interval_in_points(after["gap"]["interval"])
         said = (
             f"With the saved map the gap is {signed_points(then['gap'])} points "
             f"({level(numbers['confidence'])} interval {ends}; {aucs})."
@@ -450,18 +447,6 @@ def _of_map(numbers: dict[str, Any], names: list[str], then: dict[str, Any], auc
     if after["learnt_here"]:
         said += " The map was fitted to these very people, so it looks better here than it will on others."
     return said
-
-
-def gap_of_pair(audit: dict[str, Any], numbers: dict[str, Any]) -> list[float | None]:
-    """Value of the gap spoken of and the ends of its interval in an audit, favoured group first."""
-    pair = [numbers["groups"][g] for g in numbers["finding"]["pair"]]
-    for gap in audit["gaps"]:
-        if gap["metric"] == numbers["metric"] and gap["pair"] in (pair, pair[::-1]):
-            found = [gap["value"], *gap["interval"]]
-            if gap["pair"] == pair:
-                return found
-            return [None if end is None else -end for end in (found[0], found[2], found[1])]
-    return [None, None, None]
 
 
 def _of_repair(numbers: dict[str, Any], then: dict[str, Any], aucs: str) -> str:
