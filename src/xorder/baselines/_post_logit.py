@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable
 from functools import cache
@@ -18,7 +17,7 @@ from xorder._parameters import check_number, check_word
 from xorder._repair import BaseRepair
 from xorder._table import FloatArray, ScoreTable
 from xorder._validation import check_groups, check_scores, check_tables
-from xorder.exceptions import XorderWarning
+from xorder.exceptions import warn_caller
 from xorder.ordering._ordering import roles_of_two
 
 # The paper's ranges, at a resolution of our choosing.
@@ -102,11 +101,9 @@ class PostLogit(BaseRepair):
         self.auc_before_, self.gap_before_ = roles.auc, roles.gap
         reference, moved = tables[roles.reference], tables[roles.moved]
         if not all(0 <= table.score[-1] <= table.score[0] <= 1 for table in (reference, moved)):
-            warnings.warn(
+            warn_caller(
                 "post-logit moves one group's scores into the range from 0 to 1 and leaves the other's; here scores "
-                "lie outside that range. Pass probabilities, such as the second column of predict_proba.",
-                XorderWarning,
-                stacklevel=2,
+                "lie outside that range. Pass probabilities, such as the second column of predict_proba."
             )
         sample = _Sample(reference, moved, METRICS[self.metric].gains(reference, moved))
         found = [(sample.best_alpha(beta), beta) for beta in betas]

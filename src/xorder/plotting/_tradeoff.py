@@ -177,11 +177,10 @@ class TradeoffDisplay:
         TradeoffDisplay
             The numbers, ready to be drawn.
         """
-        repair = XOrder(**settings).fit(
-            y_score, y_true, sensitive_features=sensitive_features, sample_weight=sample_weight
-        )
+        repair = XOrder(**settings)
         tables = check_tables(y_true, y_score, sensitive_features, sample_weight, missing_group=repair.missing_group)
         _check_two(tables)
+        repair.fit_tables(tables)
         curve = frontier(*(tables[group] for group in repair.pair_), metric=repair.metric)
         return cls._of_curve(curve, dp_tradeoffs, repair.pair_, repair)
 
