@@ -312,24 +312,15 @@ def show(what: str | dict[str, Any]) -> None:
     print(what if isinstance(what, str) else json.dumps(what, indent=2, allow_nan=False))
 
 
+# Options that say how to read a file, which are called what the argument of Python is.
+_READING = ("score", "group", "label", "positive", "weight", "weights_are", "missing_group", "encoding", "memory")
+
+
 def read_tables(options: argparse.Namespace, folds: int = 0) -> Tables:
     """Read the tables of the file that a command names."""
+    given = {name: getattr(options, name) for name in _READING}
     with progress_line(sys.stderr) as progress:
-        return tables_of(
-            options.file,
-            score=options.score,
-            group=options.group,
-            label=options.label,
-            weight=options.weight,
-            weights_are=options.weights_are,
-            positive=options.positive,
-            missing_group=options.missing_group,
-            as_text=True,
-            folds=folds,
-            encoding=options.encoding,
-            memory=options.memory,
-            progress=progress,
-        )
+        return tables_of(options.file, **given, as_text=True, folds=folds, progress=progress)
 
 
 def check_output(output: str, *, overwrite: bool, inputs: Sequence[str]) -> None:

@@ -1,6 +1,6 @@
 """Pictures of audits and repairs, in the manner of scikit-learn: each holds its numbers, and ``plot`` draws them."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xorder._lazy import lazy_names
 
@@ -33,8 +33,7 @@ _MODULES = dict(
 )
 
 
-def __getattr__(name: str) -> Any:
-    return lazy_names(__name__, _MODULES)(name)
+__getattr__ = lazy_names(__name__, _MODULES)
 
 
 def __dir__() -> list[str]:

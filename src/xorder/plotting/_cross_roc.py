@@ -199,14 +199,14 @@ class CrossRocDisplay(RowsDisplay):
         return f"Across groups{widest}", f"xAUC gap {number(gap, 3)}{sure}:\n{said}"
 
 
-def widest_pairs(area: GroupMatrix, most: int = _MOST_PAIRS) -> tuple[Pair, ...]:
+def widest_pairs(area: GroupMatrix) -> tuple[Pair, ...]:
     """Pairs of groups whose chances differ most, the favoured group first; unknown ones last."""
 
     def gap(pair: Pair) -> float:
         return area[pair] - area[pair[::-1]]
 
     pairs = sorted(combinations(area.groups, 2), key=lambda pair: abs(gap(pair)) if np.isfinite(gap(pair)) else -1.0)
-    return tuple(pair[::-1] if gap(pair) < 0 else pair for pair in pairs[::-1][:most])
+    return tuple(pair[::-1] if gap(pair) < 0 else pair for pair in pairs[::-1][:_MOST_PAIRS])
 
 
 def _lines(tables: Tables, pairs: Sequence[Pair]) -> list[Pair]:

@@ -116,14 +116,12 @@ def _legend_inside(ax: Any, **options: Any) -> Any:
 
 def title(ax: Any, text: str, note: str | None = None) -> None:
     """Write what is seen above an axis, on the left, and what it means below that, in smaller letters."""
-    if note is None:
-        ax.set_title(text, loc="left", fontsize="medium", fontweight="bold")
-        return
-    lines = note.count("\n") + 1
-    ax.set_title(text, loc="left", fontsize="medium", fontweight="bold", pad=8 + 11.5 * lines)
-    ax.annotate(
-        note, (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", fontsize="small", color="0.25"
-    )
+    room = None if note is None else 8 + 11.5 * (note.count("\n") + 1)
+    ax.set_title(text, loc="left", fontsize="medium", fontweight="bold", pad=room)
+    if note is not None:
+        ax.annotate(
+            note, (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", fontsize="small", color="0.25"
+        )
 
 
 def group_names(groups: Iterable[Hashable], longest: int = 28) -> list[str]:
