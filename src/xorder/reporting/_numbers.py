@@ -243,12 +243,10 @@ def find(audit: Audit, metric: str) -> dict[str, Any]:
     if verdict.gap is None:
         return found
     gap, lower = audit.gap(metric, verdict.gap.pair), verdict.gap.pair[1]
+    found |= gap.to_dict()
     return found | {
         "pair": [audit.groups.index(group) for group in gap.pair],
         "value": gap.value + 0.0,
-        "stderr": known(gap.stderr),
-        "interval": [known(end) for end in gap.interval],
-        "pvalue": known(gap.pvalue),
         "allowed_confidence": verdict.confidence,
         "allowed_interval": [known(end) for end in verdict.interval],
         "allowed_pvalue": known(verdict.gap.pvalue),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from xorder._present import known
 from xorder._table import FloatArray, ScoreTable
 from xorder.plotting._curves import quantiles
 
@@ -38,13 +39,6 @@ class Standing:
         """Share of all people below each score of a group, ties counting one half."""
         return np.asarray(1.0 - (self.above[group] + 0.5 * self.tied[group]) / self.total)
 
-    def in_top(self, group: int, share: float) -> FloatArray:
-        """Part of the mass at each score that is within the first ``share`` of the list.
-
-        People of equal score at the cut are taken in part, all of them alike: nobody is preferred by chance.
-        """
-        return np.clip((share * self.total - self.above[group]) / self.tied[group], 0.0, 1.0)
-
     def top(self, share: float) -> list[dict[str, Any]]:
         """Say of each group how much of the top of the list it is, and what its people there are.
 
@@ -53,8 +47,9 @@ class Standing:
         to divide.
         """
         rows = []
-        for g, table in enumerate(self.tables):
-            part = self.in_top(g, share)
+        for table, above, tied in zip(self.tables, self.above, self.tied, strict=True):
+            # People of equal score at the cut are taken in part, all of them alike: nobody is preferred by chance.
+            part = np.clip((share * self.total - above) / tied, 0.0, 1.0)
             positive, negative = float(part @ table.positive), float(part @ table.negative)
             rows.append(
                 {
@@ -78,20 +73,21 @@ def standing(tables: Sequence[ScoreTable]) -> Standing:
 
 
 def moves_of(mass: FloatArray, change: FloatArray) -> dict[str, float | None]:
-    """Describe changes of rank, as shares of the list, rising being positive: means, spread, and who notices."""
+    """Describe changes of rank, as shares of the list, rising being positive: mean, spread, and who notices.
+
+    All of it is None where there is nobody.
+    """
     total = float(mass.sum())
-    if not total > 0:
-        return dict.fromkeys(("mean", "low", "median", "high", "up", "down"))
-    low, median, high = quantiles(change, mass, (0.1, 0.5, 0.9))
+    low, median, high = (known(end) for end in quantiles(change, mass, (0.1, 0.5, 0.9)))
     # A change that rounding has left just below a whole step counts as one.
     step = NOTICED - 1e-9
     return {
-        "mean": float(mass @ change) / total,
+        "mean": _ratio(float(mass @ change), total),
         "low": low,
         "median": median,
         "high": high,
-        "up": float(mass[change >= step].sum()) / total,
-        "down": float(mass[change <= -step].sum()) / total,
+        "up": _ratio(float(mass[change >= step].sum()), total),
+        "down": _ratio(float(mass[change <= -step].sum()), total),
     }
 
 
