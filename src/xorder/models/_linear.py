@@ -107,7 +107,7 @@ class LinearScorer(LinearModel):
         check_number("learning_rate", self.learning_rate, above=0)
         check_whole("max_epochs", self.max_epochs, at_least=2)
         check_whole("patience", self.patience)
-        X, positive, weight = self._check_rows(X, y, sample_weight)
+        X, positive, weight, _ = self._check_rows(X, y, sample_weight)
         # Steps far too long overflow; their loss is then no progress.
         with np.errstate(over="ignore", invalid="ignore"):
             self.loss_curve_, path = self._descend(np.column_stack([X, np.ones(len(X))]), positive, weight)
@@ -198,7 +198,7 @@ class PairwiseLinearScorer(LinearModel):
         """
         check_number("alpha", self.alpha, at_least=0)
         check_whole("max_iter", self.max_iter)
-        X, positive, weight = self._check_rows(X, y, sample_weight)
+        X, positive, weight, _ = self._check_rows(X, y, sample_weight)
         share = np.where(positive, weight / weight[positive].sum(), weight / weight[~positive].sum())
 
         def objective(coefficients: FloatArray) -> tuple[float, FloatArray]:
