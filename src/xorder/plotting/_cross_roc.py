@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from xorder._curves import cross_roc
 from xorder._present import UNKNOWN, interval_text, level, number
 from xorder._table import FloatArray, Tables
 from xorder._validation import check_tables
@@ -16,7 +17,6 @@ from xorder.exceptions import InputError
 from xorder.metrics import Audit, GroupMatrix
 from xorder.metrics._audit import measured
 from xorder.metrics._gaps import Pair, judge
-from xorder.plotting._curves import cross_roc
 from xorder.plotting._scored import RowsDisplay
 from xorder.plotting._style import GREY, axes_for, given_axes, group_names, legend, line_style, named, tidy, title
 

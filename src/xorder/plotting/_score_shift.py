@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from xorder._curves import bin_edges, histogram, quantiles
 from xorder._present import count
 from xorder._table import FloatArray, ScoreTable
-from xorder.plotting._curves import bin_edges, histogram, quantiles
 from xorder.plotting._scored import RowsDisplay, check_bins, tables_by_stage
 from xorder.plotting._style import COLOURS, axes_for, group_names, legend, named, tidy, title
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from xorder._curves import thin
 from xorder._present import gap_title, level
 from xorder._repair import BaseRepair
 from xorder._table import FloatArray, Tables
@@ -20,7 +21,6 @@ from xorder.metrics import Audit, audit_tables
 from xorder.metrics._gaps import Pair
 from xorder.ordering import Frontier, frontier, order
 from xorder.ordering._ordering import check_two_groups
-from xorder.plotting._curves import thin
 from xorder.plotting._scored import repair_of, scored_rows
 from xorder.plotting._style import COLOURS, GREY, axes_for, group_names, legend, named, tidy, title
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from xorder._curves import bin_edges, cross_roc, histogram, thin
 from xorder._groups import unseen_error
 from xorder._metric import METRICS, auc_estimate, check_metric, prf_of, shares
 from xorder._present import known
@@ -25,7 +26,6 @@ from xorder.metrics._cuts import CUTS
 from xorder.metrics._gaps import FEW, json_label, judge
 from xorder.metrics._placements import Moments, moments
 from xorder.ordering import frontier
-from xorder.plotting._curves import bin_edges, cross_roc, histogram, thin
 from xorder.reporting._ranks import Standing, group_moves, standing
 from xorder.transfer import ScoreMap
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from xorder._curves import quantiles
 from xorder._present import known
 from xorder._table import FloatArray, ScoreTable
-from xorder.plotting._curves import quantiles
 
 # A change of rank worth counting, as a share of the list.
 NOTICED = 0.01

@@ -11,8 +11,8 @@ from support import oracles
 from support.drawn_rows import Rows, rows
 from support.scored_people import people
 from xorder import ScoreTable
+from xorder._curves import bin_edges, cross_roc, histogram, thin
 from xorder._validation import check_tables
-from xorder.plotting._curves import bin_edges, cross_roc, histogram, thin
 
 
 @pytest.mark.slow
