@@ -111,6 +111,7 @@ def summary(numbers: dict[str, Any], names: list[str], outcome: str) -> dict[str
             "bars": [],
         }
     favoured, lower = (names[number] for number in finding["pair"])
+    cost, cost_fact = _cost(numbers, names)
     return {
         "headline": _headline(numbers, called(lower)),
         "sentences": [
@@ -120,9 +121,9 @@ def summary(numbers: dict[str, Any], names: list[str], outcome: str) -> dict[str
             *_other_pairs(finding, names),
             *_groups_lacking(numbers, names),
         ],
-        "cost": cost_sentences(numbers, names),
-        "facts": facts(numbers, names),
-        "bars": bars(finding, favoured, lower),
+        "cost": cost,
+        "facts": [*_facts(numbers, names), cost_fact],
+        "bars": _bars(finding, favoured, lower),
     }
 
 
@@ -236,8 +237,8 @@ def _other_pairs(finding: dict[str, Any], names: list[str]) -> list[str]:
     ]
 
 
-def facts(numbers: dict[str, Any], names: list[str]) -> list[dict[str, str]]:
-    """Answer who, by how much, how sure, and at what cost."""
+def _facts(numbers: dict[str, Any], names: list[str]) -> list[dict[str, str]]:
+    """Answer who, by how much, and how sure."""
     finding = numbers["finding"]
     verdict, real = finding["verdict"], is_real(finding)
     favoured, lower = (called(names[g]) for g in finding["pair"])
@@ -272,10 +273,10 @@ def facts(numbers: dict[str, Any], names: list[str]) -> list[dict[str, str]]:
         sure |= {"value": "Too few to say", "note": f"{ends}, from {few_people(numbers, names)}"}
     if finding["pairs"] > 1 and finding["pvalue"] is not None:
         sure["note"] += f"; allowing for the {finding['pairs']} pairs looked at"
-    return [who, how_much, sure, cost_fact(numbers)]
+    return [who, how_much, sure]
 
 
-def bars(finding: dict[str, Any], *names: str) -> list[tuple[str, int, float]]:
+def _bars(finding: dict[str, Any], *names: str) -> list[tuple[str, int, float]]:
     """What each side of the gap is, its group, and its chance: to see the gap with."""
     words = METRICS[finding["metric"]].side_in_words
     said = [words.format(first=first, second=second) for first, second in (names, names[::-1])]
@@ -319,44 +320,34 @@ def _people_behind(numbers: dict[str, Any], favoured: str) -> str:
     return f"{mass} people{having}, against {favoured}; {share} of all are in it"
 
 
-def cost_sentences(numbers: dict[str, Any], names: list[str]) -> list[str]:
-    """Say what the repair that the report is about does to the gap, to the AUC, and at the top of the list."""
-    before, verdict = numbers["audit"], numbers["finding"]["verdict"]
-    then = _outcome(numbers)
-    if then is None:
-        return [numbers["path"]["why_not"] or "Its AUC is not known, as nobody has the outcome or everybody does."]
-    aucs = f"AUC {number(before['auc'])} before, {number(then['auc'])} after"
-    if numbers["after"]["kind"] == "map":
-        return [_of_map(numbers, names, then, aucs), *at_the_top(numbers, names)]
-    if verdict == "unsure":
-        return [f"Whether there is something to repair cannot be decided from these people. If it were done: {aucs}."]
-    if verdict in ("chance", "none"):
-        return [f"On this evidence there is nothing to repair. If it were done all the same: {aucs}."]
-    return [_of_repair(numbers, then, aucs), *at_the_top(numbers, names)]
-
-
-def cost_fact(numbers: dict[str, Any]) -> dict[str, str]:
-    """Return the tile that says what the repair costs."""
+def _cost(numbers: dict[str, Any], names: list[str]) -> tuple[list[str], dict[str, str]]:
+    """Say in sentences, and on a tile, what the repair that the report is about does to gap, AUC and top of list."""
     fact = {"term": "Cost of closing it", "value": "Not known", "note": "no repair could be worked out"}
     then = _outcome(numbers)
     if then is None:
-        return fact
+        why = numbers["path"]["why_not"] or "Its AUC is not known, as nobody has the outcome or everybody does."
+        return [why], fact
     finding, before = numbers["finding"], numbers["audit"]["auc"]
-    lost = before - then["auc"]
-    fact["value"] = "No AUC lost" if lost < _UNCHANGED else f"{number(lost)} AUC"
-    fact["note"] = f"AUC {number(before)} before, {number(then['auc'])} after"
+    lost, aucs = before - then["auc"], f"AUC {number(before)} before, {number(then['auc'])} after"
+    fact |= {"value": "No AUC lost" if lost < _UNCHANGED else f"{number(lost)} AUC", "note": aucs}
     if numbers["after"]["kind"] == "map":
-        fact["term"] = "Cost of the saved map"
-        fact["note"] += f"; gap {signed_points(finding['value'])} before, {signed_points(then['gap'])} after"
+        said = _of_map(numbers, names, then, aucs)
+        gaps = f"gap {signed_points(finding['value'])} before, {signed_points(then['gap'])} after"
+        fact |= {"term": "Cost of the saved map", "note": f"{aucs}; {gaps}"}
         harm = harm_of_map(numbers)
         fact["value"] = fact["value"] if harm is None else _HARMS[harm].tile
     elif finding["verdict"] == "unsure":
-        fact |= {"value": "Cannot be decided", "note": f"if it were done: {fact['note']}"}
+        said = f"Whether there is something to repair cannot be decided from these people. If it were done: {aucs}."
+        fact |= {"value": "Cannot be decided", "note": f"if it were done: {aucs}"}
     elif not is_real(finding):
-        fact |= {"value": "Not called for", "note": f"done all the same: {fact['note']}"}
-    if falls_at_top(numbers):
+        said = f"On this evidence there is nothing to repair. If it were done all the same: {aucs}."
+        fact |= {"value": "Not called for", "note": f"done all the same: {aucs}"}
+    else:
+        said = _of_repair(numbers, then, aucs)
+    top = at_the_top(numbers, names)
+    if top:
         fact["note"] += "; but a smaller share at the top, see below"
-    return fact
+    return [said, *top], fact
 
 
 def harm_of_map(numbers: dict[str, Any]) -> str | None:
@@ -371,28 +362,23 @@ def harm_of_map(numbers: dict[str, Any]) -> str | None:
     return "widens" if after["finding"]["value"] > before["value"] + _UNCHANGED else None
 
 
-def falls_at_top(numbers: dict[str, Any]) -> list[dict[str, Any]]:
-    """Find the cuts of the list where the group that is ranked too low has a smaller share after the repair."""
+def at_the_top(numbers: dict[str, Any], names: list[str]) -> list[str]:
+    """Say where the repair works against the very group it is meant to help: at cuts where its share is smaller."""
     finding = numbers["finding"]
     if not is_real(finding) or numbers["after"] is None:
         return []
-    lower = finding["pair"][1]
-    return [
-        entry
-        for entry in numbers["top"]
-        if entry["after"] and entry["before"][lower]["share"] - entry["after"][lower]["share"] > _UNCHANGED
-    ]
+    favoured, lower = finding["pair"]
 
+    def lost(cut: dict[str, Any]) -> float:
+        share: float = cut["before"][lower]["share"] - cut["after"][lower]["share"]
+        return share
 
-def at_the_top(numbers: dict[str, Any], names: list[str]) -> list[str]:
-    """Say where the repair works against the very group it is meant to help."""
-    falls = falls_at_top(numbers)
+    falls = [cut for cut in numbers["top"] if lost(cut) > _UNCHANGED]
     if not falls:
         return []
-    favoured, lower = numbers["finding"]["pair"]
-    worst = max(falls, key=lambda entry: entry["before"][lower]["share"] - entry["after"][lower]["share"])
+    worst = max(falls, key=lost)
     now, then = worst["before"][lower], worst["after"][lower]
-    others = listed([f"{entry['percent']:g} %" for entry in falls if entry is not worst])
+    others = listed([f"{cut['percent']:g} %" for cut in falls if cut is not worst])
     also = f", and its share of the first {others} falls too" if others else ""
     said = (
         f"At the top of the list the repair works against {called(names[lower])}: its share of the first "
