@@ -17,7 +17,7 @@ from support.scored_people import people
 from xorder._metric import METRICS, Estimate, PairGains
 from xorder.cli import main
 from xorder.plotting import TradeoffDisplay
-from xorder.reporting import _repair_path as way
+from xorder.reporting import _numbers
 
 PARITY = METRICS["parity"]
 
@@ -40,7 +40,7 @@ PEOPLE = people(600, {"A": 0.0, "B": 0.9})
 @pytest.fixture(autouse=True)
 def added(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(METRICS, "lead", LEAD)
-    monkeypatch.setattr(way, "_REPAIRS_OF_TWO", 3)
+    monkeypatch.setattr(_numbers, "_REPAIRS_OF_TWO", 3)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from xorder import XOrder
 from xorder.baselines import PostLogit
@@ -18,7 +18,6 @@ class OfInputs:
         return super().fit(score, np.floor(y) % 2 == 1, sensitive_features=groups, sample_weight=sample_weight)
 
     def transform(self, X):
-        check_is_fitted(self, self._learnt)
         score, groups = _score_and_groups(validate_data(self, X, reset=False, dtype=np.float64))
         return super().transform(score, sensitive_features=groups).reshape(-1, 1)
 

@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 # What needs scikit-learn is loaded when it is asked for: the command line does without.
-_LATER = dict.fromkeys(("FairRanker", "XOrder", "expected_gap", "load"), "estimators")
+_LATER = dict.fromkeys(("FairRanker", "XOrder", "expected_gap", "load"), "estimators") | {"plotting": "plotting"}
 
 
 __getattr__ = lazy_names(__name__, _LATER)

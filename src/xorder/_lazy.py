@@ -8,11 +8,12 @@ from typing import Any
 
 
 def lazy_names(package: str, modules: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package whose names live in the modules given, name by name."""
+    """Return the ``__getattr__`` of a package whose names live in the modules given, name by name, or are modules."""
 
     def load(name: str) -> Any:
         if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(f"{package}.{modules[name]}"), name)
+        module = importlib.import_module(f"{package}.{modules[name]}")
+        return module if name == modules[name] else getattr(module, name)
 
     return load

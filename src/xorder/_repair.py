@@ -1,57 +1,29 @@
-"""What XOrder and PostLogit share as estimators of scikit-learn: tags, routing, and how new scores are adjusted."""
+"""What XOrder and PostLogit share as estimators of scikit-learn: tags, routing, and fitting and adjusting at once."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
-import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import TransformerTags
 from sklearn.utils.metadata_routing import UNUSED
-from sklearn.utils.validation import check_is_fitted
 
-from xorder._groups import unseen_error
-from xorder._table import FloatArray, ScoreTable, Tables
-from xorder._validation import check_groups, check_scores
+from xorder._table import FloatArray
 from xorder.exceptions import InputError
-from xorder.ordering._ordering import roles_of_two
 
 
 class BaseRepair(BaseEstimator):
-    """An estimator that leaves the scores of one group, the reference, and moves those of the other.
-
-    A subclass has the parameters ``metric`` and ``reference``, ends its ``fit`` by setting the attribute that
-    ``_learnt`` names, and moves scores in ``_move``.
-    """
-
-    _learnt: str
+    """An estimator that leaves the scores of one group, the reference, and moves those of others."""
 
     # Scores and labels are the data, not metadata to be routed.
     __metadata_request__fit = {"y_score": UNUSED, "y_true": UNUSED}  # noqa: RUF012
     __metadata_request__transform = {"y_score": UNUSED}  # noqa: RUF012
 
     metric: str
-    moved_: tuple[Hashable, ...]
-    reference: Hashable | None
-
-    def fit(self, y_score: Any, y_true: Any, *, sensitive_features: Any, sample_weight: Any = None) -> Any:
-        """Fit the adjustment to scores, labels and groups."""
-        raise NotImplementedError
-
-    def transform(self, y_score: Any, *, sensitive_features: Any) -> FloatArray:
-        """Adjust scores; those of the reference group come back as they are."""
-        check_is_fitted(self, self._learnt)
-        score = check_scores(y_score)
-        adjusted = np.array(score, dtype=np.float64)
-        for group, mask in check_groups(sensitive_features, score.size):
-            if group in self.moved_:
-                adjusted[mask] = self._move(adjusted[mask], group)
-            elif group != self.reference_:
-                known, rows = (self.reference_, *self.moved_), int(np.count_nonzero(mask))
-                raise unseen_error(repr(group), known, rows, f"row {int(np.argmax(mask))}", choice=False)
-        return adjusted
+    fit: Callable[..., Any]
+    transform: Callable[..., FloatArray]
 
     def fit_transform(
         self, y_score: Any, y_true: Any, *, sensitive_features: Any, sample_weight: Any = None, **fit_params: Any
@@ -67,16 +39,6 @@ class BaseRepair(BaseEstimator):
         tags.target_tags.required = True
         tags.transformer_tags = TransformerTags()
         return tags
-
-    def _move(self, score: FloatArray, group: Hashable) -> FloatArray:
-        raise NotImplementedError
-
-    def _set_roles(self, tables: Tables) -> tuple[ScoreTable, ScoreTable]:
-        """Note who of two groups stays, who moves, and the sample as it is; return the tables of the two."""
-        roles = roles_of_two(tables, self.metric, self.reference)
-        self.reference_, self.moved_ = roles.reference, (roles.moved,)
-        self.auc_before_, self.gap_before_ = roles.auc, roles.gap
-        return tables[roles.reference], tables[roles.moved]
 
 
 def check_repair(repair: Any) -> Any:

@@ -438,8 +438,8 @@ def test_a_signal_leaves_nothing(tables: dict[str, Path], tmp_path: Path, signal
     there = sorted(tmp_path.rglob("*"))
     # A process in the background ignores Ctrl-C, and its children inherit that.
     start = (
-        "import signal, sys; from xorder.cli import main; signal.signal(signal.SIGINT, signal.default_int_handler);"
-        "signal.signal(signal.SIGTERM, signal.SIG_DFL); sys.exit(main(sys.argv[1:]))"
+        "import signal; from xorder.cli import program; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "signal.signal(signal.SIGTERM, signal.SIG_DFL); program()"
     )
     command = [sys.executable, "-c", start, "data", "build-mimic3", folder, "-o", tmp_path / "c.parquet"]
     process = subprocess.Popen(

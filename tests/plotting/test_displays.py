@@ -15,13 +15,15 @@ from matplotlib.figure import Figure
 
 from xorder.datasets import simulate_population
 from xorder.exceptions import InputError, MissingExtraError
-from xorder.plotting._calibration import CalibrationByGroupDisplay
-from xorder.plotting._cross_roc import CrossRocDisplay
-from xorder.plotting._cut_gap import CutGapDisplay
-from xorder.plotting._score_map import ScoreMapDisplay
-from xorder.plotting._score_shift import ScoreShiftDisplay
-from xorder.plotting._tradeoff import TradeoffDisplay
-from xorder.plotting._xauc_matrix import XaucMatrixDisplay
+from xorder.plotting import (
+    CalibrationByGroupDisplay,
+    CrossRocDisplay,
+    CutGapDisplay,
+    ScoreMapDisplay,
+    ScoreShiftDisplay,
+    TradeoffDisplay,
+    XaucMatrixDisplay,
+)
 
 PEOPLE = simulate_population(400, random_state=2)
 
@@ -37,6 +39,13 @@ DISPLAYS = {
 }
 
 HOSTILE = ["$x_1$ to $50k", "_hidden", "<script>alert(1)</script> " * 500, "🔥家\u202e", "a\nb", r"$\frac{1}{0$^$"]
+
+
+@pytest.mark.slow
+def test_they_are_found_from_the_package_which_loads_them_when_asked() -> None:
+    code = "import sys, xorder; print('xorder.plotting' in sys.modules, xorder.plotting.CutGapDisplay.__name__)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "False CutGapDisplay\n"
 
 
 def of_people(display: Any, group: Any = PEOPLE.group, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Lines can be told apart by everyone and in grey, thinned or not; axes are counted; any label can be drawn as read."""
+"""Lines can be told apart by everyone and in grey; axes are counted; any label can be drawn as read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from xorder.exceptions import InputError
-from xorder.plotting._style import COLOURS, axes_for, group_names, line_style, named, thin
+from xorder.plotting._style import COLOURS, axes_for, group_names, line_style, named
 
 # Linear light as people who lack one kind of cone see it (Viénot, Brettel and Mollon 1999).
 SEEN = {
@@ -56,23 +56,6 @@ def test_colours_stand_out_from_white(colour: str) -> None:
     lightness = lab(colour, "all cones")[0]
     luminance = ((lightness + 16) / 116) ** 3 if lightness > 8 else lightness / 903.3
     assert 1.05 / (luminance + 0.05) >= 3
-
-
-@given(st.integers(1, 400), st.integers(2, 50), st.integers(0, 5))
-def test_a_thinned_line_keeps_its_ends_and_is_never_far_off(size: int, at_most: int, seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    x, y = np.sort(rng.random(size)), np.sort(rng.random(size) ** 3)
-    kept_x, kept_y = thin(x, y, at_most)
-    assert kept_x.size <= max(at_most, 2)
-    assert (kept_x[0], kept_y[0], kept_x[-1], kept_y[-1]) == (x[0], y[0], x[-1], y[-1])
-    assert set(zip(kept_x, kept_y, strict=True)) <= set(zip(x, y, strict=True))
-    if size <= at_most:
-        assert np.array_equal(kept_x, x)
-        return
-    # Along a rising line no gap is longer than the spacing of the points kept, but for steps of the line itself.
-    way = (kept_x - x[0]) / (np.ptp(x) or 1) + (kept_y - y[0]) / (np.ptp(y) or 1)
-    steps = np.diff(x) / (np.ptp(x) or 1) + np.diff(y) / (np.ptp(y) or 1)
-    assert np.diff(way).max() <= 2 / (at_most - 1) + steps.max() + 1e-9
 
 
 def test_axes_may_come_as_one_as_a_list_or_as_an_array() -> None:

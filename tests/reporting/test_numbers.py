@@ -17,16 +17,15 @@ from support.scored_people import people
 from xorder._validation import check_tables
 from xorder.estimators import expected_gap_tables
 from xorder.exceptions import InputError, XorderWarning
-from xorder.reporting import _repair_path as way
-from xorder.reporting import report, report_tables
+from xorder.reporting import _numbers, report, report_tables
 from xorder.reporting._numbers import find, report_numbers
 
 
 @pytest.fixture
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take fewer steps along the way, where it is not about them."""
-    monkeypatch.setattr(way, "_REPAIRS_OF_TWO", 3)
-    monkeypatch.setattr(way, "_REPAIRS_OF_MANY", 3)
+    monkeypatch.setattr(_numbers, "_REPAIRS_OF_TWO", 3)
+    monkeypatch.setattr(_numbers, "_REPAIRS_OF_MANY", 3)
 
 
 TWO = people(400, {"A": 0.0, "B": 0.8})

@@ -17,8 +17,7 @@ from support.scored_people import people
 from xorder._present import shortened
 from xorder._validation import check_tables
 from xorder.exceptions import InputError, MissingExtraError
-from xorder.reporting import Report, report, report_tables
-from xorder.reporting import _repair_path as way
+from xorder.reporting import Report, _numbers, report, report_tables
 from xorder.reporting._page import script_json
 
 pytestmark = pytest.mark.slow
@@ -46,8 +45,8 @@ def page(made: Report) -> Page:
 
 @pytest.fixture
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(way, "_REPAIRS_OF_TWO", 3)
-    monkeypatch.setattr(way, "_REPAIRS_OF_MANY", 3)
+    monkeypatch.setattr(_numbers, "_REPAIRS_OF_TWO", 3)
+    monkeypatch.setattr(_numbers, "_REPAIRS_OF_MANY", 3)
 
 
 def test_printed_gaps_are_those_of_the_audit(page: Page) -> None:

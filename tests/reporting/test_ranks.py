@@ -8,7 +8,8 @@ from hypothesis import given
 
 from support.drawn_rows import Rows, rows
 from xorder import ScoreTable
-from xorder.reporting._ranks import TOP, group_moves, moves_of, standing, top_of_list
+from xorder.metrics._cuts import CUTS
+from xorder.reporting._ranks import group_moves, moves_of, standing
 
 
 def counted_top(drawn: Rows, group: str, share: float) -> dict[str, float | None]:
@@ -37,10 +38,9 @@ def counted_top(drawn: Rows, group: str, share: float) -> dict[str, float | None
 @pytest.mark.slow
 @given(drawn=rows())
 def test_the_top_is_that_of_walking_down_the_list(drawn: Rows) -> None:
-    tables = drawn.tables
-    place = standing(tables)
-    for share in (*TOP, 0.5):
-        for group, found in zip(drawn.groups, top_of_list(tables, place, share), strict=True):
+    place = standing(drawn.tables)
+    for share in (*CUTS, 0.5):
+        for group, found in zip(drawn.groups, place.top(share), strict=True):
             for name, expected in counted_top(drawn, group, share).items():
                 if expected is None:
                     assert found[name] is None or (name == "precision" and found["share"] < 1e-9)
@@ -52,8 +52,8 @@ def test_the_top_is_that_of_walking_down_the_list(drawn: Rows) -> None:
 @given(drawn=rows())
 def test_shares_of_the_top_add_up(drawn: Rows) -> None:
     place = standing(drawn.tables)
-    for share in TOP:
-        assert sum(row["share"] for row in top_of_list(drawn.tables, place, share)) == pytest.approx(1.0)
+    for share in CUTS:
+        assert sum(row["share"] for row in place.top(share)) == pytest.approx(1.0)
 
 
 @pytest.mark.slow
@@ -71,7 +71,7 @@ def test_ties_at_the_cut_are_split_alike() -> None:
     # Ten people share the one score: each group gets its part of any top.
     table = ScoreTable.from_arrays([1] * 4 + [0] * 1, [0.5] * 5)
     other = ScoreTable.from_arrays([1] * 1 + [0] * 4, [0.5] * 5)
-    for row, precision in zip(top_of_list([table, other], standing([table, other]), 0.2), (0.8, 0.2), strict=True):
+    for row, precision in zip(standing([table, other]).top(0.2), (0.8, 0.2), strict=True):
         assert (row["share"], row["selected"]) == (pytest.approx(0.5), pytest.approx(0.2))
         assert row["precision"] == pytest.approx(precision)
 

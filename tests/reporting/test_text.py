@@ -13,8 +13,7 @@ from support.scored_people import people
 from xorder._validation import check_tables
 from xorder.datasets import simulate_population
 from xorder.metrics._gaps import holm
-from xorder.reporting import _repair_path as way
-from xorder.reporting import report, report_tables
+from xorder.reporting import _numbers, report, report_tables
 from xorder.reporting._page import display_names
 from xorder.reporting._text import summary
 
@@ -28,8 +27,8 @@ def told(numbers: dict[str, Any]) -> tuple[dict[str, Any], str]:
 
 @pytest.fixture(autouse=True)
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(way, "_REPAIRS_OF_TWO", 3)
-    monkeypatch.setattr(way, "_REPAIRS_OF_MANY", 3)
+    monkeypatch.setattr(_numbers, "_REPAIRS_OF_TWO", 3)
+    monkeypatch.setattr(_numbers, "_REPAIRS_OF_MANY", 3)
 
 
 @pytest.mark.slow

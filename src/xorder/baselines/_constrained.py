@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
@@ -15,7 +14,7 @@ from xorder._parameters import check_number, check_whole, check_word
 from xorder._table import FloatArray
 from xorder.baselines._grouped import TRAINABLE, GroupedLinearModel, GroupedRows
 from xorder.baselines._pairs import CELLS, PairBatch, check_none_empty, pair_batches
-from xorder.exceptions import InputError, XorderWarning
+from xorder.exceptions import InputError, warn_caller
 from xorder.models._base import all_or_nothing, midway_intercept
 from xorder.models._linear import PairwiseLinearScorer
 
@@ -279,12 +278,9 @@ class ConstrainedRanker(GroupedLinearModel):
         best = _best(path, self.epsilon)
         self.feasible_ = abs(best.gap) <= self.epsilon
         if not self.feasible_:
-            warnings.warn(
+            warn_caller(
                 f"no count in {self.max_steps:,} steps found the gap within {self.epsilon:g} on the training rows; the "
-                f"smallest, {abs(best.gap):.4f}, is kept. More steps or a higher dual_rate may get there.",
-                XorderWarning,
-                # Past the wrapper of fit.
-                stacklevel=3,
+                f"smallest, {abs(best.gap):.4f}, is kept. More steps or a higher dual_rate may get there."
             )
         self.history_ = np.array([(step.auc, step.gap) for step in path])
         self.auc_before_, self.gap_before_ = path[0].auc, path[0].gap

@@ -46,16 +46,15 @@ class GroupedLinearModel(LinearModel):
     def _check_grouped_rows(self, X: Any, y: Any, sensitive_features: Any, sample_weight: Any) -> GroupedRows:
         """Check rows and groups, note the two groups, and return the rows that have any weight."""
         check_word("metric", self.metric, TRAINABLE)
-        X, positive, weight = self._check_all_rows(X, y, sample_weight)
-        kept = weight > 0
-        masks = {group: mask for group, mask in check_groups(sensitive_features, len(X)) if mask[kept].any()}
+        X, positive, weight, kept = self._check_rows(X, y, sample_weight)
+        masks = {group: mask[kept] for group, mask in check_groups(sensitive_features, kept.size) if mask[kept].any()}
         if len(masks) != 2:
             raise InputError(
                 f"sensitive_features must name exactly two groups to train with; got {len(masks)}: "
                 f"{', '.join(map(repr, list(masks)[:10]))}. Leave out the rows of others, or join groups."
             )
         first, second = masks
-        rows = GroupedRows(X[kept], positive[kept], weight[kept], masks[first][kept])
+        rows = GroupedRows(X, positive, weight, masks[first])
         for group, table in zip(masks, rows.tables(np.zeros(len(rows.X))), strict=True):
             check_both_classes(table, f"group {group!r}")
         self.groups_ = (first, second)

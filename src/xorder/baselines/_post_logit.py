@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable
 from functools import cache
@@ -10,13 +9,16 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted
 
+from xorder._groups import unseen_error
 from xorder._metric import METRICS, PairGains, auc_gains
 from xorder._parameters import check_number, check_word
 from xorder._repair import BaseRepair
 from xorder._table import FloatArray, ScoreTable
-from xorder._validation import check_tables
-from xorder.exceptions import XorderWarning
+from xorder._validation import check_groups, check_scores, check_tables
+from xorder.exceptions import warn_caller
+from xorder.ordering._ordering import roles_of_two
 
 # The paper's ranges, at a resolution of our choosing.
 ALPHAS = np.linspace(0.0, 10.0, 1001)
@@ -61,8 +63,6 @@ class PostLogit(BaseRepair):
        xAUC metric, NeurIPS '19.
     """
 
-    _learnt = "auc_"
-
     def __init__(
         self,
         *,
@@ -96,13 +96,14 @@ class PostLogit(BaseRepair):
         check_word("metric", self.metric, METRICS)
         betas = self._betas()
         tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
-        reference, moved = self._set_roles(tables)
+        roles = roles_of_two(tables, self.metric, self.reference)
+        self.reference_, self.moved_ = roles.reference, (roles.moved,)
+        self.auc_before_, self.gap_before_ = roles.auc, roles.gap
+        reference, moved = tables[roles.reference], tables[roles.moved]
         if not all(0 <= table.score[-1] <= table.score[0] <= 1 for table in (reference, moved)):
-            warnings.warn(
+            warn_caller(
                 "post-logit moves one group's scores into the range from 0 to 1 and leaves the other's; here scores "
-                "lie outside that range. Pass probabilities, such as the second column of predict_proba.",
-                XorderWarning,
-                stacklevel=2,
+                "lie outside that range. Pass probabilities, such as the second column of predict_proba."
             )
         sample = _Sample(reference, moved, METRICS[self.metric].gains(reference, moved))
         found = [(sample.best_alpha(beta), beta) for beta in betas]
@@ -113,8 +114,30 @@ class PostLogit(BaseRepair):
         self.auc_ = _Sample(reference, moved, auc_gains(reference, moved)).value(self.alpha_, self.beta_)
         return self
 
-    def _move(self, score: FloatArray, group: Hashable) -> FloatArray:
-        return _logistic(score, self.alpha_, self.beta_)
+    def transform(self, y_score: Any, *, sensitive_features: Any) -> FloatArray:
+        """Adjust scores.
+
+        Parameters
+        ----------
+        y_score : array-like of shape (n_samples,)
+            Scores to adjust.
+        sensitive_features : array-like of shape (n_samples,)
+            Group of each row, one of the two.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Adjusted scores; those of the reference group as they are.
+        """
+        check_is_fitted(self, "auc_")
+        adjusted = np.array(check_scores(y_score), dtype=np.float64)
+        for group, mask in check_groups(sensitive_features, adjusted.size):
+            if group in self.moved_:
+                adjusted[mask] = _logistic(adjusted[mask], self.alpha_, self.beta_)
+            elif group != self.reference_:
+                known, rows = (self.reference_, *self.moved_), int(np.count_nonzero(mask))
+                raise unseen_error(repr(group), known, rows, f"row {int(np.argmax(mask))}", choice=False)
+        return adjusted
 
     def _betas(self) -> list[float]:
         if isinstance(self.beta, str) and self.beta == "search":

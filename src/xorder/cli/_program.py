@@ -12,7 +12,6 @@ import re
 import shutil
 import signal
 import sys
-import threading
 import time
 import traceback
 import warnings
@@ -48,14 +47,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code, and print one line on standard error where that is not 0.
 
     0: done. 2: what the user gave is wrong. 70: any other failure, such as a full disk or a fault in xorder; what it
-    has begun to write is removed. 130: interrupted, as by Ctrl-C; 128 plus its number for another signal.
+    has begun to write is removed. 130: interrupted, as by Ctrl-C; a program of its own that another signal ends has 128
+    plus its number.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A name that the terminal's encoding lacks is shown escaped, as it is on standard error.
         sys.stdout.reconfigure(errors="backslashreplace")
     options = argparse.Namespace()
-    with warnings.catch_warnings(), _ends_as_interrupt() as received:
+    with warnings.catch_warnings():
         # Files are read in parts; what is true of many parts is said once.
         warnings.simplefilter("once", XorderWarning)
         warnings.showwarning = partial(_show_warning, options)
@@ -67,21 +67,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except Exception as error:
             return _ended_by(error, options)
         except KeyboardInterrupt:
-            return 128 + (received[0] if received else signal.SIGINT)
+            return 128 + signal.SIGINT
     return 0
 
 
-def program() -> NoReturn:
-    """Run as a program of its own: end at once, without taking the interpreter apart.
+# Windows has no SIGHUP, and alone has SIGBREAK, by which one process asks another to end.
+_ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
 
-    Nothing is left to be done by then, and DuckDB's bindings, if a cache of another package still holds them, would
-    print what they take for leaks.
+
+def program() -> NoReturn:
+    """Run as a program of its own.
+
+    SIGTERM, and a terminal that is closed, end it as Ctrl-C does, so that what it keeps on disk is removed. It ends at
+    once, without taking the interpreter apart: nothing is left to be done by then, and DuckDB's bindings, if a cache of
+    another package still holds them, would print what they take for leaks.
     """
+    received: list[int] = []
+
+    def stop(number: int, frame: object) -> None:
+        # The second one must not end the clearing up that the first one began.
+        if not received:
+            received.append(number)
+            raise KeyboardInterrupt
+
+    for number in _ENDS:
+        # A handler that someone has set already is left; nohup sets one.
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, stop)
     code = main()
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, OSError, ValueError):
             stream.flush()
-    os._exit(code)
+    os._exit(128 + received[0] if received else code)
 
 
 def _parser(chosen: str | None) -> Parser:
@@ -103,37 +120,6 @@ def _parser(chosen: str | None) -> Parser:
             module.add(command)
             command.set_defaults(run=module.run)
     return parser
-
-
-# Windows has no SIGHUP, and alone has SIGBREAK, by which one process asks another to end.
-_ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
-
-
-@contextmanager
-def _ends_as_interrupt() -> Iterator[list[int]]:
-    """Let SIGTERM, and a terminal that is closed, end the block as Ctrl-C does, so that what it keeps on disk is
-    removed; yield the signals received.
-
-    A handler that someone has set already is left (nohup sets one), and other threads than the main one cannot set any.
-    """
-    received: list[int] = []
-
-    def stop(number: int, frame: object) -> None:
-        # The second one must not end the clearing up that the first one began.
-        if not received:
-            received.append(number)
-            raise KeyboardInterrupt
-
-    ours = []
-    if threading.current_thread() is threading.main_thread():
-        ours = [number for number in _ENDS if signal.getsignal(number) is signal.SIG_DFL]
-    for number in ours:
-        signal.signal(number, stop)
-    try:
-        yield received
-    finally:
-        for number in ours:
-            signal.signal(number, signal.SIG_DFL)
 
 
 def _is_broken_pipe(error: OSError) -> bool:
@@ -326,24 +312,15 @@ def show(what: str | dict[str, Any]) -> None:
     print(what if isinstance(what, str) else json.dumps(what, indent=2, allow_nan=False))
 
 
+# Options that say how to read a file, which are called what the argument of Python is.
+_READING = ("score", "group", "label", "positive", "weight", "weights_are", "missing_group", "encoding", "memory")
+
+
 def read_tables(options: argparse.Namespace, folds: int = 0) -> Tables:
     """Read the tables of the file that a command names."""
+    given = {name: getattr(options, name) for name in _READING}
     with progress_line(sys.stderr) as progress:
-        return tables_of(
-            options.file,
-            score=options.score,
-            group=options.group,
-            label=options.label,
-            weight=options.weight,
-            weights_are=options.weights_are,
-            positive=options.positive,
-            missing_group=options.missing_group,
-            as_text=True,
-            folds=folds,
-            encoding=options.encoding,
-            memory=options.memory,
-            progress=progress,
-        )
+        return tables_of(options.file, **given, as_text=True, folds=folds, progress=progress)
 
 
 def check_output(output: str, *, overwrite: bool, inputs: Sequence[str]) -> None:

@@ -99,14 +99,8 @@ class BinaryScorer(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[FloatArray, BoolArray, FloatArray]:
-        """Return inputs, whether each row is positive, and weights, of the rows that have any weight."""
-        X, positive, weight = self._check_all_rows(X, y, sample_weight)
-        kept = weight > 0
-        return (X, positive, weight) if kept.all() else (X[kept], positive[kept], weight[kept])
-
-    def _check_all_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[FloatArray, BoolArray, FloatArray]:
-        """Return the same for every row given, those of weight 0 too."""
+    def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[FloatArray, BoolArray, FloatArray, BoolArray]:
+        """Return inputs, whether each row is positive, and weights, of the rows with any weight; and which they are."""
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y")
@@ -121,7 +115,8 @@ class BinaryScorer(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 "Rows of two classes with weights above 0 are needed to rank one above the other; got one class."
             )
-        return X, positive, weight
+        kept = weight > 0
+        return (X, positive, weight, kept) if kept.all() else (X[kept], positive[kept], weight[kept], kept)
 
     def _check_inputs(self, X: Any) -> FloatArray:
         check_is_fitted(self, "intercept_")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from scipy.special import expit
 
 from xorder._parameters import check_number, check_whole
 from xorder._table import BoolArray, FloatArray
-from xorder.exceptions import XorderWarning
+from xorder.exceptions import warn_caller
 from xorder.models._base import BinaryScorer, all_or_nothing, midway_intercept
 
 
@@ -108,18 +107,15 @@ class LinearScorer(LinearModel):
         check_number("learning_rate", self.learning_rate, above=0)
         check_whole("max_epochs", self.max_epochs, at_least=2)
         check_whole("patience", self.patience)
-        X, positive, weight = self._check_rows(X, y, sample_weight)
+        X, positive, weight, _ = self._check_rows(X, y, sample_weight)
         # Steps far too long overflow; their loss is then no progress.
         with np.errstate(over="ignore", invalid="ignore"):
             self.loss_curve_, path = self._descend(np.column_stack([X, np.ones(len(X))]), positive, weight)
         best = int(np.nanargmin(self.loss_curve_))
         if best == 0 and path[1].any():
-            warnings.warn(
+            warn_caller(
                 f"no step of gradient descent beat a model that scores every row 0 (loss {self.loss_curve_[0]:.4f}), "
-                "which is what is kept. Scale the inputs, for example with StandardScaler, or lower learning_rate.",
-                XorderWarning,
-                # Past the wrapper of fit.
-                stacklevel=3,
+                "which is what is kept. Scale the inputs, for example with StandardScaler, or lower learning_rate."
             )
         self.n_iter_ = len(self.loss_curve_) - 1
         self.coef_, self.intercept_ = path[best][:-1], float(path[best][-1])
@@ -202,7 +198,7 @@ class PairwiseLinearScorer(LinearModel):
         """
         check_number("alpha", self.alpha, at_least=0)
         check_whole("max_iter", self.max_iter)
-        X, positive, weight = self._check_rows(X, y, sample_weight)
+        X, positive, weight, _ = self._check_rows(X, y, sample_weight)
         share = np.where(positive, weight / weight[positive].sum(), weight / weight[~positive].sum())
 
         def objective(coefficients: FloatArray) -> tuple[float, FloatArray]:

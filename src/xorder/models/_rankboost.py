@@ -85,7 +85,7 @@ class RankBoost(BinaryScorer):
         weigh = STUMP_WEIGHTS[check_word("stump_weight", self.stump_weight, STUMP_WEIGHTS)]
         check_whole("n_estimators", self.n_estimators)
         check_number("learning_rate", self.learning_rate, above=0)
-        X, positive, weight = self._check_rows(X, y, sample_weight)
+        X, positive, weight, _ = self._check_rows(X, y, sample_weight)
         order = np.argsort(-X, axis=0, kind="stable")
         ranked = np.take_along_axis(X, order, axis=0)
         # A threshold can only lie where the value changes.

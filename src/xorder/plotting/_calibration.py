@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from xorder._metric import normal_quantile
+from xorder._parameters import check_word
 from xorder._present import count, level
 from xorder._table import FloatArray, ScoreTable, Tables
 from xorder._validation import WeightKind
@@ -58,11 +59,9 @@ def calibration_bins(
     total = float(mass.sum())
     if bins is None:
         bins = int(np.clip(total // _ROWS, 1, _BINS))
-    if strategy == "uniform":
-        index = np.minimum((score * bins).astype(np.int64), bins - 1)
-    else:
-        # The middle of the rows that share a score decides which bin they are in.
-        index = np.minimum(((np.cumsum(mass) - mass / 2) / total * bins).astype(np.int64), bins - 1)
+    # Of bins with equal numbers of rows, the middle of the rows that share a score decides which one they are in.
+    place = score if strategy == "uniform" else (np.cumsum(mass) - mass / 2) / total
+    index = np.minimum((place * bins).astype(np.int64), bins - 1)
     rows = np.bincount(index, mass).astype(np.float64)
     used = rows > 0
     rows = rows[used]
@@ -154,8 +153,7 @@ class CalibrationByGroupDisplay(RowsDisplay):
             The numbers, ready to be drawn.
         """
         bins = None if bins is None else check_bins(bins)
-        if strategy not in ("quantile", "uniform"):
-            raise InputError(f"strategy must be 'quantile' or 'uniform'; got {strategy!r}.")
+        check_word("strategy", strategy, ("quantile", "uniform"))
         check_confidence(confidence)
         stages = tables_by_stage(
             y_true, y_score, y_adjusted, sensitive_features, sample_weight, weights_are=weights_are

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from xorder._curves import cross_roc
 from xorder._present import UNKNOWN, interval_text, level, number
 from xorder._table import FloatArray, Tables
 from xorder._validation import check_tables
@@ -16,7 +17,6 @@ from xorder.exceptions import InputError
 from xorder.metrics import Audit, GroupMatrix
 from xorder.metrics._audit import measured
 from xorder.metrics._gaps import Pair, judge
-from xorder.plotting._curves import cross_roc
 from xorder.plotting._scored import RowsDisplay
 from xorder.plotting._style import GREY, axes_for, given_axes, group_names, legend, line_style, named, tidy, title
 
@@ -199,14 +199,14 @@ class CrossRocDisplay(RowsDisplay):
         return f"Across groups{widest}", f"xAUC gap {number(gap, 3)}{sure}:\n{said}"
 
 
-def widest_pairs(area: GroupMatrix, most: int = _MOST_PAIRS) -> tuple[Pair, ...]:
+def widest_pairs(area: GroupMatrix) -> tuple[Pair, ...]:
     """Pairs of groups whose chances differ most, the favoured group first; unknown ones last."""
 
     def gap(pair: Pair) -> float:
         return area[pair] - area[pair[::-1]]
 
     pairs = sorted(combinations(area.groups, 2), key=lambda pair: abs(gap(pair)) if np.isfinite(gap(pair)) else -1.0)
-    return tuple(pair[::-1] if gap(pair) < 0 else pair for pair in pairs[::-1][:most])
+    return tuple(pair[::-1] if gap(pair) < 0 else pair for pair in pairs[::-1][:_MOST_PAIRS])
 
 
 def _lines(tables: Tables, pairs: Sequence[Pair]) -> list[Pair]:

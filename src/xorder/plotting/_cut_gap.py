@@ -28,6 +28,9 @@ _MOST_LINES = 8
 # Names of cuts that are closer than this share of the list are written upwards.
 _CLOSE = 0.08
 
+# How the worst cut is marked.
+_WORST: dict[str, Any] = {"color": "black", "marker": "o", "markersize": 5, "zorder": 4}
+
 # Two names longer than this, together, get a line each.
 _LONG = 30
 
@@ -213,16 +216,7 @@ class CutGapDisplay(RowsDisplay):
             self.lines_[group] = ax.plot(100 * self.shares, values, **(look | {"label": label} | kwargs))[0]
         if np.isfinite(self.worst.value):
             at, ends = 100 * self.worst.cut, [100 * rate for rate in self.worst.rates]
-            ax.plot(
-                [at, at],
-                ends,
-                color="black",
-                linewidth=1.6,
-                marker="o",
-                markersize=4.5,
-                zorder=4,
-                label=f"worst cut: first {percent(self.worst.cut)}",
-            )
+            ax.plot([at, at], ends, linewidth=1.6, label=f"worst cut: first {percent(self.worst.cut)}", **_WORST)
         legend(ax, inside=True, loc="lower right")
 
     def _draw_difference(self, ax: Any, kwargs: dict[str, Any]) -> None:
@@ -241,7 +235,7 @@ class CutGapDisplay(RowsDisplay):
         look = {"color": COLOURS[0], "linewidth": 1.8, "zorder": 3}
         (self.gap_line_,) = ax.plot(x, gap, **(look | kwargs))
         if np.isfinite(self.worst.value):
-            ax.plot([100 * self.worst.cut], [100 * self.worst.value], color="black", marker="o", markersize=5, zorder=4)
+            ax.plot([100 * self.worst.cut], [100 * self.worst.value], **_WORST)
         if np.isfinite(self.half_width):
             legend(ax, inside=True, handles=self.band_)
 

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from xorder._curves import thin
 from xorder._present import signed
 from xorder._table import FloatArray
 from xorder._validation import check_groups, check_scores
 from xorder.estimators import XOrder
 from xorder.exceptions import InputError
 from xorder.plotting._scored import repair_of
-from xorder.plotting._style import GREY, axes_for, group_names, legend, line_style, named, thin, tidy, title
+from xorder.plotting._style import GREY, axes_for, group_names, legend, line_style, named, tidy, title
 from xorder.transfer import ScoreMap
 
 # Groups that get a line of their own in colour; the rest are thin and grey.

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from xorder._curves import bin_edges, histogram, quantiles
 from xorder._present import count
 from xorder._table import FloatArray, ScoreTable
-from xorder.plotting._curves import bin_edges, histogram, quantiles
 from xorder.plotting._scored import RowsDisplay, check_bins, tables_by_stage
-from xorder.plotting._style import COLOURS, axes_for, group_names, named, tidy, title
+from xorder.plotting._style import COLOURS, axes_for, group_names, legend, named, tidy, title
 
 # How negatives and positives are drawn, and their medians.
 _LOOKS: tuple[dict[str, Any], ...] = (
@@ -157,16 +157,9 @@ class ScoreShiftDisplay(RowsDisplay):
                 self.stairs_[stage, group] = self._draw_row(one, stage, group, -row, kwargs)
             self._finish(one, stage, named(name or self.name) if stage == "before" else "", ax is not None)
         axes[0].set_yticks([0.4 - row for row in range(len(groups))], names, fontsize=letters)
-        handles = self.stairs_[stages[0], groups[0]]
-        axes[-1].legend(
-            handles[::-1],
-            ["positives", "negatives"],
-            frameon=False,
-            fontsize="small",
-            loc="lower right",
-            bbox_to_anchor=(1.0, 1.0),
-            ncols=2,
-        )
+        negatives, positives = self.stairs_[stages[0], groups[0]]
+        entries = {"handles": [positives, negatives], "labels": ["positives", "negatives"], "ncols": 2}
+        legend(axes[-1], inside=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), **entries)
         self.axes_, self.ax_ = axes, axes[-1]
         return self
 

@@ -154,8 +154,7 @@ def _positive(estimator: Any, y: Any) -> Any:
 
 
 def _groups(estimator: Any, X: Any, sensitive_features: Any) -> Any:
-    ranker = estimator if isinstance(estimator, FairRanker) else None
-    columns = None if ranker is None else ranker.sensitive_columns
+    columns = estimator.sensitive_columns if isinstance(estimator, FairRanker) else None
     if sensitive_features is None and columns is None:
         raise InputError("sensitive_features must name the group of each row; pass it along with X and y.")
     groups = groups_in(X, columns) if sensitive_features is None else group_labels(sensitive_features)

@@ -10,7 +10,6 @@ import numpy as np
 
 from xorder import _present
 from xorder._optional import import_optional
-from xorder._table import FloatArray
 from xorder.exceptions import InputError
 
 # At least 3 to 1 against white. Those that share a line style differ for every kind of colour vision, and in grey.
@@ -20,9 +19,6 @@ COLOURS = ("#004488", "#c58600", "#b03f66", "#000000", "#1f70b4", "#00483a", "#a
 LINES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
 
 GREY = "0.45"
-
-# Points of a drawn line, at most: more than a screen or a page can show.
-MOST_POINTS = 2000
 
 # Entries of a legend that fit below an axis.
 _FEW_ENTRIES = 6
@@ -37,20 +33,6 @@ _BETWEEN = {"wspace": 0.15, "hspace": 0.75}
 def line_style(number: int) -> dict[str, Any]:
     """Return colour and line of the n-th thing drawn; the first 28 differ, in grey as well."""
     return {"color": COLOURS[number % len(COLOURS)], "linestyle": LINES[number % len(LINES)]}
-
-
-def thin(x: FloatArray, y: FloatArray, at_most: int = MOST_POINTS) -> tuple[FloatArray, FloatArray]:
-    """Return points of a line, spread evenly along it, if it has more than a picture can show; its ends stay.
-
-    On a line that rises, every point left out is within about ``2 / at_most`` of the picture of one that stays.
-    """
-    if x.size <= at_most:
-        return x, y
-    steps = sum(np.abs(np.diff(values)) / (float(np.ptp(values)) or 1.0) for values in (x, y))
-    way = np.concatenate([[0.0], np.cumsum(steps)])
-    kept = np.unique(np.searchsorted(way, np.linspace(0.0, way[-1], at_most)).clip(0, x.size - 1))
-    kept[[0, -1]] = 0, x.size - 1
-    return x[kept], y[kept]
 
 
 def axes_for(
@@ -134,14 +116,12 @@ def _legend_inside(ax: Any, **options: Any) -> Any:
 
 def title(ax: Any, text: str, note: str | None = None) -> None:
     """Write what is seen above an axis, on the left, and what it means below that, in smaller letters."""
-    if note is None:
-        ax.set_title(text, loc="left", fontsize="medium", fontweight="bold")
-        return
-    lines = note.count("\n") + 1
-    ax.set_title(text, loc="left", fontsize="medium", fontweight="bold", pad=8 + 11.5 * lines)
-    ax.annotate(
-        note, (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", fontsize="small", color="0.25"
-    )
+    room = None if note is None else 8 + 11.5 * (note.count("\n") + 1)
+    ax.set_title(text, loc="left", fontsize="medium", fontweight="bold", pad=room)
+    if note is not None:
+        ax.annotate(
+            note, (0, 1), (0, 5), xycoords="axes fraction", textcoords="offset points", fontsize="small", color="0.25"
+        )
 
 
 def group_names(groups: Iterable[Hashable], longest: int = 28) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from xorder._curves import thin
 from xorder._present import gap_title, level
 from xorder._repair import BaseRepair
 from xorder._table import FloatArray, Tables
@@ -21,7 +22,7 @@ from xorder.metrics._gaps import Pair
 from xorder.ordering import Frontier, frontier, order
 from xorder.ordering._ordering import check_two_groups
 from xorder.plotting._scored import repair_of, scored_rows
-from xorder.plotting._style import COLOURS, GREY, axes_for, group_names, legend, named, thin, tidy, title
+from xorder.plotting._style import COLOURS, GREY, axes_for, group_names, legend, named, tidy, title
 
 # What a score was and became has the same shape and colour for whomever it is seen on.
 _BEFORE, _AFTER, _PROGRAMME = "score as it was", "score adjusted", "paper's dynamic programme"
@@ -176,11 +177,10 @@ class TradeoffDisplay:
         TradeoffDisplay
             The numbers, ready to be drawn.
         """
-        repair = XOrder(**settings).fit(
-            y_score, y_true, sensitive_features=sensitive_features, sample_weight=sample_weight
-        )
+        repair = XOrder(**settings)
         tables = check_tables(y_true, y_score, sensitive_features, sample_weight, missing_group=repair.missing_group)
         _check_two(tables)
+        repair.fit_tables(tables)
         curve = frontier(*(tables[group] for group in repair.pair_), metric=repair.metric)
         return cls._of_curve(curve, dp_tradeoffs, repair.pair_, repair)
 

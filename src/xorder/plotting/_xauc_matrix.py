@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,6 @@ import numpy as np
 from xorder._optional import import_optional
 from xorder._present import number
 from xorder.metrics import Audit, GroupMatrix, xauc_matrix
-from xorder.plotting._cross_roc import widest_pairs
 from xorder.plotting._scored import RowsDisplay
 from xorder.plotting._style import axes_for, group_names, named, title
 
@@ -146,14 +144,15 @@ class XaucMatrixDisplay(RowsDisplay):
         aspect = "auto" if ax is None else "equal"
         names = group_names(self.matrix.groups, _LONGEST)
         turned = size > 3 or max(map(len, names)) > 14
-        note = self._note(names)
+        widest = self._widest()
+        note = self._note(names, widest)
         (ax,), self.figure_ = axes_for(ax, name="XaucMatrixDisplay", size=_size(names, note, turned=turned))
         low, high = _range(values)
         self.im_ = ax.imshow(values, **({"cmap": cmap, "vmin": low, "vmax": high, "aspect": aspect} | kwargs))
         self.im_.cmap = self.im_.cmap.with_extremes(bad="0.92")
         self.text_ = None
         if include_values or (include_values is None and size <= _MOST_NUMBERS):
-            self.text_ = self._write(ax, values_format or (".3f" if size <= 5 else ".2f"))
+            self.text_ = self._write(ax, values_format or (".3f" if size <= 5 else ".2f"), widest)
         slant = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if turned else {}
         ax.set_xticks(range(size), names, **slant)
         ax.set_yticks(range(size), names)
@@ -166,18 +165,14 @@ class XaucMatrixDisplay(RowsDisplay):
         self.ax_ = ax
         return self
 
-    def _write(self, ax: Any, values_format: str) -> Any:
+    def _write(self, ax: Any, values_format: str, widest: tuple[int, int] | None) -> Any:
         size = len(self.matrix.groups)
         # Larger letters where there is room.
         points = 13.0 if size <= 3 else 10.0 if size <= 5 else 9.0 * min(1.0, 25 / size)
         texts = np.empty((size, size), dtype=object)
-        pair = self._widest()
-        indices = () if pair is None else tuple(self.matrix.groups.index(group) for group in pair)
-        marked = (indices, indices[::-1])
         for (row, column), value in np.ndenumerate(self.matrix.values):
             known = bool(np.isfinite(value))
             dark = known and _luminance(self.im_.cmap(self.im_.norm(value))) < _MIDDLE
-            widest = (row, column) in marked
             texts[row, column] = ax.text(
                 column,
                 row,
@@ -185,28 +180,29 @@ class XaucMatrixDisplay(RowsDisplay):
                 ha="center",
                 va="center",
                 color="white" if dark else "black",
-                fontweight="bold" if widest else "normal",
+                fontweight="bold" if widest in ((row, column), (column, row)) else "normal",
                 fontsize=points,
             )
         return texts
 
-    def _widest(self) -> tuple[Hashable, Hashable] | None:
-        """The two groups whose chances differ most, the favoured first; None where no such pair is known."""
-        known = (
-            pair for pair in widest_pairs(self.matrix, 1) if np.isfinite(self.matrix[pair] - self.matrix[pair[::-1]])
-        )
-        return next(known, None)
+    def _widest(self) -> tuple[int, int] | None:
+        """Indices of the two groups whose chances differ most, the favoured first; None where no pair's are known."""
+        gaps = self.matrix.values - self.matrix.values.T
+        np.fill_diagonal(gaps, np.nan)
+        if np.isnan(gaps).all():
+            return None
+        favoured, other = np.unravel_index(np.nanargmax(gaps), gaps.shape)
+        return int(favoured), int(other)
 
-    def _note(self, names: list[str]) -> str | None:
+    def _note(self, names: list[str], widest: tuple[int, int] | None) -> str | None:
         """Say which two chances differ most, and why some are not known."""
         lines = []
-        pair = self._widest()
-        if pair is not None:
-            first, second = (names[self.matrix.groups.index(group)] for group in pair)
+        if widest is not None:
+            first, second = (names[index] for index in widest)
             start = "widest gap: " if len(first + second) <= _LONG else "widest gap:\n"
             lines.append(
-                f"{start}{first} over {second} {number(self.matrix[pair], 3)},\n"
-                f"{second} over {first} {number(self.matrix[pair[::-1]], 3)}"
+                f"{start}{first} over {second} {number(self.matrix.values[widest], 3)},\n"
+                f"{second} over {first} {number(self.matrix.values[widest[::-1]], 3)}"
             )
         if np.isnan(self.matrix.values).any():
             lines.append("n/a: no positives (row) or no negatives (column)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, groupby
@@ -10,27 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from xorder._curves import bin_edges, cross_roc, histogram, thin
+from xorder._groups import unseen_error
 from xorder._metric import METRICS, auc_estimate, check_metric, prf_of, shares
 from xorder._present import known
 from xorder._table import FloatArray, ScoreTable, Tables
-from xorder.estimators._learn import mapped
-from xorder.exceptions import InputError
+from xorder.estimators import RepairSettings, expected_gap_tables
+from xorder.estimators._fitted import FittedRepair
+from xorder.estimators._learn import learn_repair, mapped, measure
+from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics import Audit
 from xorder.metrics._audit import measured, upside_down
+from xorder.metrics._cuts import CUTS
 from xorder.metrics._gaps import FEW, json_label, judge
 from xorder.metrics._placements import Moments, moments
-from xorder.plotting._curves import bin_edges, cross_roc, histogram
-from xorder.reporting._ranks import TOP, Standing, group_moves, standing, top_of_list
-from xorder.reporting._repair_path import (
-    drawn_frontier,
-    fit_within,
-    limits_to_no_gap,
-    maps_of,
-    on_others,
-    outside_share,
-    repairable,
-    why_no_repair,
-)
+from xorder.ordering import frontier
+from xorder.reporting._ranks import Standing, group_moves, standing
+from xorder.transfer import ScoreMap
 
 if TYPE_CHECKING:
     from xorder.estimators import XOrder
@@ -40,6 +37,19 @@ MOST_SHOWN = 8
 
 # Points of a drawn curve that come from either class, bars of a distribution, and decimals of what is only drawn.
 _POINTS, _BINS, _DIGITS = 100, 40, 5
+
+# Repairs along the way: two groups are interleaved quickly, more take a search each.
+_REPAIRS_OF_TWO, _REPAIRS_OF_MANY = 20, 10
+
+# More groups than this and a search takes minutes, for a repair that nobody could judge.
+_MOST_GROUPS = 12
+
+# Points of the curve that are drawn, and how far past the gaps of interest it is drawn.
+_DRAWN = 200
+_MARGIN = 0.15
+
+FOLDS = 5
+"""Folds by which the report finds out what to expect on new people."""
 
 
 @dataclass(slots=True)
@@ -70,11 +80,7 @@ class Drawn:
 
 
 def report_numbers(
-    tables: Tables,
-    *,
-    metric: str,
-    confidence: float,
-    repair: XOrder | None = None,
+    tables: Tables, *, metric: str, confidence: float, repair: XOrder | None = None
 ) -> tuple[dict[str, Any], Drawn]:
     """Work out all numbers of a report, and the curves to draw, from one table per group."""
     check_metric(metric)
@@ -92,14 +98,15 @@ def report_numbers(
 
     add_stop("as it is", before)
     finding["chances"] = stops[0]["chances"]
-    usable = repairable(tables)
-    why_not = why_no_repair(usable)
+    # A repair can move the groups that have both classes.
+    usable = tables.replacing({group: table for group, table in tables.items() if table.n1 > 0 and table.n0 > 0})
+    why_not = _why_no_repair(usable)
     path: dict[str, Any] = {"stops": stops, "why_not": why_not, "moved": None, "reference": None, "left": []}
     after, notes, expected, outside = tables, [], None, dict[Hashable, float]()
     if why_not is None:
-        for limit in limits_to_no_gap(usable, metric):
+        for limit in _limits_to_no_gap(usable, metric):
             # Each repair holds as much as the rows, so none is kept.
-            fitted = fit_within(usable, metric, limit)
+            fitted = _fit_within(usable, metric, limit)
             after = mapped(tables, fitted.maps)
             add_stop("repair", list(after.values()), limit=limit, below_best=known(fitted.optimality_gap))
             notes = list(fitted.notes)
@@ -108,13 +115,13 @@ def report_numbers(
         path["left"] = [number for number, group in enumerate(groups) if group not in usable]
         if len(usable) == 2 and pair and {groups[number] for number in pair} == set(usable):
             reference, moved = (before[number] for number in pair)
-            drawn.curve = drawn_frontier(reference, moved, metric, [stop["gap"] for stop in stops])
+            drawn.curve = _drawn_frontier(reference, moved, metric, [stop["gap"] for stop in stops])
         if repair is None and pair and path["moved"]:
-            expected = on_others(tables, metric, pair, confidence)
+            expected = _on_others(tables, metric, pair, confidence)
     if repair is not None:
-        maps = maps_of(tables, repair)
+        maps = _maps_of(tables, repair)
         after = mapped(tables, maps)
-        outside = {group: outside_share(tables[group], score_map) for group, score_map in maps.items()}
+        outside = {group: _outside_share(tables[group], score_map) for group, score_map in maps.items()}
         add_stop("map", list(after.values()))
     changed = repair is not None or why_not is None
     position = standing(before)
@@ -127,11 +134,93 @@ def report_numbers(
         "readings": {name: _readings(audit, name) for name in METRICS},
         "path": path,
         "expected": expected,
-        "after": _after(audit, after, repair, metric, outside) if changed else None,
+        "after": _after(audit, finding, after, repair, outside) if changed else None,
         "data": _data(tables, audit, position)
         | {"warnings": [*tables.notes, *upside_down(audit.auc, audit.auc_interval), *notes]},
     }
-    return numbers | _ranks(before, position, list(after.values()) if changed else None), drawn
+    return numbers | _ranks(position, standing(list(after.values())) if changed else None), drawn
+
+
+def _fit_within(tables: Tables, metric: str, limit: float) -> FittedRepair:
+    """Fit a full repair with gaps up to a limit: what the evidence carries of it is for the user to judge."""
+    settings = RepairSettings(metric=metric, max_gap=limit, do_no_harm=False, small_groups="repair")
+    return learn_repair(tables, settings)
+
+
+def _on_others(tables: Tables, metric: str, pair: list[int], confidence: float) -> dict[str, Any] | None:
+    """AUC and gap on rows that the repair was not fitted to, by folds; None where there are too few for that."""
+    settings = RepairSettings(metric=metric, small_groups="leave")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", XorderWarning)
+            found = expected_gap_tables(settings, tables, cv=FOLDS, confidence=confidence)
+    except InputError:
+        return None
+    first, second = (found.after.groups[number] for number in pair)
+    gap = found.after.gap(metric, (first, second))
+    if not np.isfinite([*gap.interval, gap.value, found.after.auc]).all():
+        return None
+    return {"gap": gap.value, "interval": list(gap.interval), "auc": found.after.auc, "folds": found.folds}
+
+
+def _why_no_repair(usable: Tables) -> str | None:
+    """Say why there is no way to a smaller gap between some groups; None if there is one."""
+    if len(usable) < 2:
+        return "A repair needs two groups that each have people with and without the outcome; there are not two."
+    if len(usable) > _MOST_GROUPS:
+        return (
+            f"There are {len(usable)} groups. The way to a smaller gap is worked out for {_MOST_GROUPS} at most; "
+            "join groups, or look at two at a time."
+        )
+    return None
+
+
+def _limits_to_no_gap(usable: Tables, metric: str) -> list[float]:
+    """Return the largest gaps to allow, one after the other.
+
+    They start where limits begin to bind: at the gap as it is, or at that of the highest AUC if that is smaller.
+    """
+    start = min(measure(usable, metric).worst, _fit_within(usable, metric, 1.0).worst_gap)
+    if start == 0:
+        return [0.0]
+    limits: list[float] = np.linspace(start, 0.0, _REPAIRS_OF_TWO if len(usable) == 2 else _REPAIRS_OF_MANY).tolist()
+    return limits
+
+
+def _maps_of(tables: Tables, repair: XOrder) -> dict[Hashable, ScoreMap]:
+    """Return the maps of the groups that a fitted repair moves; labels match as they are written if need be."""
+    if not hasattr(repair, "maps_"):
+        raise InputError("repair must be a fitted XOrder, such as xorder.load gives; fit it first.")
+    found = {group: _map_of(repair, group, tables) for group in tables}
+    return {group: score_map for group, score_map in found.items() if score_map.raw.size}
+
+
+def _outside_share(table: ScoreTable, score_map: ScoreMap) -> float:
+    """Share of a group's rows whose scores lie outside those that its map was fitted to."""
+    outside = (table.score < score_map.raw[0]) | (table.score > score_map.raw[-1])
+    return float(table.mass[outside].sum() / table.mass.sum())
+
+
+def _drawn_frontier(reference: ScoreTable, moved: ScoreTable, metric: str, gaps: list[float]) -> list[list[float]]:
+    """Return points (gap, AUC) of the trade-off curve around some gaps, few enough to draw."""
+    curve = frontier(reference, moved, metric=metric)
+    low, high = min(0.0, *gaps), max(0.0, *gaps)
+    margin = max(_MARGIN * (high - low), 0.01)
+    near = (curve.gap >= low - margin) & (curve.gap <= high + margin)
+    points: list[list[float]] = np.column_stack(thin(curve.gap[near], curve.auc[near], _DRAWN)).tolist()
+    return points
+
+
+def _map_of(repair: XOrder, group: Hashable, tables: Tables) -> ScoreMap:
+    if group in repair.maps_:
+        return repair.maps_[group]
+    alike = [known for known in repair.maps_ if str(known) == str(group)]
+    if len(alike) == 1:
+        return repair.maps_[alike[0]]
+    if repair.unseen_group == "leave":
+        return ScoreMap.identity()
+    rows = None if tables.weighted else round(float(tables[group].mass.sum()))
+    raise unseen_error(repr(group), repair.maps_, rows)
 
 
 def find(audit: Audit, metric: str) -> dict[str, Any]:
@@ -154,12 +243,10 @@ def find(audit: Audit, metric: str) -> dict[str, Any]:
     if verdict.gap is None:
         return found
     gap, lower = audit.gap(metric, verdict.gap.pair), verdict.gap.pair[1]
+    found |= gap.to_dict()
     return found | {
         "pair": [audit.groups.index(group) for group in gap.pair],
         "value": gap.value + 0.0,
-        "stderr": known(gap.stderr),
-        "interval": [known(end) for end in gap.interval],
-        "pvalue": known(gap.pvalue),
         "allowed_confidence": verdict.confidence,
         "allowed_interval": [known(end) for end in verdict.interval],
         "allowed_pvalue": known(verdict.gap.pvalue_holm),
@@ -175,16 +262,21 @@ def _readings(audit: Audit, metric: str) -> list[str]:
 
 
 def _after(
-    audit: Audit, after: Tables, repair: XOrder | None, metric: str, outside: dict[Hashable, float]
+    audit: Audit, finding: dict[str, Any], after: Tables, repair: XOrder | None, outside: dict[Hashable, float]
 ) -> dict[str, Any]:
-    """Audit the scores after the repair that the report is about; say whether it was fitted to these very rows."""
+    """Audit the scores after the repair that the report is about; say whether it was fitted to these very rows.
+
+    ``gap`` is that of the pair spoken of before the repair.
+    """
     found, _ = measured(after, audit.confidence)
+    metric, pair = finding["metric"], finding["pair"]
     return {
         "kind": "repair" if repair is None else "map",
         "method": "smooth" if repair is None else repair.method,
         "learnt_here": repair is None or _fitted_to(audit, repair),
         "outside": [outside.get(group) for group in after],
         "audit": found.to_dict(),
+        "gap": found.gap(metric, (found.groups[pair[0]], found.groups[pair[1]])).to_dict() if pair else None,
         "finding": find(found, metric),
     }
 
@@ -254,20 +346,10 @@ def _data(tables: Tables, audit: Audit, position: Standing) -> dict[str, Any]:
     return {"people": position.total, "few": FEW, "groups": groups, "ties": ties}
 
 
-def _ranks(before: list[ScoreTable], position: Standing, after: list[ScoreTable] | None) -> dict[str, Any]:
+def _ranks(now: Standing, then: Standing | None) -> dict[str, Any]:
     """Who stands in the top of the list, before and after, and who moves by how much."""
-    then = None if after is None else standing(after)
-    top = [
-        {
-            "percent": 100 * share,
-            "before": top_of_list(before, position, share),
-            "after": None if after is None or then is None else top_of_list(after, then, share),
-        }
-        for share in TOP
-    ]
-    if then is None:
-        return {"top": top, "moves": None}
-    moves = [group_moves(table, then.percentile(g) - position.percentile(g)) for g, table in enumerate(before)]
+    top = [{"percent": 100 * share, "before": now.top(share), "after": then and then.top(share)} for share in CUTS]
+    moves = then and [group_moves(table, then.percentile(g) - now.percentile(g)) for g, table in enumerate(now.tables)]
     return {"top": top, "moves": moves}
 
 

@@ -17,7 +17,6 @@ from xorder.reporting._text import (
     at_the_top,
     called,
     capital,
-    gap_of_pair,
     interval_in_points,
     interval_text,
     lacking,
@@ -188,13 +187,12 @@ def _stop(stop: dict[str, Any], numbers: dict[str, Any]) -> dict[str, Any]:
     return {"text": text, "bars": [round(100 * chance, 2) if chance is not None else 0 for chance in chances]}
 
 
-def _before_after(numbers: dict[str, Any]) -> list[tuple[str, dict[str, Any], list[float | None]]]:
+def _before_after(numbers: dict[str, Any]) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
     """Return the audits before and after a saved map, each with its name and the gap spoken of."""
-    after = numbers["after"]
-    if after is None or after["kind"] != "map" or not numbers["finding"]["pair"]:
+    after, finding = numbers["after"], numbers["finding"]
+    if after is None or after["kind"] != "map" or not finding["pair"]:
         return []
-    audits = (("as it is", numbers["audit"]), ("with the saved map", after["audit"]))
-    return [(said, audit, gap_of_pair(audit, numbers)) for said, audit in audits]
+    return [("as it is", numbers["audit"], finding), ("with the saved map", after["audit"], after["gap"])]
 
 
 def _rounded_up(value: float) -> str:

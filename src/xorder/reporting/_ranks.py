@@ -8,11 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from xorder._curves import quantiles
+from xorder._present import known
 from xorder._table import FloatArray, ScoreTable
-from xorder.plotting._curves import quantiles
-
-TOP = (0.01, 0.05, 0.10, 0.20)
-"""Shares of the list that the report looks at."""
 
 # A change of rank worth counting, as a share of the list.
 NOTICED = 0.01
@@ -20,7 +18,7 @@ NOTICED = 0.01
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Standing:
-    """For each group and score, the mass of people of any group ``above`` it and ``tied`` at it.
+    """For each score of each table, the mass of people of any group ``above`` it and ``tied`` at it.
 
     ``total`` is the mass of all, ``scores`` the number of distinct scores.
 
@@ -31,6 +29,7 @@ class Standing:
     ([array([0., 1.]), array([1., 3.])], [array([1., 2.]), array([2., 1.])])
     """
 
+    tables: Sequence[ScoreTable]
     above: list[FloatArray]
     tied: list[FloatArray]
     total: float
@@ -40,12 +39,27 @@ class Standing:
         """Share of all people below each score of a group, ties counting one half."""
         return np.asarray(1.0 - (self.above[group] + 0.5 * self.tied[group]) / self.total)
 
-    def in_top(self, group: int, share: float) -> FloatArray:
-        """Part of the mass at each score that is within the first ``share`` of the list.
+    def top(self, share: float) -> list[dict[str, Any]]:
+        """Say of each group how much of the top of the list it is, and what its people there are.
 
-        People of equal score at the cut are taken in part, all of them alike: nobody is preferred by chance.
+        ``share`` is the group's part of the top, ``precision`` the part of those people who are positive, ``selected``
+        the part of the group that made it there and ``found`` the part of its positives; None where there is nothing
+        to divide.
         """
-        return np.clip((share * self.total - self.above[group]) / self.tied[group], 0.0, 1.0)
+        rows = []
+        for table, above, tied in zip(self.tables, self.above, self.tied, strict=True):
+            # People of equal score at the cut are taken in part, all of them alike: nobody is preferred by chance.
+            part = np.clip((share * self.total - above) / tied, 0.0, 1.0)
+            positive, negative = float(part @ table.positive), float(part @ table.negative)
+            rows.append(
+                {
+                    "share": _ratio(positive + negative, share * self.total),
+                    "precision": _ratio(positive, positive + negative),
+                    "selected": _ratio(positive + negative, table.n1 + table.n0),
+                    "found": _ratio(positive, table.n1),
+                }
+            )
+        return rows
 
 
 def standing(tables: Sequence[ScoreTable]) -> Standing:
@@ -55,45 +69,25 @@ def standing(tables: Sequence[ScoreTable]) -> Standing:
     above = np.append(0.0, np.cumsum(tied))
     ends = np.cumsum([len(table) for table in tables])[:-1]
     above_by_group, tied_by_group = (np.split(mass[place], ends) for mass in (above, tied))
-    return Standing(above_by_group, tied_by_group, float(above[-1]), scores.size)
-
-
-def top_of_list(tables: Sequence[ScoreTable], place: Standing, share: float) -> list[dict[str, Any]]:
-    """Say of each group how much of the top of the list it is, and what its people there are.
-
-    ``share`` is the group's part of the top, ``precision`` the part of those people who are positive, ``selected`` the
-    part of the group that made it there and ``found`` the part of its positives; None where there is nothing to divide.
-    """
-    rows = []
-    for g, table in enumerate(tables):
-        part = place.in_top(g, share)
-        positive, negative = float(part @ table.positive), float(part @ table.negative)
-        rows.append(
-            {
-                "share": _ratio(positive + negative, share * place.total),
-                "precision": _ratio(positive, positive + negative),
-                "selected": _ratio(positive + negative, table.n1 + table.n0),
-                "found": _ratio(positive, table.n1),
-            }
-        )
-    return rows
+    return Standing(tables, above_by_group, tied_by_group, float(above[-1]), scores.size)
 
 
 def moves_of(mass: FloatArray, change: FloatArray) -> dict[str, float | None]:
-    """Describe changes of rank, as shares of the list, rising being positive: means, spread, and who notices."""
+    """Describe changes of rank, as shares of the list, rising being positive: mean, spread, and who notices.
+
+    All of it is None where there is nobody.
+    """
     total = float(mass.sum())
-    if not total > 0:
-        return dict.fromkeys(("mean", "low", "median", "high", "up", "down"))
-    low, median, high = quantiles(change, mass, (0.1, 0.5, 0.9))
+    low, median, high = (known(end) for end in quantiles(change, mass, (0.1, 0.5, 0.9)))
     # A change that rounding has left just below a whole step counts as one.
     step = NOTICED - 1e-9
     return {
-        "mean": float(mass @ change) / total,
+        "mean": _ratio(float(mass @ change), total),
         "low": low,
         "median": median,
         "high": high,
-        "up": float(mass[change >= step].sum()) / total,
-        "down": float(mass[change <= -step].sum()) / total,
+        "up": _ratio(float(mass[change >= step].sum()), total),
+        "down": _ratio(float(mass[change <= -step].sum()), total),
     }
 
 

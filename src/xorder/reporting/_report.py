@@ -18,9 +18,8 @@ from xorder._table import ScoreTable, Tables, as_tables
 from xorder._validation import WeightKind, check_tables
 from xorder.exceptions import InputError
 from xorder.metrics._audit import check_confidence
-from xorder.reporting._numbers import Drawn, report_numbers
+from xorder.reporting._numbers import FOLDS, Drawn, report_numbers
 from xorder.reporting._page import display_names, render
-from xorder.reporting._repair_path import FOLDS
 from xorder.reporting._text import summary
 
 if TYPE_CHECKING:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import wraps
-from typing import Any, NamedTuple, ParamSpec
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from xorder import _present
 from xorder._metric import METRICS
 from xorder._present import count, level, percent, pvalue_text
-
-P = ParamSpec("P")
 
 # A gap that one would want to be able to rule out.
 _WIDEST_PLAUSIBLE = 0.05
@@ -38,33 +35,33 @@ _HARMS = {
 _WITHOUT = {"positives": "nobody with the outcome", "negatives": "nobody without it"}
 
 
-def _with_minus(write: Callable[P, str]) -> Callable[P, str]:
-    """Write numbers as a page does, with a true minus sign."""
-
-    @wraps(write)
-    def written(*args: P.args, **options: P.kwargs) -> str:
-        return write(*args, **options).replace("-", "−")
-
-    return written
+def number(value: float | None, digits: int = 4, *, sign: str = "") -> str:
+    """Write a number as a page does, with a true minus sign."""
+    return _present.number(value, digits, sign=sign).replace("-", "−")
 
 
-number = _with_minus(_present.number)
-signed = _with_minus(_present.signed)
-interval_text = _with_minus(_present.interval_text)
+def signed(value: float | None, digits: int = 4) -> str:
+    """Write a number with its sign."""
+    return number(value, digits, sign="+")
 
 
-def points(value: float | None, digits: int = 1) -> str:
+def interval_text(ends: Iterable[float | None], digits: int = 4, *, sign: str = "+") -> str:
+    """Write an interval with true minus signs."""
+    return _present.interval_text(ends, digits, sign=sign).replace("-", "−")
+
+
+def points(value: float | None) -> str:
     """Write a share or a difference of shares in hundredths.
 
     >>> points(0.2544), points(None)
     ('25.4', 'not known')
     """
-    return number(None if value is None else 100 * value, digits)
+    return number(None if value is None else 100 * value, 1)
 
 
-def signed_points(value: float | None, digits: int = 1) -> str:
+def signed_points(value: float | None) -> str:
     """Write a difference of shares in hundredths, with its sign."""
-    return signed(None if value is None else 100 * value, digits)
+    return signed(None if value is None else 100 * value, 1)
 
 
 def interval_in_points(ends: Iterable[float | None]) -> str:
@@ -114,6 +111,7 @@ def summary(numbers: dict[str, Any], names: list[str], outcome: str) -> dict[str
             "bars": [],
         }
     favoured, lower = (names[number] for number in finding["pair"])
+    cost, cost_fact = _cost(numbers, names)
     return {
         "headline": _headline(numbers, called(lower)),
         "sentences": [
@@ -123,9 +121,9 @@ def summary(numbers: dict[str, Any], names: list[str], outcome: str) -> dict[str
             *_other_pairs(finding, names),
             *_groups_lacking(numbers, names),
         ],
-        "cost": cost_sentences(numbers, names),
-        "facts": facts(numbers, names),
-        "bars": bars(finding, favoured, lower),
+        "cost": cost,
+        "facts": [*_facts(numbers, names), cost_fact],
+        "bars": _bars(finding, favoured, lower),
     }
 
 
@@ -239,8 +237,8 @@ def _other_pairs(finding: dict[str, Any], names: list[str]) -> list[str]:
     ]
 
 
-def facts(numbers: dict[str, Any], names: list[str]) -> list[dict[str, str]]:
-    """Answer who, by how much, how sure, and at what cost."""
+def _facts(numbers: dict[str, Any], names: list[str]) -> list[dict[str, str]]:
+    """Answer who, by how much, and how sure."""
     finding = numbers["finding"]
     verdict, real = finding["verdict"], is_real(finding)
     favoured, lower = (called(names[g]) for g in finding["pair"])
@@ -275,10 +273,10 @@ def facts(numbers: dict[str, Any], names: list[str]) -> list[dict[str, str]]:
         sure |= {"value": "Too few to say", "note": f"{ends}, from {few_people(numbers, names)}"}
     if finding["pairs"] > 1 and finding["pvalue"] is not None:
         sure["note"] += f"; allowing for the {finding['pairs']} pairs looked at"
-    return [who, how_much, sure, cost_fact(numbers)]
+    return [who, how_much, sure]
 
 
-def bars(finding: dict[str, Any], *names: str) -> list[tuple[str, int, float]]:
+def _bars(finding: dict[str, Any], *names: str) -> list[tuple[str, int, float]]:
     """What each side of the gap is, its group, and its chance: to see the gap with."""
     words = METRICS[finding["metric"]].side_in_words
     said = [words.format(first=first, second=second) for first, second in (names, names[::-1])]
@@ -322,44 +320,34 @@ def _people_behind(numbers: dict[str, Any], favoured: str) -> str:
     return f"{mass} people{having}, against {favoured}; {share} of all are in it"
 
 
-def cost_sentences(numbers: dict[str, Any], names: list[str]) -> list[str]:
-    """Say what the repair that the report is about does to the gap, to the AUC, and at the top of the list."""
-    before, verdict = numbers["audit"], numbers["finding"]["verdict"]
-    then = _outcome(numbers)
-    if then is None:
-        return [numbers["path"]["why_not"] or "Its AUC is not known, as nobody has the outcome or everybody does."]
-    aucs = f"AUC {number(before['auc'])} before, {number(then['auc'])} after"
-    if numbers["after"]["kind"] == "map":
-        return [_of_map(numbers, names, then, aucs), *at_the_top(numbers, names)]
-    if verdict == "unsure":
-        return [f"Whether there is something to repair cannot be decided from these people. If it were done: {aucs}."]
-    if verdict in ("chance", "none"):
-        return [f"On this evidence there is nothing to repair. If it were done all the same: {aucs}."]
-    return [_of_repair(numbers, then, aucs), *at_the_top(numbers, names)]
-
-
-def cost_fact(numbers: dict[str, Any]) -> dict[str, str]:
-    """Return the tile that says what the repair costs."""
+def _cost(numbers: dict[str, Any], names: list[str]) -> tuple[list[str], dict[str, str]]:
+    """Say in sentences, and on a tile, what the repair that the report is about does to gap, AUC and top of list."""
     fact = {"term": "Cost of closing it", "value": "Not known", "note": "no repair could be worked out"}
     then = _outcome(numbers)
     if then is None:
-        return fact
+        why = numbers["path"]["why_not"] or "Its AUC is not known, as nobody has the outcome or everybody does."
+        return [why], fact
     finding, before = numbers["finding"], numbers["audit"]["auc"]
-    lost = before - then["auc"]
-    fact["value"] = "No AUC lost" if lost < _UNCHANGED else f"{number(lost)} AUC"
-    fact["note"] = f"AUC {number(before)} before, {number(then['auc'])} after"
+    lost, aucs = before - then["auc"], f"AUC {number(before)} before, {number(then['auc'])} after"
+    fact |= {"value": "No AUC lost" if lost < _UNCHANGED else f"{number(lost)} AUC", "note": aucs}
     if numbers["after"]["kind"] == "map":
-        fact["term"] = "Cost of the saved map"
-        fact["note"] += f"; gap {signed_points(finding['value'])} before, {signed_points(then['gap'])} after"
+        said = _of_map(numbers, names, then, aucs)
+        gaps = f"gap {signed_points(finding['value'])} before, {signed_points(then['gap'])} after"
+        fact |= {"term": "Cost of the saved map", "note": f"{aucs}; {gaps}"}
         harm = harm_of_map(numbers)
         fact["value"] = fact["value"] if harm is None else _HARMS[harm].tile
     elif finding["verdict"] == "unsure":
-        fact |= {"value": "Cannot be decided", "note": f"if it were done: {fact['note']}"}
+        said = f"Whether there is something to repair cannot be decided from these people. If it were done: {aucs}."
+        fact |= {"value": "Cannot be decided", "note": f"if it were done: {aucs}"}
     elif not is_real(finding):
-        fact |= {"value": "Not called for", "note": f"done all the same: {fact['note']}"}
-    if falls_at_top(numbers):
+        said = f"On this evidence there is nothing to repair. If it were done all the same: {aucs}."
+        fact |= {"value": "Not called for", "note": f"done all the same: {aucs}"}
+    else:
+        said = _of_repair(numbers, then, aucs)
+    top = at_the_top(numbers, names)
+    if top:
         fact["note"] += "; but a smaller share at the top, see below"
-    return fact
+    return [said, *top], fact
 
 
 def harm_of_map(numbers: dict[str, Any]) -> str | None:
@@ -374,28 +362,23 @@ def harm_of_map(numbers: dict[str, Any]) -> str | None:
     return "widens" if after["finding"]["value"] > before["value"] + _UNCHANGED else None
 
 
-def falls_at_top(numbers: dict[str, Any]) -> list[dict[str, Any]]:
-    """Find the cuts of the list where the group that is ranked too low has a smaller share after the repair."""
+def at_the_top(numbers: dict[str, Any], names: list[str]) -> list[str]:
+    """Say where the repair works against the very group it is meant to help: at cuts where its share is smaller."""
     finding = numbers["finding"]
     if not is_real(finding) or numbers["after"] is None:
         return []
-    lower = finding["pair"][1]
-    return [
-        entry
-        for entry in numbers["top"]
-        if entry["after"] and entry["before"][lower]["share"] - entry["after"][lower]["share"] > _UNCHANGED
-    ]
+    favoured, lower = finding["pair"]
 
+    def lost(cut: dict[str, Any]) -> float:
+        share: float = cut["before"][lower]["share"] - cut["after"][lower]["share"]
+        return share
 
-def at_the_top(numbers: dict[str, Any], names: list[str]) -> list[str]:
-    """Say where the repair works against the very group it is meant to help."""
-    falls = falls_at_top(numbers)
+    falls = [cut for cut in numbers["top"] if lost(cut) > _UNCHANGED]
     if not falls:
         return []
-    favoured, lower = numbers["finding"]["pair"]
-    worst = max(falls, key=lambda entry: entry["before"][lower]["share"] - entry["after"][lower]["share"])
+    worst = max(falls, key=lost)
     now, then = worst["before"][lower], worst["after"][lower]
-    others = listed([f"{entry['percent']:g} %" for entry in falls if entry is not worst])
+    others = listed([f"{cut['percent']:g} %" for cut in falls if cut is not worst])
     also = f", and its share of the first {others} falls too" if others else ""
     said = (
         f"At the top of the list the repair works against {called(names[lower])}: its share of the first "
@@ -442,7 +425,7 @@ def _of_map(numbers: dict[str, Any], names: list[str], then: dict[str, Any], auc
         if harm != "turns" or found["value"] > numbers["finding"]["value"] / 2:
             said += " It does not suit people like these; fit a repair to them, if one is needed."
     else:
-        ends = interval_in_points(gap_of_pair(after["audit"], numbers)[1:])
+        ends = interval_in_points(after["gap"]["interval"])
         said = (
             f"With the saved map the gap is {signed_points(then['gap'])} points "
             f"({level(numbers['confidence'])} interval {ends}; {aucs})."
@@ -450,18 +433,6 @@ def _of_map(numbers: dict[str, Any], names: list[str], then: dict[str, Any], auc
     if after["learnt_here"]:
         said += " The map was fitted to these very people, so it looks better here than it will on others."
     return said
-
-
-def gap_of_pair(audit: dict[str, Any], numbers: dict[str, Any]) -> list[float | None]:
-    """Value of the gap spoken of and the ends of its interval in an audit, favoured group first."""
-    pair = [numbers["groups"][g] for g in numbers["finding"]["pair"]]
-    for gap in audit["gaps"]:
-        if gap["metric"] == numbers["metric"] and gap["pair"] in (pair, pair[::-1]):
-            found = [gap["value"], *gap["interval"]]
-            if gap["pair"] == pair:
-                return found
-            return [None if end is None else -end for end in (found[0], found[2], found[1])]
-    return [None, None, None]
 
 
 def _of_repair(numbers: dict[str, Any], then: dict[str, Any], aucs: str) -> str:

@@ -11,8 +11,8 @@ from support import oracles
 from support.drawn_rows import Rows, rows
 from support.scored_people import people
 from xorder import ScoreTable
+from xorder._curves import bin_edges, cross_roc, histogram, thin
 from xorder._validation import check_tables
-from xorder.plotting._curves import bin_edges, cross_roc, histogram
 
 
 @pytest.mark.slow
@@ -76,3 +76,20 @@ def test_bars_are_numpys() -> None:
     edges = bin_edges([a], 40)
     for shares, mass in zip(histogram(a, edges), (a.negative, a.positive), strict=True):
         np.testing.assert_allclose(shares, np.histogram(a.score, edges, weights=mass)[0] / mass.sum(), atol=1e-12)
+
+
+@given(st.integers(1, 400), st.integers(2, 50), st.integers(0, 5))
+def test_a_thinned_line_keeps_its_ends_and_is_never_far_off(size: int, at_most: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x, y = np.sort(rng.random(size)), np.sort(rng.random(size) ** 3)
+    kept_x, kept_y = thin(x, y, at_most)
+    assert kept_x.size <= max(at_most, 2)
+    assert (kept_x[0], kept_y[0], kept_x[-1], kept_y[-1]) == (x[0], y[0], x[-1], y[-1])
+    assert set(zip(kept_x, kept_y, strict=True)) <= set(zip(x, y, strict=True))
+    if size <= at_most:
+        assert np.array_equal(kept_x, x)
+        return
+    # Along a rising line no gap is longer than the spacing of the points kept, but for steps of the line itself.
+    way = (kept_x - x[0]) / (np.ptp(x) or 1) + (kept_y - y[0]) / (np.ptp(y) or 1)
+    steps = np.diff(x) / (np.ptp(x) or 1) + np.diff(y) / (np.ptp(y) or 1)
+    assert np.diff(way).max() <= 2 / (at_most - 1) + steps.max() + 1e-9

@@ -11,6 +11,23 @@ from xorder._table import FloatArray, ScoreTable
 # Scores outside the middle 99.6 % count for the scale, unless that would squeeze the others into a tenth of it.
 _TAIL, _SQUEEZED = 0.002, 10.0
 
+# Points of a drawn line, at most: more than a screen or a page can show.
+_MOST_POINTS = 2000
+
+
+def thin(x: FloatArray, y: FloatArray, at_most: int = _MOST_POINTS) -> tuple[FloatArray, FloatArray]:
+    """Return points of a line, spread evenly along it, if it has more than a picture can show; its ends stay.
+
+    On a line that rises, every point left out is within about ``2 / at_most`` of the picture of one that stays.
+    """
+    if x.size <= at_most:
+        return x, y
+    steps = sum(np.abs(np.diff(values)) / (float(np.ptp(values)) or 1.0) for values in (x, y))
+    way = np.concatenate([[0.0], np.cumsum(steps)])
+    kept = np.unique(np.searchsorted(way, np.linspace(0.0, way[-1], at_most)).clip(0, x.size - 1))
+    kept[[0, -1]] = 0, x.size - 1
+    return x[kept], y[kept]
+
 
 def cross_roc(above: ScoreTable, below: ScoreTable, most: int = 999) -> tuple[FloatArray, FloatArray]:
     """Shares of ``below``'s negatives, and of ``above``'s positives, at or above falling cuts.
