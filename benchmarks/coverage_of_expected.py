@@ -1,11 +1,11 @@
 """Do the intervals for new people hold what a repair does to the whole population it was fitted to a sample of?
 
-A sample is drawn, the default repair fitted to it, and what that very map does to all of the population compared with
-the 95 % intervals that go with it. Populations are tables: scores normal on the log odds within each group and class,
-or all rows of an open data set with the out-of-fold scores of a model, drawn with replacement. Prints JSON: by setting
-and size, the share of samples whose interval of the widest repaired gap, and whose interval of the AUC, holds the
-truth, with the mean distance of each from it; and the same for samples in which care left the scores alone and for
-those in which it did not. Fails if a share leaves 0.93 to 0.97.
+A sample is drawn, the repair fitted to it, and what that very map does to all of the population compared with the 95 %
+intervals that go with it. Populations are tables: scores normal on the log odds within each group and class, or all
+rows of an open data set with the out-of-fold scores of a model, drawn with replacement. Prints JSON: by setting and
+size, the share of samples whose intervals of the gap (of more than two groups, of all gaps) and of the AUC hold the
+truth, and how far off their values are in the mean; the share of samples in which care left some scores adjusted, and
+the coverage of the gap in these and in the others. Fails if a share of the default repair leaves 0.93 to 0.97.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Callable, Hashable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from xorder import ScoreTable
 from xorder._table import Tables
 from xorder.estimators import RepairSettings, expected_gap_tables, learn_repair
 from xorder.estimators._learn import mapped, measure
-from xorder.exceptions import XorderWarning
+from xorder.exceptions import InputError, XorderWarning
 
 LIMITS = (0.93, 0.97)
 SIZES = (300, 1000, 5000)
@@ -81,6 +82,9 @@ def real(data: str, model: str) -> Tables:
     return check_tables(problem.y, score, problem.sensitive_features)
 
 
+# Told, not judged: their maps have more numbers.
+MORE_NUMBERS = ("a limit at every cut", "frontier")
+
 HALVES = (Group(0.5), Group(0.5))
 POPULATIONS: dict[str, tuple[Callable[[], Tables], dict[str, Any]]] = {
     "no gap": (lambda: binormal(*HALVES), {}),
@@ -96,6 +100,11 @@ POPULATIONS: dict[str, tuple[Callable[[], Tables], dict[str, Any]]] = {
     "prf": (lambda: binormal(Group(0.5), Group(0.5, lower=0.5)), {"metric": "prf"}),
     "parity": (lambda: binormal(Group(0.5), Group(0.5, lower=0.5)), {"metric": "parity"}),
     "without care": (lambda: binormal(Group(0.6), Group(0.4, lower=0.3)), {"do_no_harm": False}),
+    "a limit at every cut": (
+        lambda: binormal(Group(0.6, spread=0.7), Group(0.4, lower=0.4, spread=1.3)),
+        {"max_cut_gap": 0.15, "do_no_harm": False},
+    ),
+    "frontier": (lambda: binormal(Group(0.6), Group(0.4, lower=0.3)), {"method": "frontier"}),
     "compas, linear": (lambda: real("compas", "linear"), {}),
     "compas, boosted": (lambda: real("compas", "boosted"), {}),
     "adult, linear": (lambda: real("adult", "linear"), {}),
@@ -128,27 +137,30 @@ def covered(name: str, rows: int, draws: int, seed: int) -> dict[str, Any]:
     """Compare what is said of a map with what it does to the population."""
     people, settings = population(name), RepairSettings(**POPULATIONS[name][1])
     rng = np.random.default_rng([seed, rows, list(POPULATIONS).index(name)])
-    found: list[tuple[bool, bool, bool, float, float]] = []
+    found: list[tuple[Any, ...]] = []
     while len(found) < draws:
         tables = draw(people, rows, rng)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", XorderWarning)
-            repair = learn_repair(tables, settings)
-            expected = expected_gap_tables(settings, tables)
+            try:
+                repair = learn_repair(tables, settings)
+                expected = expected_gap_tables(repair, tables)
+            except InputError:
+                # A limit at every cut that the sample does not allow.
+                continue
         repaired: list[Hashable] = [group for group in tables if group not in repair.left]
         if len(repaired) < 2:
             continue
         truth = measure(mapped(people, repair.maps), settings.metric)
-        gap, auc = expected.gap(), truth.auc
+        gaps = [expected.gap(pair) for pair in combinations(repaired, 2)]
         low, high = expected.after.auc_interval
-        value = truth.gap(gap.pair)
         found.append(
             (
                 bool(repair.moved),
-                gap.interval[0] <= value <= gap.interval[1],
-                low <= auc <= high,
-                gap.value - value,
-                expected.after.auc - auc,
+                np.mean([gap.interval[0] <= truth.gap(gap.pair) <= gap.interval[1] for gap in gaps]),
+                low <= truth.auc <= high,
+                np.mean([gap.value - truth.gap(gap.pair) for gap in gaps]),
+                expected.after.auc - truth.auc,
             )
         )
     columns = np.array(found, dtype=float)
@@ -190,6 +202,7 @@ def main() -> None:
     wrong = [
         f"{name}, {rows}, {what}: {shares[what]}"
         for name, sizes in found.items()
+        if name not in MORE_NUMBERS
         for rows, shares in sizes.items()
         for what in ("gap", "auc")
         if not LIMITS[0] <= shares[what] <= LIMITS[1]

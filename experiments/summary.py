@@ -18,7 +18,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Point:
-    """A method at one parameter: figures of each split that worked, by the split's number."""
+    """A method at one parameter: figures of each split that worked, by the split's number; ``cut`` is the worst one."""
 
     parameter: float | None
     auc: dict[int, float]
@@ -26,6 +26,7 @@ class Point:
     auc_train: dict[int, float]
     gap_train: dict[int, float]
     error: dict[int, float]
+    cut: dict[int, float]
 
     @property
     def mean_auc(self) -> float:
@@ -95,6 +96,7 @@ def _point(parameter: float | None, rows: list[Row], metric: str) -> Point:
         by_split("auc_train"),
         by_split(f"{metric}_train"),
         by_split(f"{metric}_error"),
+        by_split("cut_test"),
     )
 
 

@@ -12,7 +12,7 @@ from experiments import paper
 from experiments.more_tables import MORE_TABLES
 from experiments.paper import name_of
 from experiments.store import Row
-from experiments.summary import Point, Results, absolute, difference, p_values
+from experiments.summary import Point, Results, absolute, difference, mean, p_values
 from experiments.wording import markdown, number, signed, spread
 
 DATA = ("compas", "adult", "framingham", "german")
@@ -62,6 +62,18 @@ def fairest(results: Results, metric: str) -> str:
     return markdown(["data", "base model", *map(name_of, methods)], lines)
 
 
+def cuts(results: Results) -> str:
+    """Worst cut on the test part of each method where its mean training gap in xAUC is smallest."""
+    methods, lines = results.listed("method", METHODS), []
+    for data, model in product(_data(results), _models(results)):
+        points = [results.fairest(data, results.splits_of(data), model, method, "xauc") for method in methods]
+        if any(points):
+            lines.append(
+                [name_of(data), name_of(model), *(number(mean(point.cut)) if point else "" for point in points)]
+            )
+    return markdown(["data", "base model", *map(name_of, methods)], lines)
+
+
 def against(results: Results, metric: str) -> str:
     """Paired differences to xOrder (dp) at those points: AUC, and absolute gap, rival minus xOrder."""
     rivals = [method for method in results.listed("method", METHODS) if method not in ("unadjusted", "xorder-dp")]
@@ -108,6 +120,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "unadjusted": unadjusted,
     "fairest-xauc": lambda results: fairest(results, "xauc"),
     "fairest-prf": lambda results: fairest(results, "prf"),
+    "cuts": cuts,
     "against-xauc": lambda results: against(results, "xauc"),
     "against-prf": lambda results: against(results, "prf"),
     **MORE_TABLES,

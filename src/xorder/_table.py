@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, TypeVar
 
@@ -367,9 +367,6 @@ class Tables(Mapping[Hashable, ScoreTable]):
         What a user should hear before these tables are used.
     weighted : bool, default=False
         Whether masses are sums of weights.
-    folds : mapping of group to ndarray of shape (n_sums, n_folds, n_scores), optional
-        Sums over the rows of each fold, where rows were dealt to folds: of positives, of negatives and, where they are
-        kept, of the squared weights of both.
     columns : dict, optional
         Names of the columns: ``"score"``, and ``"group"``, a list; None of rows that came without names.
     """
@@ -379,7 +376,6 @@ class Tables(Mapping[Hashable, ScoreTable]):
     binning_error: BinningError | None = None
     notes: tuple[str, ...] = ()
     weighted: bool = False
-    folds: Mapping[Hashable, FloatArray] | None = field(default=None)
     columns: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
@@ -404,8 +400,8 @@ class Tables(Mapping[Hashable, ScoreTable]):
         return f"Tables({', '.join(f'{group!r}: {table!r}' for group, table in self.items())})"
 
     def replacing(self, by_group: Mapping[Hashable, ScoreTable]) -> Tables:
-        """Return other tables of the same rows, or of some of their groups; sums over folds are not theirs."""
-        return replace(self, by_group=by_group, notes=(), folds=None)
+        """Return other tables of the same rows, or of some of their groups."""
+        return replace(self, by_group=by_group, notes=())
 
     def __add__(self, other: object) -> Tables:
         """Return the tables of both sets of rows together, such as those of two days."""
@@ -436,21 +432,6 @@ def sorted_groups(groups: Iterable[Any]) -> list[Any]:
         return sorted(groups)
     except TypeError:
         return sorted(groups, key=lambda label: (type(label).__name__, str(label)))
-
-
-def deal(rows: int, folds: int, rng: np.random.Generator, left: IntArray) -> tuple[IntArray, IntArray]:
-    """Deal rows to folds like cards, in turns whose order is drawn anew for each turn.
-
-    ``left`` are the folds that are left of the present turn. Return the fold of each row, and what is then left.
-    """
-    turns = -(-max(rows - left.size, 0) // folds)
-    drawn = rng.permuted(np.tile(np.arange(folds), (turns, 1)), axis=1).ravel()
-    hand = np.concatenate([left, drawn])
-    return hand[:rows], hand[rows:]
-
-
-NO_TURN: IntArray = np.empty(0, dtype=np.int64)
-"""Where nothing is left of a turn, as at the start."""
 
 
 def squared(weight: FloatArray) -> FloatArray:

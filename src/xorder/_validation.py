@@ -21,15 +21,12 @@ from xorder._groups import (
 from xorder._parameters import check_word
 from xorder._table import (
     MISSING,
-    NO_TURN,
     BoolArray,
     FloatArray,
     ScoreTable,
     Tables,
-    deal,
     in_threads,
     sorted_groups,
-    squared,
 )
 from xorder.exceptions import InputError, warn_caller
 
@@ -51,12 +48,10 @@ def check_tables(
     *,
     weights_are: WeightKind = "counts",
     missing_group: str = "error",
-    folds: int = 0,
 ) -> Tables:
     """Check rows and turn them into one table per group, in the sorted order of the groups.
 
-    With ``weights_are="sampling"`` the tables hold sums of squared weights, too; with ``folds``, weighted rows are
-    dealt to so many, and the sums of each are kept.
+    With ``weights_are="sampling"`` the tables hold sums of squared weights, too.
     """
     check_weights_are(weights_are)
     check_group_choices(missing_group)
@@ -87,34 +82,7 @@ def check_tables(
         return ScoreTable.from_arrays(positive[mask], score[mask], weight[mask], squares=is_sampling)
 
     tables = dict(zip(masks, in_threads(score.size, table, masks.values()), strict=True))
-    dealt = None
-    if weight is not None and folds:
-        rng = np.random.default_rng(0)
-        dealt = {
-            group: _fold_sums(tables[group], score[mask], positive[mask], weight[mask], folds, rng)
-            for group, mask in masks.items()
-        }
-    return Tables(tables, rows, notes=tuple(notes), weighted=weight is not None, folds=dealt)
-
-
-def _fold_sums(
-    table: ScoreTable,
-    score: NDArray[Any],
-    positive: BoolArray,
-    weight: FloatArray,
-    folds: int,
-    rng: np.random.Generator,
-) -> FloatArray:
-    """Deal the rows of a group to folds, each class by itself, and add each fold up by score."""
-    sums = np.zeros((len(table.sums), folds, len(table)))
-    masses = [weight, squared(weight)][: len(table.sums) // 2]
-    for side, of_class in enumerate((positive, ~positive)):
-        rows = np.flatnonzero(of_class & (weight > 0))
-        fold, _ = deal(rows.size, folds, rng, NO_TURN)
-        place = np.searchsorted(-table.score, -score[rows].astype(np.float64))
-        for kind, mass in enumerate(masses):
-            np.add.at(sums[2 * kind + side], (fold, place), mass[rows])
-    return sums
+    return Tables(tables, rows, notes=tuple(notes), weighted=weight is not None)
 
 
 def check_weights_are(kind: Any) -> None:

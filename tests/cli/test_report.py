@@ -51,7 +51,7 @@ def test_a_map_that_knows_other_groups_is_not_reported_on(
 
 
 @pytest.mark.slow
-def test_a_report_deals_rows_to_folds_as_fit_does(run: Callable[..., Ran], tmp_path: Path) -> None:
+def test_a_report_expects_what_fit_expects(run: Callable[..., Ran], tmp_path: Path) -> None:
     weights = [200 + 37 * row % 3800 for row in range(ROWS)]
     people = write(tmp_path / "people.csv", table() | {"weight": weights})
     weighted = [people, *LABELLED, "--weight", "weight", "--weights-are", "sampling", "--json"]

@@ -136,25 +136,6 @@ def test_weights_and_missing_groups(missing_group, options, kind, tmp_path):
     assert ("column 'w' is not whole" in said) == (options == {"weight": "w"})
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_folds(kind, tmp_path):
-    """Rows are dealt whole, wherever they are added up; weights of row i are 2**i, so that a sum says which rows."""
-    columns = {"s": [0.5, 0.25] * 12, "y": [0, 1, 1] * 8, "g": list("ABBA") * 6, "w": [2**row for row in range(24)]}
-    path = tmp_path / f"rows.{kind}"
-    if kind == "parquet":
-        pq.write_table(pa.table(columns), path)
-    else:
-        rows = zip(*columns.values(), strict=True)
-        path.write_text("s,y,g,w\n" + "".join(f"{','.join(map(str, row))}\n" for row in rows), encoding="utf-8")
-    for large in (1 << 40, 1):
-        found = tables_of(path, **NAMES, weight="w", folds=4, as_text=True, large=large)
-        inside = [0] * 4
-        for group, table in found.items():
-            np.testing.assert_array_equal(found.folds[group].sum(axis=1), table.sums)
-            inside = [old + int(new) for old, new in zip(inside, found.folds[group].sum(axis=(0, 2)), strict=True)]
-        assert all(sum(fold >> row & 1 for fold in inside) == 1 for row in range(24))
-
-
 PARQUET = {
     "whole numbers": [1, 1, 2, 2, 1, 2],
     "floats with nan": [1.0, 1.0, 2.0, 2.0, 1.0, float("nan")],

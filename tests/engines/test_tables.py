@@ -26,7 +26,6 @@ from xorder._validation import check_tables
 from xorder.datasets import simulate_population
 from xorder.engines import tables_of
 from xorder.exceptions import InputError, MissingExtraError, XorderWarning
-from xorder.metrics import audit_tables
 from xorder.metrics._placements import moments
 
 NAMES = {"score": "s", "label": "y", "group": "g"}
@@ -76,7 +75,7 @@ class TestEveryEngine:
         assert list(found) == list(wanted) == ["a", "b", "missing"]
         assert all(same(found[group], wanted[group]) for group in wanted)
         assert all(len(table.sums) == 4 for table in found.values())
-        assert (found.rows, found.notes, found.weighted, found.folds) == (400, (), True, None)
+        assert (found.rows, found.notes, found.weighted) == (400, (), True)
         assert found.binning_error is None
 
     def test_many_scores_give_the_same_bins(self, backend: backends.Backend) -> None:
@@ -254,61 +253,6 @@ class TestNotes:
         assert len(notes) == (note is not None)
         assert all(one.startswith(note) and "weights_are='sampling'" in one for one in notes)
         assert tables_of(backend(columns), **NAMES, weight="w", weights_are="sampling").notes == ()
-
-
-class TestFolds:
-    """The weight of row i is 2**i, so that a sum says which rows it is of."""
-
-    @pytest.mark.parametrize("weights_are", ["counts", "sampling"])
-    @pytest.mark.parametrize("missing_group", ["leave", "group"])
-    def test_rows_of_a_weighted_source_are_dealt_whole(
-        self, backend: backends.Backend, weights_are: str, missing_group: str
-    ) -> None:
-        size, folds = 26, 3
-        rng = np.random.default_rng(2)
-        columns = {
-            "s": rng.integers(0, 4, size) / 4,
-            "y": rng.integers(0, 2, size),
-            "g": [None if row % 7 == 3 else "ab"[row % 2] for row in range(size)],
-            "w": 2.0 ** np.arange(size),
-        }
-        options = {"weights_are": weights_are, "missing_group": missing_group}
-        frame = backend(columns)
-        found = tables_of(frame, **NAMES, weight="w", folds=folds, **options)
-        if backend.name == "spark":
-            # Sums alone come to the driver.
-            assert found.folds is None
-            assert any(
-                note.startswith("weighted rows were not dealt to 3 folds whole, as they are in Spark;")
-                for note in found.notes
-            )
-            return
-        assert found.folds is not None
-        assert list(found.folds) == list(found)
-        inside = [0] * folds
-        for group, table in found.items():
-            sums = found.folds[group]
-            assert sums.shape == (len(table.sums), folds, len(table))
-            np.testing.assert_array_equal(sums.sum(axis=1), table.sums)
-            for fold in range(folds):
-                inside[fold] += int(sums[:2, fold].sum())
-        kept = [row for row in range(size) if columns["g"][row] is not None or missing_group == "group"]
-        assert sum(inside) == sum(2**row for row in kept)
-        for row in kept:
-            assert sum(fold >> row & 1 for fold in inside) == 1
-
-    def test_where_their_sums_would_be_too_many_the_user_hears_of_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("xorder.engines._tables._MOST_SUMS", 100)
-        found = tables_of(backends.arrow(people(50)), **NAMES, weight="w", weights_are="sampling", folds=3)
-        assert found.folds is None
-        with pytest.warns(XorderWarning, match="not dealt to 3 folds whole, as there are too many distinct scores"):
-            audit_tables(found)
-        with pytest.warns(XorderWarning, match="not dealt to 3 folds whole, as there are too many distinct scores"):
-            xorder.XOrder(small_groups="repair").fit_tables(found)
-
-    def test_rows_without_weights_need_none(self, tmp_path: Path) -> None:
-        assert tables_of(backends.make("csv", people(50), tmp_path), **NAMES, folds=3).folds is None
-        assert tables_of(backends.arrow(people(50)), **NAMES, weight="w").folds is None
 
 
 class TestLocalEngines:

@@ -1,11 +1,10 @@
-"""Sums over batches: those that a dict adds up, by threads that share the work, and rows dealt whole to folds."""
+"""Sums over batches: those that a dict adds up, by threads that share the work."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xorder.engines import _tally_numpy as tally_numpy
-from xorder.engines._cells import Coding, ColumnNames, ReadingOptions
-from xorder.engines._tally import Leaves
-from xorder.engines._tally_numpy import Batch, KeyCounts, LocalRows, keys_of, side_by_side, thread_count
+from xorder.engines._tally_numpy import KeyCounts, side_by_side, thread_count
 
 KEYS = st.one_of(st.integers(-5, 5), st.integers(-(1 << 62), 1 << 62))
 
@@ -105,50 +102,3 @@ class TestSideBySide:
 
     def test_there_is_at_least_one_thread(self) -> None:
         assert 1 <= thread_count() <= 4
-
-
-class TestFolds:
-    """The weight of row i is 2**i, so that a sum says which rows it is of."""
-
-    ROWS, FOLDS = 50, 4
-
-    def dealt(self, step: int, random_state: int = 0, *, squares: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        rng = np.random.default_rng(1)
-        code = rng.integers(0, 4, self.ROWS).astype(np.int16)
-        score, weight = rng.integers(0, 3, self.ROWS) / 2, 2.0 ** np.arange(self.ROWS)
-
-        def batches(*_: Any) -> Iterator[Batch]:
-            for start in range(0, self.ROWS, step):
-                part = slice(start, start + step)
-                yield Batch(score[part], code[part], weight[part])
-
-        options = ReadingOptions(ColumnNames("s", "g", "y", "w"), squares=squares)
-        rows = LocalRows(batches, options, guess=Coding(("a", "b"), (("a", 0), ("b", 1)), ((0, 0), (1, 1))))
-        keys = keys_of(np.array([0.0, 0.5, 1.0]))
-        sums = rows.fold_sums(Leaves(keys, keys, np.ones((1, 3, 4))), self.FOLDS, random_state)
-        assert sums.shape == (1 + squares, self.FOLDS, 3, 4)
-        for leaf, one in np.ndindex(3, 4):
-            here = (score == leaf / 2) & (code == one)
-            assert sums[0, :, leaf, one].sum() == weight[here].sum()
-        return sums, code
-
-    @pytest.mark.parametrize("step", [7, 50])
-    def test_each_row_is_in_one_fold_whole(self, step: int) -> None:
-        sums, code = self.dealt(step)
-        inside = [int(fold.sum()) for fold in sums[0]]
-        assert sum(inside) == 2**self.ROWS - 1
-        of_row = [[fold for fold in range(self.FOLDS) if inside[fold] >> row & 1] for row in range(self.ROWS)]
-        assert all(len(folds) == 1 for folds in of_row)
-        # As many rows of each group and class in each fold, give or take one.
-        for one in range(4):
-            counts = np.bincount([of_row[row][0] for row in np.flatnonzero(code == one)], minlength=self.FOLDS)
-            assert counts.max() - counts.min() <= 1
-
-    def test_it_is_the_same_every_time(self) -> None:
-        np.testing.assert_array_equal(self.dealt(50)[0], self.dealt(50)[0])
-        assert not np.array_equal(self.dealt(50)[0], self.dealt(50, random_state=1)[0])
-
-    def test_squares_go_with_their_rows(self) -> None:
-        sums, _ = self.dealt(7, squares=True)
-        for mass, square in zip(sums[0].ravel().tolist(), sums[1].ravel().tolist(), strict=True):
-            assert square == sum(4.0**row for row in range(self.ROWS) if int(mass) >> row & 1)

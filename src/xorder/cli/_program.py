@@ -178,9 +178,6 @@ def _show_warning(
         _print_line("warning", translated(str(message), options))
 
 
-FOLDS = 5
-"""Folds that show what to expect on new people."""
-
 # Options that do nothing where another one, if the command has it, is not given.
 _NEEDED = {"weights_are": "weight", "unseen_group": "map", "force": "output"}
 
@@ -316,11 +313,11 @@ def show(what: str | dict[str, Any]) -> None:
 _READING = ("score", "group", "label", "positive", "weight", "weights_are", "missing_group", "encoding", "memory")
 
 
-def read_tables(options: argparse.Namespace, folds: int = 0) -> Tables:
+def read_tables(options: argparse.Namespace) -> Tables:
     """Read the tables of the file that a command names."""
     given = {name: getattr(options, name) for name in _READING}
     with progress_line(sys.stderr) as progress:
-        return tables_of(options.file, **given, as_text=True, folds=folds, progress=progress)
+        return tables_of(options.file, **given, as_text=True, progress=progress)
 
 
 def check_output(output: str, *, overwrite: bool, inputs: Sequence[str]) -> None:

@@ -11,7 +11,6 @@ from xorder._groups import BETWEEN
 from xorder._metric import METRICS
 from xorder.cli._errors import translated
 from xorder.cli._program import (
-    FOLDS,
     add_confidence,
     add_input,
     add_output,
@@ -49,7 +48,7 @@ def run(options: argparse.Namespace) -> None:
         repair.set_params(unseen_group=options.unseen_group)
     if options.missing_group is None:
         options.missing_group = "error" if repair is None else repair.missing_group
-    tables = read_tables(options, folds=FOLDS)
+    tables = read_tables(options)
     # The page has the notes in the words of the command line, too.
     tables = replace(tables, notes=tuple(translated(note, options) for note in tables.notes))
     for note in tables.notes:

@@ -30,7 +30,7 @@ from xorder.engines._sources import (
     open_small_file,
 )
 from xorder.engines._tally import Bins, Leaves, Seen, Tally, check_same, split_leaves
-from xorder.engines._tally_numpy import LocalRows, scores_of
+from xorder.engines._tally_numpy import scores_of
 from xorder.exceptions import InputError
 from xorder.metrics._audit import Audit, audit_tables, check_confidence
 from xorder.metrics._cuts import CUTS, Cut
@@ -152,7 +152,6 @@ def tables_of(
     positive: Any = None,
     missing_group: str = "error",
     as_text: bool = False,
-    folds: int = 0,
     tolerance: float = 1e-6,
     bins: int = BINS,
     encoding: str = "utf-8",
@@ -193,9 +192,6 @@ def tables_of(
     as_text : bool, default=False
         Whether to take groups of files as they are written, whatever their type; small parquet files need no DuckDB
         then.
-    folds : int, default=0
-        Number of folds to deal the rows of a weighted source to, in a pass of their own; the sums of each are kept.
-        Where they cannot be, a note says so.
     tolerance : float, default=1e-6
         Largest error of binning wanted, of AUC and of each gap.
     bins : int, default=1572864
@@ -233,7 +229,7 @@ def tables_of(
 
     def built(rows: AbstractContextManager[tuple[Tally, str]], limit: int | None = None) -> Tables:
         with rows as (tally, called):
-            found = _built(tally, names, called, squares, tolerance, limit or bins, folds)
+            found = _built(tally, names, called, squares, tolerance, limit or bins)
         return _as_written(found) if as_text else found
 
     if not isinstance(source, str | os.PathLike):
@@ -261,9 +257,7 @@ def tables_of(
         return row_by_row()
 
 
-def _built(
-    rows: Tally, names: ColumnNames, source: str, squares: bool, tolerance: float, bins: int, folds: int
-) -> Tables:
+def _built(rows: Tally, names: ColumnNames, source: str, squares: bool, tolerance: float, bins: int) -> Tables:
     """Tally the rows, and make a table of each group."""
     notes: list[str] = []
     seen, found = rows.survey(bins)
@@ -277,17 +271,6 @@ def _built(
         check_same(found.sums[0], leaves.masses)
         leaves, notes = _refined(rows, leaves, tolerance, bins)
         error = None if leaves.is_exact.all() else binning_error(groups, leaves)
-    dealt = None
-    if folds and names.weight is not None:
-        fits = folds * len(leaves) * rows.coding.size <= _MOST_SUMS
-        if fits and isinstance(rows, LocalRows):
-            dealt = rows.fold_sums(leaves, folds)
-        else:
-            why = "there are too many distinct scores for the sums of each fold" if not fits else "they are in Spark"
-            notes.append(
-                f"weighted rows were not dealt to {folds} folds whole, as {why}; where folds are needed, the mass at "
-                "each score is dealt in as many parts as it has effective rows."
-            )
     # The middle of a bin; of the outermost, no score beyond those there are: probabilities stay such.
     middle = scores_of(leaves.first + (leaves.last - leaves.first) // 2)
     score = np.clip(middle, seen.low, seen.high) + 0.0
@@ -303,7 +286,6 @@ def _built(
         binning_error=error,
         notes=tuple(notes),
         weighted=names.weight is not None,
-        folds=None if dealt is None else {group: _of_folds(dealt, g, kept[g]) for g, group in enumerate(groups)},
         columns={"score": names.score, "group": [names.group] if isinstance(names.group, str) else list(names.group)},
     )
 
@@ -339,12 +321,6 @@ def _table(score: FloatArray, leaves: Leaves, g: int, kept: Any) -> ScoreTable:
     return ScoreTable._owning(score[kept], *(sums[kept, 2 * g + side] for sums in leaves.sums for side in (1, 0)))
 
 
-def _of_folds(dealt: FloatArray, g: int, kept: Any) -> FloatArray:
-    """Return the sums of a group in each fold: of its positives and negatives, then those of squares, if any."""
-    sums = dealt[:, :, kept][..., [2 * g + 1, 2 * g]]
-    return np.moveaxis(sums, -1, 1).reshape(-1, sums.shape[1], kept.size)
-
-
 def _as_written(found: Tables) -> Tables:
     """Groups as text, sorted as such; values that are written alike, such as 1 and '1', are refused."""
     names = {group: written(group) for group in sorted(found, key=written)}
@@ -354,7 +330,6 @@ def _as_written(found: Tables) -> Tables:
         found,
         by_group={names[group]: table for group, table in found.items()},
         binning_error=None if found.binning_error is None else found.binning_error.renamed(names),
-        folds=None if found.folds is None else {names[group]: sums for group, sums in found.folds.items()},
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._table import NO_TURN, FloatArray, IntArray, deal, squared
+from xorder._table import FloatArray, IntArray, squared
 from xorder.engines._cells import Coding, ReadingOptions
 from xorder.engines._tally import (
     CELL_BITS,
@@ -183,25 +183,6 @@ class LocalRows:
                 weights = [weight[rows] for weight in self._weights(batch)]
                 counts.add(packed, batch.code[rows], weights)
         return counts.counted()
-
-    def fold_sums(self, leaves: Leaves, folds: int, random_state: int = 0) -> FloatArray:
-        """Deal whole rows to folds at random, and add each fold up: by kind of sum, fold, leaf and code.
-
-        Rows of each code are dealt like cards, in turns whose order is drawn anew for each turn, so that folds have the
-        same number of them, give or take one. A row is never cut in two, whatever its weight.
-        """
-        rng, codes = np.random.default_rng(random_state), self.coding.size
-        sums = np.zeros((1 + self._squares, folds * len(leaves) * codes))
-        turns = [NO_TURN] * codes
-        for batch in self._each("dealing rows to folds"):
-            fold = np.empty(batch.code.size, dtype=np.int64)
-            for code in range(codes):
-                rows = np.flatnonzero(batch.code == code)
-                fold[rows], turns[code] = deal(rows.size, folds, rng, turns[code])
-            leaf = np.searchsorted(leaves.first, keys_of(batch.score), side="right") - 1
-            position = fold * len(leaves) + leaf
-            _add(sums, position, codes, batch.code, self._weights(batch))
-        return sums.reshape(1 + self._squares, folds, len(leaves), codes)
 
     def _weights(self, batch: Batch) -> list[FloatArray]:
         if batch.weight is None:

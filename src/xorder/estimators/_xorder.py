@@ -128,8 +128,6 @@ class XOrder(BaseRepair):
     array([0.2, 0.4])
     """
 
-    _learnt = "maps_"
-
     fitted_: FittedRepair
     maps_: dict[Hashable, ScoreMap]
     reference_: Hashable

@@ -48,9 +48,6 @@ _MOST_GROUPS = 12
 _DRAWN = 200
 _MARGIN = 0.15
 
-FOLDS = 5
-"""Folds by which the report finds out what to expect on new people."""
-
 
 @dataclass(slots=True)
 class Drawn:
@@ -148,19 +145,19 @@ def _fit_within(tables: Tables, metric: str, limit: float) -> FittedRepair:
 
 
 def _on_others(tables: Tables, metric: str, pair: list[int], confidence: float) -> dict[str, Any] | None:
-    """AUC and gap on rows that the repair was not fitted to, by folds; None where there are too few for that."""
+    """AUC and gap to expect on new people of the careful repair; None where there are too few rows to say."""
     settings = RepairSettings(metric=metric, small_groups="leave")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", XorderWarning)
-            found = expected_gap_tables(settings, tables, cv=FOLDS, confidence=confidence)
+            found = expected_gap_tables(settings, tables, confidence=confidence)
     except InputError:
         return None
     first, second = (found.after.groups[number] for number in pair)
     gap = found.after.gap(metric, (first, second))
     if not np.isfinite([*gap.interval, gap.value, found.after.auc]).all():
         return None
-    return {"gap": gap.value, "interval": list(gap.interval), "auc": found.after.auc, "folds": found.folds}
+    return {"gap": gap.value, "interval": list(gap.interval), "auc": found.after.auc}
 
 
 def _why_no_repair(usable: Tables) -> str | None:

@@ -18,7 +18,7 @@ from xorder._table import ScoreTable, Tables, as_tables
 from xorder._validation import WeightKind, check_tables
 from xorder.exceptions import InputError
 from xorder.metrics._audit import check_confidence
-from xorder.reporting._numbers import FOLDS, Drawn, report_numbers
+from xorder.reporting._numbers import Drawn, report_numbers
 from xorder.reporting._page import display_names, render
 from xorder.reporting._text import summary
 
@@ -166,7 +166,6 @@ def report(
         sample_weight,
         weights_are=weights_are,
         missing_group=missing_group,
-        folds=FOLDS,
     )
     return report_tables(
         tables, repair=repair, metric=metric, names=names, title=title, confidence=confidence, source=source
