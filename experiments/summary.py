@@ -87,7 +87,7 @@ def _metric_of(method: str, metric: str) -> str:
 
 def _point(parameter: float | None, rows: list[Row], metric: str) -> Point:
     def by_split(name: str) -> dict[int, float]:
-        return {row["split"]: row[name] for row in rows if row[name] is not None}
+        return {row["split"]: row[name] for row in rows if row.get(name) is not None}
 
     return Point(
         parameter,
