@@ -6,7 +6,7 @@ from xorder import datasets, exceptions, metrics
 from xorder._lazy import lazy_names
 from xorder._metric import PairGains
 from xorder._table import ScoreTable
-from xorder.engines import audit_frame
+from xorder.engines import audit_frame, compare_frame
 from xorder.estimators import ExpectedGap
 from xorder.metrics import Audit, CutGap, Gap, Threshold, audit
 from xorder.ordering import Frontier, Ordering, frontier, order
@@ -15,11 +15,13 @@ from xorder.transfer import ScoreMap
 
 if TYPE_CHECKING:
     from xorder.estimators import FairRanker, XOrder, expected_gap, load
+    from xorder.metrics import Comparison, compare
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Audit",
+    "Comparison",
     "CutGap",
     "ExpectedGap",
     "FairRanker",
@@ -34,6 +36,8 @@ __all__ = [
     "XOrder",
     "audit",
     "audit_frame",
+    "compare",
+    "compare_frame",
     "datasets",
     "exceptions",
     "expected_gap",
@@ -47,6 +51,7 @@ __all__ = [
 
 # What needs scikit-learn is loaded when it is asked for: the command line does without.
 _LATER = dict.fromkeys(("FairRanker", "XOrder", "expected_gap", "load"), "estimators") | {"plotting": "plotting"}
+_LATER |= dict.fromkeys(("Comparison", "compare"), "metrics")
 
 
 __getattr__ = lazy_names(__name__, _LATER)

@@ -13,7 +13,7 @@ anywhere else.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
@@ -33,14 +33,15 @@ if TYPE_CHECKING:
 class Estimate(NamedTuple):
     """A value and its standard error.
 
-    ``freedom`` are the degrees of freedom behind the error (Satterthwaite's), and ``sides`` the two chances that the
-    value is the difference of, where it is one.
+    ``freedom`` are the degrees of freedom behind the error (Satterthwaite's), ``sides`` the two chances that the value
+    is the difference of, where it is one, and ``terms`` what its variance is made of.
     """
 
     value: float
     stderr: float
     freedom: float = math.inf
     sides: tuple[Estimate, Estimate] | None = None
+    terms: tuple[Term, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,18 +169,13 @@ def auc_estimate(m: Moments) -> Estimate:
     """AUC of all rows together; positives and negatives are each one sample, pooled over the groups."""
     of_positives, of_negatives = shares(m.positives), shares(m.negatives)
     value = float(_weighted(prf_of(m), of_positives))
-    return _estimated(value, (m.all_positive, of_negatives, value), (m.all_negative, of_positives, value))
+    return _estimated(m, value, (m.all_positive, of_negatives, value), (m.all_negative, of_positives, value))
 
 
 def xauc_estimate(m: Moments, a: int, b: int) -> Estimate:
     """Chance that a positive of a outranks a negative of b; of a group and itself its AUC."""
     value = float(m.xauc[a, b])
-    return _estimated(value, *_xauc_terms(m, a, b))
-
-
-def _xauc_terms(m: Moments, a: int, b: int) -> tuple[Term, Term]:
-    value = float(m.xauc[a, b])
-    return (m.positive[a], _unit(m, b), value), (m.negative[b], _unit(m, a), value)
+    return _estimated(m, value, (m.positive[a], _unit(m, b), value), (m.negative[b], _unit(m, a), value))
 
 
 def prf_of(m: Moments) -> FloatArray:
@@ -191,7 +187,7 @@ def prf_estimate(m: Moments, a: int) -> Estimate:
     """PRF of a group with its error."""
     of_negatives = shares(m.negatives)
     value = float(_weighted(m.xauc[a], of_negatives))
-    return _estimated(value, (m.positive[a], of_negatives, value), (m.all_negative, _unit(m, a), value))
+    return _estimated(m, value, (m.positive[a], of_negatives, value), (m.all_negative, _unit(m, a), value))
 
 
 def _xauc_gains(a: ScoreTable, b: ScoreTable) -> PairGains:
@@ -200,7 +196,7 @@ def _xauc_gains(a: ScoreTable, b: ScoreTable) -> PairGains:
 
 def _xauc_estimate(m: Moments, a: int, b: int) -> Estimate:
     ab, ba = xauc_estimate(m, a, b), xauc_estimate(m, b, a)
-    found = _estimated(ab.value - ba.value, *_xauc_terms(m, a, b), *_xauc_terms(m, b, a))
+    found = _estimated(m, ab.value - ba.value, *ab.terms, *_times(-1, ba.terms))
     return found._replace(sides=(ab, ba))
 
 
@@ -216,9 +212,10 @@ def _prf_estimate(m: Moments, a: int, b: int) -> Estimate:
     of_a, of_b = prf_estimate(m, a), prf_estimate(m, b)
     value = of_a.value - of_b.value
     found = _estimated(
+        m,
         value,
         (m.positive[a], of_negatives, of_a.value),
-        (m.positive[b], of_negatives, of_b.value),
+        (m.positive[b], -of_negatives, -of_b.value),
         (m.all_negative, _unit(m, a) - _unit(m, b), value),
     )
     return found._replace(sides=(of_a, of_b))
@@ -234,8 +231,9 @@ def _parity_gains(a: ScoreTable, b: ScoreTable) -> PairGains:
 
 def _parity_estimate(m: Moments, a: int, b: int) -> Estimate:
     ab, ba = float(m.above[a, b]), float(m.above[b, a])
-    side = _estimated(ab, (m.row[a], _unit(m, b), ab), (m.row[b], _unit(m, a), ba))
-    return side._replace(value=ab - ba, stderr=2 * side.stderr, sides=(side, side._replace(value=ba)))
+    side = _estimated(m, ab, (m.row[a], _unit(m, b), ab), (m.row[b], -_unit(m, a), -ba))
+    other = side._replace(value=ba, terms=_times(-1, side.terms))
+    return side._replace(value=ab - ba, stderr=2 * side.stderr, sides=(side, other), terms=_times(2, side.terms))
 
 
 def _chance_itself(chance: FloatArray, negative_share: FloatArray) -> FloatArray:
@@ -320,21 +318,25 @@ def gap_interval(estimate: Estimate, confidence: float) -> tuple[float, float]:
     return _gap_reach(estimate, normal_quantile(confidence))
 
 
-def gap_pvalue(estimate: Estimate) -> float:
-    """Return the p-value of "no gap": the interval of this confidence, counted from 1, ends at 0."""
+def gap_pvalue(estimate: Estimate, limit: float = 0.0) -> float:
+    """Return the p-value of "no gap", or "no gap above a limit": that of the interval that ends there."""
     value, stderr = estimate[:2]
     if not stderr > 0:
         return math.nan
-    if value == 0:
+    if abs(value) <= limit:
         return 1.0
-    nearer = 0 if value > 0 else 1
-    # The normal quantile whose interval ends at 0, to six digits.
+    nearer, sign = (0, 1.0) if value > 0 else (1, -1.0)
+
+    def is_beyond(quantile: float) -> bool:
+        return _gap_reach(estimate, quantile)[nearer] * sign > limit
+
+    # The normal quantile whose interval ends at the limit, to six digits.
     low, high = 0.0, abs(value) / stderr
-    while _gap_reach(estimate, high)[nearer] * value > 0 and high < _FURTHEST:
+    while is_beyond(high) and high < _FURTHEST:
         low, high = high, 1.25 * high
     while high - low > 1e-6 * high:
         middle = (low + high) / 2
-        low, high = (middle, high) if _gap_reach(estimate, middle)[nearer] * value > 0 else (low, middle)
+        low, high = (middle, high) if is_beyond(middle) else (low, middle)
     return math.erfc((low + high) / 2 / math.sqrt(2))
 
 
@@ -343,7 +345,7 @@ _FURTHEST = 40.0
 
 
 def _gap_reach(estimate: Estimate, quantile: float) -> tuple[float, float]:
-    value, stderr, freedom, sides = estimate
+    value, stderr, freedom, sides, _ = estimate
     times = _student(quantile, freedom)
     if sides is None or not stderr > 0:
         return value - times * stderr, value + times * stderr
@@ -388,7 +390,7 @@ def shares(masses: FloatArray) -> FloatArray:
     return masses / total if total > 0 else np.full_like(masses, np.nan)
 
 
-def _estimated(value: float, *terms: Term) -> Estimate:
+def _estimated(m: Moments, value: float, *terms: Term) -> Estimate:
     """Return the estimate of a sum of independent samples' means; its error is ``nan`` where one cannot be estimated.
 
     A term is a sample, the weights given to its placements, and the mean of the weighted placements.
@@ -396,13 +398,20 @@ def _estimated(value: float, *terms: Term) -> Estimate:
     variances = [_variance_of_mean(*term) for term in terms]
     total = sum(variances)
     if not total > 0:
-        return Estimate(value, np.nan)
+        return Estimate(value, np.nan, terms=terms)
+    if m.units is not None:
+        total, freedom = m.units.variance([(0, 1.0, terms)])
+        return Estimate(value, math.sqrt(total), freedom, terms=terms)
     freedom = total**2 / sum(
         variance**2 / (sample.mass**2 / sample.spread - 1)
         for variance, (sample, *_) in zip(variances, terms, strict=True)
         if variance > 0
     )
-    return Estimate(value, math.sqrt(total), freedom)
+    return Estimate(value, math.sqrt(total), freedom, terms=terms)
+
+
+def _times(factor: float, terms: Sequence[Term]) -> tuple[Term, ...]:
+    return tuple((sample, factor * weights, factor * center) for sample, weights, center in terms)
 
 
 def _variance_of_mean(sample: Placements, weights: FloatArray, center: float) -> float:

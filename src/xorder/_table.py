@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -349,6 +349,29 @@ class BinningError:
         }
 
 
+class HeldRows(NamedTuple):
+    """Rows in memory: their groups as numbers in a list of labels, classes, weights, scores (the first, then others).
+
+    ``clusters`` are what the rows belong to, or None.
+    """
+
+    labels: tuple[Hashable, ...]
+    group: IntArray
+    positive: BoolArray
+    weight: FloatArray | None
+    scores: tuple[FloatArray, ...]
+    clusters: NDArray[Any] | None
+
+    def tables(self, number: int, *, squares: bool) -> Tables:
+        """Return the tables of one of the scores."""
+        found = {}
+        for place, label in enumerate(self.labels):
+            own = self.group == place
+            weight = None if self.weight is None else self.weight[own]
+            found[label] = ScoreTable.from_arrays(self.positive[own], self.scores[number][own], weight, squares=squares)
+        return Tables(found, self.group.size, weighted=self.weight is not None)
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Tables(Mapping[Hashable, ScoreTable]):
     """One :class:`ScoreTable` per group, in sorted order of the groups, and what is known of the rows behind them.
@@ -367,6 +390,8 @@ class Tables(Mapping[Hashable, ScoreTable]):
         What a user should hear before these tables are used.
     weighted : bool, default=False
         Whether masses are sums of weights.
+    held : HeldRows, optional
+        The rows themselves, where a question needs more of them than tables tell.
     columns : dict, optional
         Names of the columns: ``"score"``, and ``"group"``, a list; None of rows that came without names.
     """
@@ -377,6 +402,7 @@ class Tables(Mapping[Hashable, ScoreTable]):
     notes: tuple[str, ...] = ()
     weighted: bool = False
     columns: dict[str, Any] | None = None
+    held: HeldRows | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.by_group, Mapping) or not all(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ from xorder._table import (
     MISSING,
     BoolArray,
     FloatArray,
+    HeldRows,
+    IntArray,
     ScoreTable,
     Tables,
     in_threads,
@@ -40,7 +42,43 @@ MAX_GROUPS = 100
 _LARGE_COUNT = 10
 
 
-def check_tables(
+class CheckedRows(NamedTuple):
+    """Rows that can be used: scores, whether each is positive, weights or None, the rows of each group, and notes."""
+
+    score: NDArray[Any]
+    positive: BoolArray
+    weight: FloatArray | None
+    masks: dict[Hashable, BoolArray]
+    notes: tuple[str, ...]
+    is_sampling: bool
+
+    def tables(self, score: NDArray[Any] | None = None) -> Tables:
+        """Turn the rows into one table per group, at these scores or at others."""
+        scores, positive, weight = self.score if score is None else score, self.positive, self.weight
+
+        def table(mask: BoolArray) -> ScoreTable:
+            if weight is None:
+                return ScoreTable._from_classes(scores[mask & positive], scores[mask & ~positive])
+            return ScoreTable.from_arrays(positive[mask], scores[mask], weight[mask], squares=self.is_sampling)
+
+        tables = dict(zip(self.masks, in_threads(scores.size, table, self.masks.values()), strict=True))
+        rows = int(sum(np.count_nonzero(mask) for mask in self.masks.values()))
+        return Tables(tables, rows, notes=self.notes, weighted=weight is not None)
+
+    def held(self, clusters: Any = None, others: Sequence[NDArray[Any]] = ()) -> HeldRows:
+        """Return the rows that belong to a group, with their clusters and other scores."""
+        unit = None if clusters is None else check_clusters(clusters, self.score.size)
+        group = np.full(self.score.size, -1)
+        for number, mask in enumerate(self.masks.values()):
+            group[mask] = number
+        kept = np.flatnonzero(group >= 0)
+        scores = tuple(np.asarray(score, dtype=np.float64)[kept] for score in (self.score, *others))
+        weight = None if self.weight is None else self.weight[kept]
+        labels = tuple(self.masks)
+        return HeldRows(labels, group[kept], self.positive[kept], weight, scores, None if unit is None else unit[kept])
+
+
+def check_rows(
     y_true: Any,
     y_score: Any,
     sensitive_features: Any,
@@ -48,11 +86,8 @@ def check_tables(
     *,
     weights_are: WeightKind = "counts",
     missing_group: str = "error",
-) -> Tables:
-    """Check rows and turn them into one table per group, in the sorted order of the groups.
-
-    With ``weights_are="sampling"`` the tables hold sums of squared weights, too.
-    """
+) -> CheckedRows:
+    """Check rows; groups are in their sorted order."""
     check_weights_are(weights_are)
     check_group_choices(missing_group)
     score = check_scores(y_score)
@@ -75,14 +110,42 @@ def check_tables(
     rows = int(sum(np.count_nonzero(mask) for mask in masks.values()))
     notes += [*look_alike(list(masks)), *notes_on_missing(score.size - rows)]
     _check_indexes(y_true=y_true, y_score=y_score, sensitive_features=sensitive_features, sample_weight=sample_weight)
+    return CheckedRows(score, positive, weight, masks, tuple(notes), is_sampling)
 
-    def table(mask: BoolArray) -> ScoreTable:
-        if weight is None:
-            return ScoreTable._from_classes(score[mask & positive], score[mask & ~positive])
-        return ScoreTable.from_arrays(positive[mask], score[mask], weight[mask], squares=is_sampling)
 
-    tables = dict(zip(masks, in_threads(score.size, table, masks.values()), strict=True))
-    return Tables(tables, rows, notes=tuple(notes), weighted=weight is not None)
+def check_tables(
+    y_true: Any,
+    y_score: Any,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    *,
+    weights_are: WeightKind = "counts",
+    missing_group: str = "error",
+) -> Tables:
+    """Check rows and turn them into one table per group, in the sorted order of the groups.
+
+    With ``weights_are="sampling"`` the tables hold sums of squared weights, too.
+    """
+    return check_rows(
+        y_true, y_score, sensitive_features, sample_weight, weights_are=weights_are, missing_group=missing_group
+    ).tables()
+
+
+def check_clusters(clusters: Any, rows: int) -> IntArray:
+    """Return the number of each row's cluster; every row must belong to one."""
+    labels = np.asarray(clusters)
+    if labels.shape != (rows,):
+        raise InputError(f"clusters must have one value per row; got shape {labels.shape} for {rows:,} rows.")
+    lost = [is_missing(label) for label in labels.tolist()] if labels.dtype.kind in "Of" else []
+    if any(lost):
+        raise InputError(
+            f"clusters must name a cluster for each row; {sum(lost):,} rows have none, the first is row "
+            f"{lost.index(True)}. Give a row that stands alone a cluster of its own."
+        )
+    if labels.dtype.kind == "O":
+        codes: dict[Any, int] = {}
+        return np.fromiter((codes.setdefault(label, len(codes)) for label in labels.tolist()), np.int64, rows)
+    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
 
 def check_weights_are(kind: Any) -> None:

@@ -372,7 +372,7 @@ def test_to_dict_is_json_and_complete():
     record = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert set(record) == {
         "groups", "positives", "negatives", "auc", "auc_stderr", "auc_interval", "xauc", "prf", "gaps", "confidence",
-        "too_few", "cuts", "xauc_interval", "prf_interval",
+        "too_few", "cuts", "xauc_interval", "prf_interval", "clusters", "tolerance", "verdict",
     }  # fmt: skip
     assert record["xauc_interval"][1][2] == list(found.xauc_interval["b", "c"])
     assert record["prf_interval"][2] == list(found.prf_interval["c"])

@@ -4,43 +4,52 @@ from __future__ import annotations
 
 import argparse
 
-from xorder.cli._program import add_confidence, add_input, read_tables, show
+from xorder._metric import METRICS
+from xorder.cli._program import add_cluster, add_confidence, add_cuts, add_input, read_tables, show
 from xorder.exceptions import InputError
-from xorder.metrics import Threshold, audit_tables
-from xorder.metrics._cuts import CUTS, Cut
+from xorder.metrics import audit_tables
+from xorder.metrics._cuts import CUTS
+
+_CODES = {"within": 0, "beyond": 1, "cannot tell": 3}
 
 
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_input(command, labelled=True)
-    command.add_argument(
-        "--cut",
-        action="append",
-        type=_cut,
-        metavar="CUT",
-        help="Cut of the list to report: 5%%, 200 (places) or score:0.3; may be given several times (default 1%%, 5%%, "
-        "10%% and 20%%)",
-    )
+    add_cluster(command)
+    add_cuts(command)
     add_confidence(command)
+    command.add_argument(
+        "--tolerance",
+        type=float,
+        metavar="GAP",
+        help="Widest gap tolerated between any two groups: the exit code is 0 if all are within it, 1 if one is beyond "
+        "it, and 3 if that cannot be told",
+    )
+    command.add_argument(
+        "--metric", choices=METRICS, default="xauc", help="Metric that the tolerance is about (default xauc)"
+    )
+    command.add_argument(
+        "--tolerance-cut",
+        type=float,
+        metavar="GAP",
+        help="Widest difference of sensitivities tolerated at any cut of the list, besides --tolerance",
+    )
 
 
-def _cut(text: str) -> Cut:
-    """Read a cut as the command line writes it."""
-    try:
-        if text.startswith("score:"):
-            return Threshold(float(text.removeprefix("score:")))
-        cut = float(text.removesuffix("%")) / 100 if text.endswith("%") else int(text)
-        if not (0 < cut < 1 if isinstance(cut, float) else cut >= 1):
-            raise ValueError
-        return cut
-    except (ValueError, InputError):
-        raise argparse.ArgumentTypeError(
-            "a cut is a share of the list such as 5%, a number of places such as 200, or a score such as score:0.3; "
-            f"got {text!r}"
-        ) from None
-
-
-def run(options: argparse.Namespace) -> None:
-    """Audit a file."""
+def run(options: argparse.Namespace) -> int:
+    """Audit a file; the exit code says what became of the tolerance."""
+    if options.tolerance is None and options.tolerance_cut is not None:
+        raise InputError("tolerance_cut comes besides tolerance=; give both.")
     result = audit_tables(read_tables(options), cuts=options.cut or CUTS, confidence=options.confidence)
-    show(result.to_dict() if options.json else str(result))
+    verdict = None
+    if options.tolerance is not None:
+        verdict = result.against(options.tolerance, metric=options.metric, tolerance_cut=options.tolerance_cut)
+    if options.json:
+        tolerated = {"tolerance": options.tolerance, "metric": options.metric, "tolerance_cut": options.tolerance_cut}
+        show(result.to_dict() | (tolerated | {"verdict": verdict} if verdict else {}))
+    else:
+        cuts = "" if options.tolerance_cut is None else f", at cuts {options.tolerance_cut:g}"
+        said = f"\n\nTolerance {options.tolerance:g} for {options.metric} gaps{cuts}: {verdict}." if verdict else ""
+        show(f"{result}{said}")
+    return _CODES.get(str(verdict), 0)

@@ -31,10 +31,13 @@ from xorder.cli._errors import translated
 from xorder.engines import tables_of
 from xorder.engines._sources import files_of
 from xorder.exceptions import InputError, XorderError, XorderWarning, warn_caller
+from xorder.metrics import Threshold
+from xorder.metrics._cuts import Cut
 
 # Each command has a module of its name, which adds its options and runs it.
 _COMMANDS = {
     "audit": "Measure how a score ranks each group",
+    "compare": "Compare two scores of the same people, before and after a map, or two saved audits",
     "fit": "Fit a repair of the scores, and save its map",
     "apply": "Adjust the scores of a file with a saved map",
     "report": "Write a page on how a score ranks each group, for people to read",
@@ -46,9 +49,9 @@ _COMMANDS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; return its exit code, and print one line on standard error where that is not 0.
 
-    0: done. 2: what the user gave is wrong. 70: any other failure, such as a full disk or a fault in xorder; what it
-    has begun to write is removed. 130: interrupted, as by Ctrl-C; a program of its own that another signal ends has 128
-    plus its number.
+    0: done, and within the tolerance if one was given. 1: beyond it. 3: that cannot be told. 2: what the user gave is
+    wrong. 70: any other failure, such as a full disk or a fault in xorder; what it has begun to write is removed. 130:
+    interrupted, as by Ctrl-C; a program of its own that another signal ends has 128 plus its number.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -62,13 +65,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             _parser(next(iter(arguments), None)).parse_args(arguments, options)
             note_idle(options)
-            options.run(options)
+            code = options.run(options)
             sys.stdout.flush()
         except Exception as error:
             return _ended_by(error, options)
         except KeyboardInterrupt:
             return 128 + signal.SIGINT
-    return 0
+    return code or 0
 
 
 # Windows has no SIGHUP, and alone has SIGBREAK, by which one process asks another to end.
@@ -106,8 +109,9 @@ def _parser(chosen: str | None) -> Parser:
     parser = Parser(
         prog="xorder",
         description="Audit how fairly a risk score ranks people of different groups, and repair it after the fact.",
-        epilog="Exit codes: 0: done; 2: the command or its input is wrong; 70: any other failure, such as a full disk "
-        "or a fault in xorder (XORDER_TRACEBACK=1 in the environment shows where it happened); 130: interrupted.",
+        epilog="Exit codes: 0: done, and within --tolerance if it is given; 1: beyond it; 3: that cannot be told; 2: the "
+        "command or its input is wrong; 70: any other failure, such as a full disk or a fault in xorder "
+        "(XORDER_TRACEBACK=1 in the environment shows where it happened); 130: interrupted.",
     )
     parser.add_argument(
         "--version", action="version", version=f"xorder {__version__}", help="Show the version and exit"
@@ -235,22 +239,26 @@ def add_json(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="Print JSON instead of text")
 
 
-def add_input(command: argparse.ArgumentParser, *, labelled: bool, missing: str = "error") -> None:
+def add_input(
+    command: argparse.ArgumentParser, *, labelled: bool, missing: str = "error", required: bool = True
+) -> None:
     """Add the file and its columns; ``missing`` is the usual choice for rows without a group, or where it is from."""
     add_json(command)
     command.add_argument(
         "file", metavar="FILE", help="Rows as csv, csv.gz or parquet; a pattern in quotes names many files"
     )
-    command.add_argument("--score", required=True, metavar="COLUMN", help="Column of the score; higher ranks higher")
+    command.add_argument(
+        "--score", required=required, metavar="COLUMN", help="Column of the score; higher ranks higher"
+    )
     command.add_argument(
         "--group",
-        required=True,
+        required=required,
         action="append",
         metavar="COLUMN",
         help="Column of the group; give several, each with --group, for combinations such as 'Black & female'",
     )
     if labelled:
-        command.add_argument("--label", required=True, metavar="COLUMN", help="Column of the outcome, 0 or 1")
+        command.add_argument("--label", required=required, metavar="COLUMN", help="Column of the outcome, 0 or 1")
         command.add_argument("--positive", metavar="VALUE", help="Value of the outcome that counts as 1")
         command.add_argument("--weight", metavar="COLUMN", help="Column of the weights of rows")
         command.add_argument(
@@ -280,6 +288,43 @@ def add_unseen(command: argparse.ArgumentParser, usual: str | None) -> None:
         help="Choice for rows to adjust whose group was not in fit: refuse them, or leave their scores alone (default "
         f"{usual or 'as in fit'})",
     )
+
+
+def add_cluster(command: argparse.ArgumentParser) -> None:
+    """Add the column of clusters."""
+    command.add_argument(
+        "--cluster",
+        metavar="COLUMN",
+        help="Column of whom each row belongs to, such as the patient; errors allow for it",
+    )
+
+
+def add_cuts(command: argparse.ArgumentParser) -> None:
+    """Add the cuts of the list to report."""
+    command.add_argument(
+        "--cut",
+        action="append",
+        type=_cut,
+        metavar="CUT",
+        help="Cut of the list to report: 5%%, 200 (places) or score:0.3; may be given several times (default 1%%, 5%%, "
+        "10%% and 20%%)",
+    )
+
+
+def _cut(text: str) -> Cut:
+    """Read a cut as the command line writes it."""
+    try:
+        if text.startswith("score:"):
+            return Threshold(float(text.removeprefix("score:")))
+        cut = float(text.removesuffix("%")) / 100 if text.endswith("%") else int(text)
+        if not (0 < cut < 1 if isinstance(cut, float) else cut >= 1):
+            raise ValueError
+        return cut
+    except (ValueError, InputError):
+        raise argparse.ArgumentTypeError(
+            "a cut is a share of the list such as 5%, a number of places such as 200, or a score such as score:0.3; "
+            f"got {text!r}"
+        ) from None
 
 
 def add_confidence(command: argparse.ArgumentParser) -> None:
@@ -316,6 +361,7 @@ _READING = ("score", "group", "label", "positive", "weight", "weights_are", "mis
 def read_tables(options: argparse.Namespace) -> Tables:
     """Read the tables of the file that a command names."""
     given = {name: getattr(options, name) for name in _READING}
+    given |= {"cluster": vars(options).get("cluster"), "others": vars(options).get("other") or ()}
     with progress_line(sys.stderr) as progress:
         return tables_of(options.file, **given, as_text=True, progress=progress)
 

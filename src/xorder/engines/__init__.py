@@ -2,6 +2,6 @@
 
 from xorder.engines._apply import Applied, apply_to_file, apply_to_frame
 from xorder.engines._match_groups import GroupMaps
-from xorder.engines._tables import audit_frame, tables_of
+from xorder.engines._tables import audit_frame, compare_frame, tables_of
 
-__all__ = ["Applied", "GroupMaps", "apply_to_file", "apply_to_frame", "audit_frame", "tables_of"]
+__all__ = ["Applied", "GroupMaps", "apply_to_file", "apply_to_frame", "audit_frame", "compare_frame", "tables_of"]

@@ -60,13 +60,17 @@ class ColumnNames:
     group: GroupNames
     label: str | None = None
     weight: str | None = None
+    cluster: str | None = None
+    others: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         used: dict[str, str] = {}
         if not self.groups:
             raise InputError(f"group must name a column, or several; got {self.group!r}.")
         roles = [("score", self.score), *(("group", name) for name in self.groups)]
-        roles += [(role, name) for role, name in (("label", self.label), ("weight", self.weight)) if name is not None]
+        more = [("label", self.label), ("weight", self.weight), ("cluster", self.cluster)]
+        roles += [(role, name) for role, name in more if name is not None]
+        roles += [("other score", name) for name in self.others]
         for role, name in roles:
             if not isinstance(name, str) or not name:
                 raise InputError(f"{role} must be the name of a column; got {name!r}.")
@@ -85,8 +89,14 @@ class ColumnNames:
     def roles(self) -> dict[str, str]:
         """The names that are given, by what they are for; the columns of the group are numbered."""
         of_group = {f"group{number}": name for number, name in enumerate(self.groups)}
-        named = {"score": self.score, **of_group, "label": self.label, "weight": self.weight}
+        named = {"score": self.score, **of_group, "label": self.label, "weight": self.weight, "cluster": self.cluster}
+        named |= {f"other{number}": name for number, name in enumerate(self.others)}
         return {role: name for role, name in named.items() if name is not None}
+
+    @property
+    def more(self) -> list[str]:
+        """The roles of columns that tables do not hold: of each row its other scores, and then its cluster."""
+        return [role for role in self.roles if role.startswith("other")] + (["cluster"] if self.cluster else [])
 
     @property
     def all(self) -> list[str]:

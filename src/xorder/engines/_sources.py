@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xorder._duckdb import duckdb_connection, first_line
 from xorder._groups import Combinations, is_missing
 from xorder._optional import import_optional
-from xorder._table import FloatArray
 from xorder._validation import MAX_GROUPS
 from xorder.engines import _cells as cells
 from xorder.engines._cells import (
@@ -249,7 +249,10 @@ def blaming_files(path: str | os.PathLike[str]) -> Iterator[None]:
         ) from error
 
 
-_NUMBERS = ("score", "weight")
+def _is_number(role: str) -> bool:
+    return role in ("score", "weight") or role.startswith("other")
+
+
 _STEP = 1 << 17
 _GUESSED_ROWS = 100_000
 
@@ -265,9 +268,13 @@ class FileReading:
         self.path, self.options, self.among = existing_file(path), options, among
         self.kind = file_kind(str(self.path))
         self.groups, self.labels = TextColumn(options.names.groups), TextColumn((options.names.label or "",))
+        self.clusters = TextColumn((options.names.cluster or "",))
 
-    def batches(self) -> Iterator[tuple[FloatArray, CodeArray, CodeArray, FloatArray]]:
-        """Yield scores, numbers of groups, numbers of labels and weights; empty arrays for what is not asked for."""
+    def batches(self) -> Iterator[tuple[NDArray[Any], ...]]:
+        """Yield scores, numbers of groups, numbers of labels, weights, other scores, and numbers of clusters.
+
+        What is not asked for is an empty array or, of other scores and clusters, not there.
+        """
         names, rows = self.options.names, 0
         with blaming_gzip(self.path), closing(self._read(names.all)) as batches:
             for batch in batches:
@@ -278,8 +285,11 @@ class FileReading:
                     labels = self.labels.read(batch)
                 if names.weight is not None:
                     weights = cells.weights(batch, names.weight)
+                more: list[NDArray[Any]] = [cells.scores(batch, name) for name in names.others]
+                if names.cluster is not None:
+                    more.append(self.clusters.read(batch))
                 rows += len(scores)
-                yield scores, groups, labels, weights
+                yield scores, groups, labels, weights, *more
         if not (rows or self.among):
             raise no_rows(str(self.path))
 
@@ -307,7 +317,7 @@ class FileReading:
 def row_of_file(path: str | os.PathLike[str], number: int, options: ReadingOptions) -> tuple[float, str]:
     """Return the score of one row of a file, the first being 1, and its group as text, empty if it has none."""
     reading, passed = FileReading(path, options), 0
-    for scores, groups, _, _ in reading.batches():
+    for scores, groups, *_ in reading.batches():
         if passed < number <= passed + len(scores):
             place = number - passed - 1
             return float(scores[place]), list(reading.groups.codes)[groups[place]]
@@ -318,14 +328,17 @@ def row_of_file(path: str | os.PathLike[str], number: int, options: ReadingOptio
 def open_small_file(path: str | os.PathLike[str], options: ReadingOptions) -> tuple[Tally, str]:
     """Return the rows of a file, read into memory, ready to be tallied, and what to call them in a message."""
     reading = FileReading(path, options)
-    score, groups, labels, weight = (np.concatenate(parts) for parts in zip(*reading.batches(), strict=True))
+    score, groups, labels, weight, *more = (np.concatenate(parts) for parts in zip(*reading.batches(), strict=True))
     found = reading.coding()
+    if options.names.cluster is not None:
+        _check_cluster_texts(options.names.cluster, list(reading.clusters.codes), more[-1])
     code = found.of_texts(reading.groups.codes, groups, reading.labels.codes, labels)
 
     def batches(*_: Any) -> Generator[Batch, None, None]:
         for start in range(0, score.size, _STEP):
             part = slice(start, start + _STEP)
-            yield Batch(score[part], code[part], weight[part] if weight.size else None)
+            own = weight[part] if weight.size else None
+            yield Batch(score[part], code[part], own, tuple(column[part] for column in more))
 
     # Where all rows are in memory, another pass over them is too quick to be watched.
     return LocalRows(batches, replace(options, progress=None), guess=found, total=score.size), str(path)
@@ -383,7 +396,7 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
             return
 
         def batches(by: Coding, known: bool) -> Generator[Batch, None, None]:
-            return _batches(prepared, by.columns(prepared, roles, known=known))
+            return _batches(prepared, [*by.columns(prepared, roles, known=known), *map(nw.col, names.more)], names.more)
 
         def blame() -> None:
             if is_text:
@@ -434,9 +447,9 @@ def _prepared(nw: Any, frame: Any, names: ColumnNames, is_text: bool) -> Any:
     chosen = {}
     for role, name in held.items():
         value, is_float = nw.col(name), schema[name].is_float()
-        if role in _NUMBERS and not is_float:
+        if _is_number(role) and not is_float:
             value = value.cast(nw.Float64)
-        if role not in _NUMBERS and is_float:
+        if not _is_number(role) and is_float:
             # Not is_nan: of parquet files whose statistics leave NaN out, DuckDB 2.0 takes it to be nowhere.
             value = nw.when(value.is_finite() | (value == np.inf) | (value == -np.inf)).then(value)
         chosen[role] = value.alias(role)
@@ -450,7 +463,7 @@ def check_kinds(nw: Any, names: ColumnNames, kinds: Mapping[str, Any]) -> None:
     """Refuse columns whose types are not numbers, or not plain labels, where these are to be read."""
     for role, column in names.roles.items():
         kind = kinds[column]
-        if role not in _NUMBERS:
+        if not _is_number(role):
             if kind.is_nested():
                 raise not_labels(column, f"its type is {kind}")
         elif not (kind.is_numeric() or kind in (nw.Boolean, nw.Object, nw.Unknown)):
@@ -461,7 +474,7 @@ def _parsed(nw: Any, relation: Any, names: ColumnNames) -> Any:
     """Parse the numeric columns of a relation of text; cells that are not numbers become null."""
     duckdb = import_optional("duckdb", extra="duckdb", purpose="Reading csv files")
     chosen = [
-        (duckdb.SQLExpression(number_in(name)) if role in _NUMBERS else duckdb.ColumnExpression(name)).alias(role)
+        (duckdb.SQLExpression(number_in(name)) if _is_number(role) else duckdb.ColumnExpression(name)).alias(role)
         for role, name in names.roles.items()
     ]
     return nw.from_native(relation.select(*chosen))
@@ -474,7 +487,7 @@ def number_in(name: str) -> str:
 
 def _refuse_text(relation: Any, names: ColumnNames) -> None:
     """Name a text that stands where a number should; looked for only once some number is missing."""
-    for name in filter(None, (names.score, names.weight)):
+    for name in filter(None, (names.score, names.weight, *names.others)):
         found = (
             relation.filter(f"{number_in(name)} IS NULL AND trim({quoted_name(name)}) <> ''")
             .select(quoted_name(name))
@@ -537,27 +550,40 @@ def _counted(
     )
 
 
-def _batches(frame: Any, wanted: Sequence[Any]) -> Generator[Batch, None, None]:
+def _check_cluster_texts(name: str, texts: list[str], rows: CodeArray) -> None:
+    """Refuse rows of a file without a cluster."""
+    blank = [number for number, text in enumerate(texts) if not text.strip()]
+    lost = np.isin(rows, blank)
+    if lost.any():
+        raise InputError(
+            f"column {name!r} must name a cluster for each row; {lost.sum():,} rows have none, the first is row "
+            f"{int(np.argmax(lost)) + 1:,}. Give a row that stands alone a cluster of its own."
+        )
+
+
+def _batches(frame: Any, wanted: Sequence[Any], more: Sequence[str]) -> Generator[Batch, None, None]:
     """Yield columns of rows as arrays of numpy, each engine in its own way of handing over some at a time."""
     import narwhals as nw
 
     if isinstance(frame, nw.DataFrame):
         for start in range(0, len(frame), _STEP):
-            yield _batch(frame[start : start + _STEP].select(*wanted))
+            yield _batch(frame[start : start + _STEP].select(*wanted), more)
         return
     native = frame.select(*wanted).to_native()
     if frame.implementation.is_duckdb():
         pa = import_optional("pyarrow", extra="duckdb", purpose="Reading what DuckDB holds")
         with closing(native.to_arrow_reader(_STEP)) as parts:
             for part in parts:
-                yield _batch(nw.from_native(pa.Table.from_batches([part])))
+                yield _batch(nw.from_native(pa.Table.from_batches([part])), more)
     elif frame.implementation.is_polars():
         for part in native.collect_batches(chunk_size=_STEP, maintain_order=False):
-            yield _batch(nw.from_native(part))
+            yield _batch(nw.from_native(part), more)
     else:
         raise not_a_frame(native)
 
 
-def _batch(part: Any) -> Batch:
+def _batch(part: Any, more: Sequence[str]) -> Batch:
     weight = np.asarray(part["weight"].to_numpy(), dtype=np.float64) if "weight" in part.columns else None
-    return Batch(part["score"].to_numpy(), part["code"].to_numpy(), weight)
+    numbers = [np.asarray(part[role].to_numpy(), dtype=np.float64) for role in more if role != "cluster"]
+    clusters = [np.array(part["cluster"].to_list(), dtype=object)] if "cluster" in more else []
+    return Batch(part["score"].to_numpy(), part["code"].to_numpy(), weight, (*numbers, *clusters))

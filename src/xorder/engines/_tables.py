@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from xorder._groups import check_group_choices, look_alike, written
 from xorder._metric import METRICS
 from xorder._parameters import check_number, check_whole
 from xorder._progress import Progress
-from xorder._table import BinningError, FloatArray, IntArray, ScoreTable, Tables
+from xorder._table import BinningError, FloatArray, HeldRows, IntArray, ScoreTable, Tables
 from xorder._validation import WeightKind, check_weights_are, notes_on_counts, notes_on_missing
 from xorder.engines._cells import FRAME, ColumnNames, GroupNames, ReadingOptions, no_rows
 from xorder.engines._sources import (
@@ -30,10 +30,13 @@ from xorder.engines._sources import (
     open_small_file,
 )
 from xorder.engines._tally import Bins, Leaves, Seen, Tally, check_same, split_leaves
-from xorder.engines._tally_numpy import scores_of
+from xorder.engines._tally_numpy import LocalRows, scores_of
 from xorder.exceptions import InputError
 from xorder.metrics._audit import Audit, audit_tables, check_confidence
 from xorder.metrics._cuts import CUTS, Cut
+
+if TYPE_CHECKING:
+    from xorder.metrics._compare import Comparison
 
 BINS = 3 << 19
 """Bins by default: enough for a tolerance of 1e-6 wherever scores have a density."""
@@ -65,6 +68,7 @@ def audit_frame(
     bins: int = BINS,
     progress: Progress | None = None,
     memory: str = "2GB",
+    cluster: str | None = None,
 ) -> Audit:
     """Audit how a score ranks the members of different groups, where the rows are.
 
@@ -100,6 +104,9 @@ def audit_frame(
         Called with what is being done and, if that is known, the share that is done.
     memory : str, default="2GB"
         How much memory DuckDB may use for files.
+    cluster : str, optional
+        The column of who or what each row belongs to, as ``clusters`` of :func:`xorder.audit`. The rows are then read
+        once more, and held in memory; not for Spark.
 
     Returns
     -------
@@ -137,8 +144,84 @@ def audit_frame(
         bins=bins,
         progress=progress,
         memory=memory,
+        cluster=cluster,
     )
     return audit_tables(tables, cuts=cuts, confidence=confidence)
+
+
+def compare_frame(
+    frame: Any,
+    *,
+    score: str,
+    other: str | Sequence[str],
+    label: str,
+    group: GroupNames,
+    weight: str | None = None,
+    weights_are: WeightKind = "counts",
+    cluster: str | None = None,
+    cuts: Sequence[Cut] = CUTS,
+    confidence: float = 0.95,
+    positive: Any = None,
+    missing_group: str = "error",
+    progress: Progress | None = None,
+    memory: str = "2GB",
+) -> Comparison:
+    """Compare two or more scores of the same people, where the rows are.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table, DuckDBPyRelation, str or path
+        The rows, as in :func:`audit_frame`; their scores are held in memory. Not for Spark.
+    score : str
+        The column of the first score.
+    other : str or sequence of str
+        The column of the other score, or several.
+    label : str
+        The column of the label.
+    group : str or list of str
+        The column of the group, or several.
+    weight : str, optional
+        The column of the weights.
+    weights_are : {"counts", "sampling"}, default="counts"
+        What weights mean, as in :func:`xorder.audit`.
+    cluster : str, optional
+        The column of who or what each row belongs to.
+    cuts : sequence of float, int or Threshold, default=(0.01, 0.05, 0.1, 0.2)
+        Cuts of the list to compare, as in :func:`xorder.audit`.
+    confidence : float, default=0.95
+        Confidence of the intervals.
+    positive : object, optional
+        The value of the label that counts as 1, all others being 0.
+    missing_group : {"error", "leave", "group"}, default="error"
+        Whether rows without a group are refused, left out, or a group of their own, named ``"missing"``.
+    progress : callable, optional
+        Called with what is being done and, if that is known, the share that is done.
+    memory : str, default="2GB"
+        How much memory DuckDB may use for files.
+
+    Returns
+    -------
+    Comparison
+        Differences in AUC, gaps and cuts: each other score less the first.
+    """
+    from xorder.metrics._compare import compare_tables
+
+    others = [other] if isinstance(other, str) else list(other)
+    tables = tables_of(
+        frame,
+        score=score,
+        label=label,
+        group=group,
+        weight=weight,
+        weights_are=weights_are,
+        positive=positive,
+        missing_group=missing_group,
+        progress=progress,
+        memory=memory,
+        cluster=cluster,
+        others=others,
+    )
+    return compare_tables(tables, others, cuts=cuts, confidence=confidence)
 
 
 def tables_of(
@@ -158,6 +241,8 @@ def tables_of(
     progress: Progress | None = None,
     memory: str = "2GB",
     large: int = LARGE,
+    cluster: str | None = None,
+    others: Sequence[str] = (),
 ) -> Tables:
     """Build one table per group from rows in any engine, or in files.
 
@@ -206,6 +291,10 @@ def tables_of(
         How much memory DuckDB may use for files.
     large : int, default=67108864
         Bytes, unpacked, from which on a single file goes through DuckDB.
+    cluster : str, optional
+        The column of what each row belongs to; the rows are then held in memory, in a second pass.
+    others : sequence of str, default=()
+        Columns of other scores, held likewise.
 
     Returns
     -------
@@ -217,7 +306,7 @@ def tables_of(
     InputError
         If rows cannot be used, as in :func:`audit_frame`.
     """
-    names = ColumnNames(score, group, label, weight)
+    names = ColumnNames(score, group, label, weight, cluster, tuple(others))
     if label is None:
         raise InputError("label must be the name of a column; got None.")
     check_number("tolerance", tolerance, at_least=0)
@@ -286,8 +375,26 @@ def _built(rows: Tally, names: ColumnNames, source: str, squares: bool, toleranc
         binning_error=error,
         notes=tuple(notes),
         weighted=names.weight is not None,
+        held=_held(rows, names) if names.more else None,
         columns={"score": names.score, "group": [names.group] if isinstance(names.group, str) else list(names.group)},
     )
+
+
+def _held(rows: Tally, names: ColumnNames) -> HeldRows:
+    """Collect the rows, in a pass of their own."""
+    if not isinstance(rows, LocalRows):
+        raise InputError("clusters and other scores of a frame of Spark are not read yet; collect these columns first.")
+    found, clusters = rows.collect(), None
+    *others, last = (found.score, *found.more) if names.cluster is not None else (found.score, *found.more, None)
+    if names.cluster is not None:
+        clusters = last
+    scores = tuple(np.asarray(each, dtype=np.float64) for each in others)
+    for name, score in zip(names.others, scores[1:], strict=True):
+        if not np.isfinite(score).all():
+            lost = int(np.count_nonzero(~np.isfinite(score)))
+            raise InputError(f"column {name!r} must be finite; {lost:,} rows hold nothing, nan or inf.")
+    code = found.code.astype(np.int64)
+    return HeldRows(rows.coding.groups, code // 2, code % 2 == 1, found.weight, scores, clusters)
 
 
 def _check_seen(seen: Seen, names: ColumnNames, source: str, squares: bool) -> None:
@@ -330,6 +437,7 @@ def _as_written(found: Tables) -> Tables:
         found,
         by_group={names[group]: table for group, table in found.items()},
         binning_error=None if found.binning_error is None else found.binning_error.renamed(names),
+        held=None if found.held is None else found.held._replace(labels=tuple(map(written, found.held.labels))),
     )
 
 

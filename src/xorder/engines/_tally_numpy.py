@@ -58,15 +58,17 @@ _DENSE_CODES = 32
 
 
 class Batch(NamedTuple):
-    """Some rows: scores (nan where missing), codes, below 0 if unseen, and weights."""
+    """Some rows: scores (nan where missing), codes, below 0 if unseen, weights, and columns that are not added up."""
 
     score: NDArray[Any]
     code: NDArray[np.int16]
     weight: FloatArray | None
+    more: tuple[NDArray[Any], ...] = ()
 
     def where(self, chosen: NDArray[np.bool_]) -> Batch:
         """Return some of the rows."""
-        return Batch(self.score[chosen], self.code[chosen], None if self.weight is None else self.weight[chosen])
+        weight = None if self.weight is None else self.weight[chosen]
+        return Batch(self.score[chosen], self.code[chosen], weight, tuple(column[chosen] for column in self.more))
 
 
 class _UnseenError(RuntimeError):
@@ -184,6 +186,14 @@ class LocalRows:
                 counts.add(packed, batch.code[rows], weights)
         return counts.counted()
 
+    def collect(self) -> Batch:
+        """Return all rows that belong to a group, in memory, once they have been surveyed."""
+        parts = [batch.where(batch.code < self.coding.size) for batch in self._each("collecting rows")]
+        score, code = (np.concatenate([part[number] for part in parts]) for number in (0, 1))
+        weight = np.concatenate([part.weight for part in parts if part.weight is not None]) if self._weighted else None
+        more = tuple(map(np.concatenate, zip(*(part.more for part in parts), strict=True)))
+        return Batch(score, code, weight, more)
+
     def _weights(self, batch: Batch) -> list[FloatArray]:
         if batch.weight is None:
             return []
@@ -212,7 +222,7 @@ def _add(
 
 def _usable(batch: Batch, codes: int) -> tuple[Batch, Seen]:
     """Return the rows that can be used and are not left out, and what was seen of all, for complaints about them."""
-    score, code, weight = batch
+    score, code, weight, _ = batch
     if not score.size:
         return batch, Seen()
     if code.min() < 0:
@@ -233,7 +243,7 @@ def _usable(batch: Batch, codes: int) -> tuple[Batch, Seen]:
             good = fit if good is None else good & fit
     if good is not None:
         batch = batch.where(good)
-    score, code, weight = batch
+    score, code, weight, _ = batch
     if score.size:
         seen.low, seen.high = float(score.min()), float(score.max())
         if weight is not None:

@@ -15,6 +15,7 @@ from xorder.metrics._functions import (
 from xorder.metrics._gaps import Gap
 
 if TYPE_CHECKING:
+    from xorder.metrics._compare import Comparison, Difference, compare, compare_audits, compare_map
     from xorder.metrics._scorers import (
         GapScorer,
         auc_minus_prf_difference,
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Audit",
+    "Comparison",
     "CutGap",
+    "Difference",
     "Gap",
     "GapScorer",
     "GroupMatrix",
@@ -36,6 +39,9 @@ __all__ = [
     "auc_minus_xauc_difference",
     "audit",
     "audit_tables",
+    "compare",
+    "compare_audits",
+    "compare_map",
     "make_gap_scorer",
     "neg_parity_difference",
     "neg_prf_difference",
@@ -47,12 +53,13 @@ __all__ = [
     "xauc_matrix",
 ]
 
-# Scorers are made for scikit-learn, which is loaded when one is asked for.
-_SCORERS = {name: "_scorers" for name in __all__ if name not in globals()}
+# Comparisons are asked for by few, and scorers are made for scikit-learn, which is slow to load.
+_COMPARING = ("Comparison", "Difference", "compare", "compare_audits", "compare_map")
+_LATER = {name: "_compare" if name in _COMPARING else "_scorers" for name in __all__ if name not in globals()}
 
 
 def __getattr__(name: str) -> Any:
-    return lazy_names(__name__, _SCORERS)(name)
+    return lazy_names(__name__, _LATER)(name)
 
 
 def __dir__() -> list[str]:

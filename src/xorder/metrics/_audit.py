@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from itertools import combinations, cycle
 from numbers import Real
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xorder._html import audit_html
-from xorder._metric import METRICS, auc_estimate, chance_interval, prf_estimate, xauc_estimate
+from xorder._metric import METRICS, auc_estimate, chance_interval, check_metric, prf_estimate, xauc_estimate
+from xorder._parameters import check_number
 from xorder._present import count, group_names, interval_text, known, level, number, pvalue_text, signed
 from xorder._table import BinningError, FloatArray, ScoreTable, Tables, as_tables
-from xorder._validation import WeightKind, check_tables
+from xorder._validation import WeightKind, check_rows
 from xorder.exceptions import InputError, MissingExtraError, warn_caller
 from xorder.metrics._cuts import CUTS, Cut, CutGap, Cuts, Of, check_cut, check_cuts, check_of, cut_text
-from xorder.metrics._gaps import FEW, Gap, Pair, are_few, json_label, judge, with_holm
+from xorder.metrics._gaps import FEW, Gap, Pair, against_tolerance, are_few, json_label, judge, with_holm
 from xorder.metrics._placements import Moments, moments
+
+if TYPE_CHECKING:
+    from xorder.metrics._units import Units
 
 Ends = tuple[float, float]
 
@@ -61,7 +65,7 @@ class GroupMatrix:
         names = group_names(self.groups, _ANY_LENGTH)
         width = max([6, *map(len, names)])
         rows = [[name, *map(number, row)] for name, row in zip(names, self.values.tolist(), strict=True)]
-        return "\n".join(_aligned([["", *names], *rows], f"<{width}", *[f">{width}"] * len(names)))
+        return "\n".join(aligned([["", *names], *rows], f"<{width}", *[f">{width}"] * len(names)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the matrix as plain lists, ready for JSON.
@@ -114,6 +118,8 @@ class Audit:
         How far all this can be from the truth where scores were put into bins.
     cuts : tuple of float, int or Threshold, default=(0.01, 0.05, 0.1, 0.2)
         Cuts of the list that are reported; :meth:`cut_gap` knows any other.
+    tolerance : float, default=None
+        Widest xAUC gap that is tolerated, which :attr:`verdict` is about.
 
     References
     ----------
@@ -138,8 +144,43 @@ class Audit:
     too_few: tuple[Hashable, ...] = ()
     binning_error: BinningError | None = None
     cuts: tuple[Cut, ...] = CUTS
+    tolerance: float | None = None
     _tables: Tables | None = field(init=False, default=None, repr=False)
     _cuts: Cuts | None = field(init=False, default=None, repr=False)
+    _units: Units | None = field(init=False, default=None, repr=False)
+
+    @property
+    def clusters(self) -> int | None:
+        """Number of clusters that the errors allow for; None where each row is one by itself."""
+        return None if self._units is None else self._units.count
+
+    @property
+    def verdict(self) -> str | None:
+        """``"within"``, ``"beyond"`` or ``"cannot tell"`` of the tolerance; None without one."""
+        return None if self.tolerance is None else self.against(self.tolerance)
+
+    def against(self, tolerance: float, *, metric: str = "xauc", tolerance_cut: float | None = None) -> str:
+        """Say whether all gaps are within a tolerance.
+
+        Parameters
+        ----------
+        tolerance : float
+            Widest gap that is tolerated between any two groups.
+        metric : {"xauc", "prf", "parity"}, default="xauc"
+            The gap.
+        tolerance_cut : float, default=None
+            Widest difference of sensitivities that is tolerated at any cut of the list.
+
+        Returns
+        -------
+        {"within", "beyond", "cannot tell"}
+            ``"beyond"`` if some gap is wider at the audit's confidence, by Holm's rule for all pairs; ``"within"`` if
+            every interval lies inside; else, or where a group has too few rows, ``"cannot tell"``.
+        """
+        check_number("tolerance", tolerance, at_least=0)
+        if tolerance_cut is not None:
+            check_number("tolerance_cut", tolerance_cut, at_least=0)
+        return against_tolerance(self, check_metric(metric).name, tolerance, tolerance_cut)
 
     def gap(self, metric: str, pair: Pair | None = None) -> Gap:
         """Return the gap of a metric for a pair of groups.
@@ -197,7 +238,7 @@ class Audit:
         if self._tables is None:
             raise InputError("this audit holds no tables to cut; make it with audit, audit_tables or audit_frame.")
         if self._cuts is None:
-            object.__setattr__(self, "_cuts", Cuts(self._tables, self.confidence))
+            object.__setattr__(self, "_cuts", Cuts(self._tables, self.confidence, self._units))
         by_cut = cast(Cuts, self._cuts)
         of = check_of(of)
         pairs: list[Any] = list(combinations(self.groups, 2)) if pair is None else [tuple(pair)]
@@ -232,6 +273,9 @@ class Audit:
             "gaps": [gap.to_dict() for gap in self.gaps],
             "cuts": [gap.to_dict() for gap in self._cut_gaps()],
             "confidence": self.confidence,
+            "clusters": self.clusters,
+            "tolerance": self.tolerance,
+            "verdict": self.verdict,
             "too_few": [json_label(group) for group in self.too_few],
         } | ({} if self.binning_error is None else {"binning_error": self.binning_error.to_dict()})
 
@@ -345,6 +389,8 @@ def audit(
     cuts: Sequence[Cut] = CUTS,
     confidence: float = 0.95,
     missing_group: str = "error",
+    clusters: Any = None,
+    tolerance: float | None = None,
 ) -> Audit:
     """Audit how a score ranks the members of different groups.
 
@@ -370,6 +416,12 @@ def audit(
     missing_group : {"error", "leave", "group"}, default="error"
         What to do with rows whose group is missing (None, NaN): ``"error"`` refuses them, ``"leave"`` leaves them
         out, ``"group"`` takes them as a group of their own, ``"missing"``.
+    clusters : array-like of shape (n_samples,), default=None
+        Who or what each row belongs to, such as the patient of an encounter. Rows of one cluster may be alike, and
+        standard errors, intervals and p-values allow for that [1]_; values stay as they are. A cluster may have rows
+        in several groups. The band of the worst cut does not know clusters, and is left out.
+    tolerance : float, default=None
+        Widest xAUC gap that is tolerated; the ``verdict`` of the audit is about it.
 
     Returns
     -------
@@ -382,6 +434,10 @@ def audit(
     InputError
         If there is only one group, or an argument is not what it must be.
 
+    References
+    ----------
+    .. [1] Obuchowski (1997), Nonparametric analysis of clustered ROC curve data, Biometrics 53, 567-578.
+
     Examples
     --------
     >>> from xorder.datasets import simulate_population
@@ -392,10 +448,17 @@ def audit(
     (('A', 'B'), 0.231, True)
     """
     check_confidence(confidence)
-    tables = check_tables(
+    checked = check_rows(
         y_true, y_score, sensitive_features, sample_weight, weights_are=weights_are, missing_group=missing_group
     )
-    return audit_tables(tables, cuts=cuts, confidence=confidence)
+    tables = checked.tables()
+    if clusters is not None:
+        tables = replace(tables, held=checked.held(clusters))
+    found = audit_tables(tables, cuts=cuts, confidence=confidence)
+    if tolerance is not None:
+        found.against(tolerance)
+        object.__setattr__(found, "tolerance", float(tolerance))
+    return found
 
 
 def audit_tables(
@@ -435,7 +498,8 @@ def measured(tables: Tables, confidence: float, cuts: Sequence[Cut] = CUTS) -> t
         total = float(sum(table.n1 + table.n0 for table in tables.values()))
         cuts = check_cuts(cuts, total)
     groups = tuple(tables)
-    m = moments(list(tables.values()))
+    units = _units(tables)
+    m = moments(list(tables.values()), units)
     overall = auc_estimate(m)
     reach = chance_interval(overall, confidence)
     samples = dict(zip(groups, zip(m.positive, m.negative, strict=True), strict=True))
@@ -467,7 +531,17 @@ def measured(tables: Tables, confidence: float, cuts: Sequence[Cut] = CUTS) -> t
         binning_error=tables.binning_error,
     )
     object.__setattr__(result, "_tables", tables)
+    object.__setattr__(result, "_units", units)
     return result, [*_cautions(result, m), *upside_down(overall[0], reach)]
+
+
+def _units(tables: Tables) -> Units | None:
+    """Return the clusters that rows belong to, if these are held."""
+    if tables.held is None or tables.held.clusters is None:
+        return None
+    from xorder.metrics._units import Rows, Units
+
+    return Units([list(tables.values())], Rows.of(tables.held, list(tables)))
 
 
 def upside_down(auc: float, reach: tuple[float, float]) -> list[str]:
@@ -549,7 +623,7 @@ def audit_text(audit: Audit) -> str:
     lines = [
         f"AUC {number(audit.auc)}   ({percent} interval {interval_text(audit.auc_interval, sign='')})",
         "",
-        *_aligned(
+        *aligned(
             [["group", "positives", "negatives", "AUC", f"{percent} interval", "PRF", f"{percent} interval"], *groups],
             *("<5", ">9", ">9", ">6", "^16", ">6", "^16"),
         ),
@@ -557,13 +631,18 @@ def audit_text(audit: Audit) -> str:
         "xAUC: chance that a positive of the row's group outranks a negative of the column's group",
         str(audit.xauc),
         "",
-        *_aligned([head, *gaps], *("<6", "<5", ">8", "^20", ">10", ">13")[: len(head)]),
+        *aligned([head, *gaps], *("<6", "<5", ">8", "^20", ">10", ">13")[: len(head)]),
         *(f"  {metric.title}: {metric.meaning}" for metric in METRICS.values()),
         *_cut_lines(audit, names, percent),
     ]
     if audit.too_few:
         few = ", ".join(names[group] for group in audit.too_few)
         lines += ["", f"Fewer than {FEW} positives or negatives: {few}. Too few to say whether their gaps are chance."]
+    if audit.clusters is not None:
+        lines += [
+            "",
+            f"Errors allow for {audit.clusters:,} clusters of rows. The band of the worst cut cannot, and is left out.",
+        ]
     if audit.binning_error is not None:
         lines += ["", f"Scores were binned, which moved AUC and gaps by at most {audit.binning_error.largest:.1e}."]
     said = reading(audit)
@@ -597,7 +676,7 @@ def _cut_lines(audit: Audit, names: dict[Hashable, str], percent: str) -> list[s
     return [
         "",
         "Sensitivity at a cut: the share of a group's positives in the first part of the list",
-        *(line.rstrip() for line in _aligned([headings, *rows], "<22", "<5", ">8", ">8", ">8", "^20")),
+        *(line.rstrip() for line in aligned([headings, *rows], "<22", "<5", ">8", ">8", ">8", "^20")),
         *more,
         "  worst: the widest of all cuts, with a band that holds at all of them at once",
     ]
@@ -630,7 +709,7 @@ def reading(audit: Audit) -> str:
     )
 
 
-def _aligned(rows: list[list[str]], *looks: str) -> list[str]:
+def aligned(rows: list[list[str]], *looks: str) -> list[str]:
     """Lay out rows in columns, each with a side and a least width, as in ``"<5"``."""
     widths = [
         max(int(look[1:]), *map(len, column)) for look, column in zip(looks, zip(*rows, strict=True), strict=True)

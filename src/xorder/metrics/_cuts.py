@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,9 @@ from xorder._present import known
 from xorder._table import FloatArray, ScoreTable, Tables
 from xorder.exceptions import InputError
 from xorder.metrics._gaps import Pair, are_few, json_label
+
+if TYPE_CHECKING:
+    from xorder.metrics._units import Units
 
 Of = Literal["sensitivity", "specificity", "selected"]
 OF: tuple[Of, ...] = ("sensitivity", "specificity", "selected")
@@ -194,10 +197,13 @@ def _running(masses: list[FloatArray], kept: NDArray[np.bool_] | None) -> FloatA
 
 
 class Cuts:
-    """The cuts of tables: any cut of the user's, and the worst of all."""
+    """The cuts of tables: any cut of the user's, and the worst of all.
 
-    def __init__(self, tables: Tables, confidence: float) -> None:
-        self.tables, self.confidence = tables, confidence
+    ``units`` are what varies, where that is not the single row, and ``number`` that of the score among theirs.
+    """
+
+    def __init__(self, tables: Tables, confidence: float, units: Units | None = None, number: int = 0) -> None:
+        self.tables, self.confidence, self.units, self.number = tables, confidence, units, number
         self._columns: dict[tuple[str, Hashable], _Column] = {}
         self._places: dict[Cut, tuple[float, float, float]] = {}
         self._sums: dict[float, _Above] = {}
@@ -210,6 +216,8 @@ class Cuts:
         rates = first.rate(part), second.rate(part)
         slope = 0.0 if isinstance(cut, Threshold) else self._slope(share, pair, of)
         stderr = self._stderr(first, second, part, share, slope, threshold)
+        if self.units is not None and np.isfinite(stderr):
+            stderr = self.units.stderr(self.influence(cut, pair, of))
         value = rates[0] - rates[1]
         low, high = gap_interval(Estimate(value, stderr), self.confidence)
         ends = float(np.maximum(low, -1.0)), float(np.minimum(high, 1.0))
@@ -240,6 +248,8 @@ class Cuts:
             score = float(min(above)) if above else float("inf")
         # Of few rows a motion says little, and where all are tied there is none.
         few = any(are_few(column.mass[-1], column.square[-1]) for column in columns)
+        # The motion is that of single rows.
+        few = few or self.units is not None
         half = np.nan if few else self._half_width(columns, places) or np.nan
         value = float(gaps[side, index])
         share = float(self._everyone(score).mass[:2].sum())
@@ -344,6 +354,20 @@ class Cuts:
             others = _Above(all_rows.mass - first.mass - second.mass, all_rows.square - first.square - second.square)
             variance += moved**2 * max(others.scatter(part, share), 0.0)
         return float(np.sqrt(variance))
+
+    def influence(self, cut: Cut, pair: Pair, of: Of) -> FloatArray:
+        """What each row of the units adds to the gap at a cut, by its own rate and by moving the cut."""
+        threshold, part, share = self._place(cut)
+        slope = 0.0 if isinstance(cut, Threshold) else self._slope(share, pair, of)
+        rows = cast("Units", self.units).rows
+        score = rows.scores[self.number]
+        selected = np.where(score == threshold, part, score > threshold)
+        found = -slope / self.total * (selected - share)
+        of_class = {"sensitivity": rows.positive, "specificity": ~rows.positive}.get(of, np.full(score.size, True))
+        for group, sign in zip(pair, (1.0, -1.0), strict=True):
+            own, column = of_class & (rows.group == list(self.tables).index(group)), self._column(of, group)
+            found[own] += sign / column.mass[-1] * (selected[own] - column.at(threshold).rate(part))
+        return np.asarray(found * rows.weight)
 
     def _half_width(self, columns: list[_Column], places: list[list[NDArray[np.int64]]]) -> float:
         """Half the width of the band: the quantile of the largest difference of the two processes."""

@@ -265,6 +265,35 @@ def judge(audit: Audit, metric: str) -> Verdict:
     return Verdict(_kind(gap, is_clear, enough), gap, not enough, pairs, level, ends, clear, readings)
 
 
+Tolerated = Literal["within", "beyond", "cannot tell"]
+
+
+def against_tolerance(audit: Audit, metric: str, tolerance: float, tolerance_cut: float | None = None) -> Tolerated:
+    """Say whether the gaps of all pairs of groups are within a tolerance, and their cuts within another.
+
+    ``"beyond"`` if some gap is wider at the audit's confidence, by Holm's rule for all pairs; ``"within"`` if every
+    interval lies inside; else, and where a group has too few rows, ``"cannot tell"``.
+    """
+    alpha, few = 1 - audit.confidence, {*audit.too_few}
+    gaps = [gap for gap in audit.gaps if gap.metric == metric]
+    limits = [(gap.pair, gap.interval, gap._estimate or Estimate(gap.value, gap.stderr), tolerance) for gap in gaps]
+    families = [limits]
+    if tolerance_cut is not None:
+        cuts = [gap for gap in audit._cut_gaps() if np.isfinite(gap.stderr)]
+        families.append([(gap.pair, gap.interval, Estimate(gap.value, gap.stderr), tolerance_cut) for gap in cuts])
+    for family in families:
+        known = [(estimate, limit) for pair, _, estimate, limit in family if few.isdisjoint(pair)]
+        if any(pvalue <= alpha for pvalue in holm([gap_pvalue(estimate, limit) for estimate, limit in known])):
+            return "beyond"
+    # The worst of all cuts has a band, which no interval of a single cut replaces.
+    inside = [(pair, ends, limit) for pair, ends, _, limit in limits]
+    if tolerance_cut is not None:
+        inside += [(gap.pair, gap.interval, tolerance_cut) for gap in audit._cut_gaps()]
+    if few or not all(-limit <= low and high <= limit for _, (low, high), limit in inside):
+        return "cannot tell"
+    return "within"
+
+
 def _reading(gap: Gap, lacks: bool, beyond_chance: bool) -> Reading:
     if not np.isfinite(gap.pvalue):
         return "not known"

@@ -10,11 +10,15 @@ import operator
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xorder._table import FloatArray, ScoreTable, in_threads
+
+if TYPE_CHECKING:
+    from xorder.metrics._units import Units
 
 # Scores per step of the sweep: small enough for its arrays to stay in the processor's cache.
 _STEP = 16_384
@@ -28,12 +32,14 @@ class Placements:
     """Running sums of the placements of one sample (a class of a group) in each of K others.
 
     Kept less one half, against cancellation. ``spread`` is the sum of squared weights where weights come from
-    a sampling design, else the mass itself: a row of weight 2 is then two rows.
+    a sampling design, else the mass itself: a row of weight 2 is then two rows. ``samples`` are the numbers of the
+    samples that are in it: K of positives, then K of negatives, then K of all rows.
     """
 
     size: int
     mass: float = 0.0
     spread: float = 0.0
+    samples: tuple[int, ...] = ()
     first: FloatArray = field(init=False)
     spread_first: FloatArray = field(init=False)
     spread_second: FloatArray = field(init=False)
@@ -53,7 +59,7 @@ class Placements:
 
     def __add__(self, other: Placements) -> Placements:
         """Return the placements of both samples taken as one."""
-        both = Placements(self.size, self.mass + other.mass, self.spread + other.spread)
+        both = Placements(self.size, self.mass + other.mass, self.spread + other.spread, self.samples + other.samples)
         both.first = self.first + other.first
         both.spread_first = self.spread_first + other.spread_first
         both.spread_second = self.spread_second + other.spread_second
@@ -79,7 +85,8 @@ class Moments:
     ``positive[g]`` holds the placements of g's positives in the negatives of each group; ``negative[h]``, for
     h's negatives, the shares of each group's positives that outrank them; ``row[g]`` the placements of all
     rows of g in all rows of each group. ``xauc[g, h]`` is the chance that a positive of g outranks a negative
-    of h, ``above[g, h]`` that any row of g outranks any row of h.
+    of h, ``above[g, h]`` that any row of g outranks any row of h. ``units`` are what varies, where that is not the
+    single row.
     """
 
     positives: FloatArray
@@ -87,6 +94,7 @@ class Moments:
     positive: tuple[Placements, ...]
     negative: tuple[Placements, ...]
     row: tuple[Placements, ...]
+    units: Units | None = None
     all_positive: Placements = field(init=False)
     all_negative: Placements = field(init=False)
     xauc: FloatArray = field(init=False)
@@ -100,7 +108,7 @@ class Moments:
         object.__setattr__(self, "above", np.stack([sample.mean() for sample in self.row]))
 
 
-def moments(tables: Sequence[ScoreTable]) -> Moments:
+def moments(tables: Sequence[ScoreTable], units: Units | None = None) -> Moments:
     """Sweep the tables of K groups, in steps, and collect their :class:`Moments`."""
     n1 = np.array([table.n1 for table in tables])
     n0 = np.array([table.n0 for table in tables])
@@ -119,12 +127,14 @@ def moments(tables: Sequence[ScoreTable]) -> Moments:
 
     # Stretches of a group's scores are independent, and numpy lets go of the interpreter while it works.
     stretches = [(g, starts) for g, table in enumerate(tables) for starts in _stretches(len(table))]
-    sums = [[Placements(len(tables)) for _ in tables] for _ in range(3)]
+    size = len(tables)
+    sums = [[Placements(size, samples=(kind * size + g,)) for g in range(size)] for kind in range(3)]
     scores = sum(map(len, tables))
     for (g, _), found in zip(stretches, in_threads(scores, of_stretch, stretches), strict=True):
         for samples, placements in zip(sums, found, strict=True):
             samples[g] += placements
-    return Moments(n1, n0, *map(tuple, sums))
+    positive, negative, row = map(tuple, sums)
+    return Moments(n1, n0, positive, negative, row, units)
 
 
 def _stretches(size: int) -> list[range]:
@@ -149,7 +159,7 @@ def _sweep(tables: Sequence[ScoreTable], g: int, starts: range) -> Iterator[tupl
             # All scores of h down to this part's last one; the next part starts below them.
             stop = _down_to(table, own[part.stop - 1], seen[h])
             window = slice(seen[h], stop)
-            place, tied = _find(own[part], table.score[window]) if h != g else (slice(0, stop - start), True)
+            place, tied = find(own[part], table.score[window]) if h != g else (slice(0, stop - start), True)
             for row, mass in enumerate((table.positive[window], table.negative[window])):
                 total = np.concatenate([seen_mass[row, h : h + 1], mass])
                 np.cumsum(total, out=total)
@@ -165,7 +175,7 @@ def _down_to(table: ScoreTable, score: float, first: int = 0) -> int:
     return bisect_right(table.score, -score, lo=first, key=operator.neg)
 
 
-def _find(score: FloatArray, among: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+def find(score: FloatArray, among: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """How many of the falling scores ``among`` lie above each ``score``, and whether the next is equal to it."""
     key = np.append(-among, np.inf)
     place = np.searchsorted(key, -score)

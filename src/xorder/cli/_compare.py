@@ -1,0 +1,71 @@
+"""``xorder compare``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from xorder.cli._program import add_cluster, add_confidence, add_cuts, add_input, read_tables, show
+from xorder.exceptions import InputError
+from xorder.metrics._compare import Comparison, compare_audits, compare_map, compare_tables
+from xorder.metrics._cuts import CUTS
+
+
+def add(command: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    add_input(command, labelled=True, required=False)
+    command.add_argument("second", nargs="?", metavar="SECOND", help="Second audit, where FILE is one, as JSON")
+    command.add_argument(
+        "--other",
+        action="append",
+        metavar="COLUMN",
+        help="Column of another score of the same people; may be given several times",
+    )
+    command.add_argument("--map", metavar="MAP", help="Map that fit wrote: compare the score with the adjusted one")
+    add_cluster(command)
+    add_cuts(command)
+    add_confidence(command)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Compare scores of one file, a score before and after a map, or two saved audits."""
+    found = _of_audits(options) if options.second is not None else _of_rows(options)
+    show(found.to_dict() if options.json else str(found))
+
+
+def _of_audits(options: argparse.Namespace) -> Comparison:
+    return compare_audits(_saved(options.file), _saved(options.second), options.confidence)
+
+
+def _saved(name: str) -> dict[str, Any]:
+    """Read an audit that ``xorder audit --json`` printed."""
+    try:
+        found = json.loads(Path(name).read_text(encoding="utf-8"))
+    except (ValueError, UnicodeDecodeError) as error:
+        raise InputError(f"{name} is no JSON; two files to compare are two audits, saved with --json.") from error
+    if not isinstance(found, dict):
+        raise InputError(f"{name} is no audit, saved with --json.")
+    return found
+
+
+def _of_rows(options: argparse.Namespace) -> Comparison:
+    missing = [name for name in ("score", "label", "group") if getattr(options, name) is None]
+    if missing:
+        raise InputError(f"the following options are required: {', '.join(f'--{name}' for name in missing)}.")
+    if (options.other is None) == (options.map is None):
+        raise InputError("name what to compare with: --other COLUMN, or --map MAP, one of the two.")
+    tables, cuts = read_tables(options), options.cut or CUTS
+    if options.other is not None:
+        return compare_tables(tables, options.other, cuts=cuts, confidence=options.confidence)
+    if options.cluster is not None:
+        raise InputError("--cluster and --map do not go together yet: adjust the file with apply, and name --other.")
+    from xorder.estimators import load_fitted
+    from xorder.estimators._learn import mapped
+
+    maps = load_fitted(options.map).maps
+    unseen = [group for group in tables if group not in maps]
+    if unseen:
+        raise InputError(f"group {unseen[0]!r} was not seen in fit; the map is for {', '.join(map(repr, maps))}.")
+    return compare_map(tables, mapped(tables, maps), cuts=cuts, confidence=options.confidence)

@@ -1,0 +1,500 @@
+"""Is the new score fairer? Differences between scores of the same people, by pairs, or between two samples."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from xorder._metric import METRICS, Estimate, auc_estimate, gap_interval, gap_pvalue
+from xorder._present import group_names, known, level, number, pvalue_text, signed
+from xorder._table import ScoreTable, Tables, as_tables
+from xorder._validation import WeightKind, check_rows, check_scores
+from xorder.exceptions import InputError
+from xorder.metrics._audit import aligned, check_confidence
+from xorder.metrics._cuts import CUTS, Cut, Cuts, check_cut, check_cuts, cut_text
+from xorder.metrics._gaps import Pair, holm, json_label
+from xorder.metrics._placements import moments
+from xorder.metrics._units import Rows, Units
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How a number of another score differs from that of the first; made by :func:`xorder.compare`.
+
+    Parameters
+    ----------
+    what : str
+        ``"auc"``, the name of a metric, or ``"cut"``.
+    other : str
+        Name of the other score.
+    pair : tuple or None
+        Labels of the two groups of a gap, first minus second.
+    at : str or None
+        The cut, as it is written.
+    first : float
+        The number for the first score.
+    second : float
+        The number for the other.
+    value : float
+        The second less the first.
+    stderr : float
+        Standard error of that difference.
+    interval : tuple of float
+        Ends of its confidence interval.
+    pvalue : float
+        That of "no difference".
+    pvalue_holm : float, default=nan
+        The same, adjusted by Holm's rule for all pairs of groups and all other scores.
+    """
+
+    what: str
+    other: str
+    pair: Pair | None
+    at: str | None
+    first: float
+    second: float
+    value: float
+    stderr: float
+    interval: tuple[float, float]
+    pvalue: float
+    pvalue_holm: float = np.nan
+
+    def reversed(self) -> Difference:
+        """Return the same of the pair in the other order.
+
+        Returns
+        -------
+        Difference
+            The second group minus the first.
+        """
+        low, high = self.interval
+        turned = {name: -getattr(self, name) for name in ("first", "second", "value")}
+        return replace(self, pair=None if self.pair is None else self.pair[::-1], interval=(-high, -low), **turned)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the difference as a dict ready for JSON.
+
+        Returns
+        -------
+        dict
+            The attributes by name; ``nan`` becomes ``None``.
+        """
+        names = ("first", "second", "value", "stderr", "pvalue", "pvalue_holm")
+        return {
+            "what": self.what,
+            "other": self.other,
+            "pair": None if self.pair is None else [json_label(group) for group in self.pair],
+            "at": self.at,
+            **{name: known(getattr(self, name)) for name in names},
+            "interval": [known(end) for end in self.interval],
+        }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """How one or more other scores rank the groups, against a first one; made by :func:`xorder.compare`.
+
+    Parameters
+    ----------
+    groups : tuple
+        Labels of the groups, sorted.
+    others : tuple of str
+        Names of the other scores.
+    differences : list of Difference
+        Of each other score: AUC, each gap of each pair, each cut of each pair.
+    confidence : float
+        Confidence of the intervals.
+    paired : bool, default=True
+        Whether the same people have all scores.
+    clusters : int or None, default=None
+        Number of clusters that the errors allow for.
+    """
+
+    groups: tuple[Hashable, ...]
+    others: tuple[str, ...]
+    differences: list[Difference]
+    confidence: float
+    paired: bool = True
+    clusters: int | None = None
+
+    @property
+    def auc(self) -> Difference:
+        """The difference in AUC; with several other scores, that of the first of them."""
+        return self._find("auc", None, None, None)
+
+    def gap(self, metric: str, pair: Pair | None = None, *, other: str | None = None) -> Difference:
+        """Return the difference in a gap.
+
+        Parameters
+        ----------
+        metric : {"xauc", "prf", "parity"}
+            Name of the metric.
+        pair : tuple, default=None
+            Labels of two groups, first minus second; by default the pair whose gap of the first score is widest.
+        other : str, default=None
+            Name of the other score; by default the first of them.
+
+        Returns
+        -------
+        Difference
+            The other score's gap less that of the first.
+        """
+        return self._find(metric, pair, other, None)
+
+    def cut_gap(self, at: Cut, pair: Pair | None = None, *, other: str | None = None) -> Difference:
+        """Return the difference in the gap of sensitivities at one of the cuts compared.
+
+        Parameters
+        ----------
+        at : float, int or Threshold
+            The cut.
+        pair : tuple, default=None
+            Labels of two groups; by default the pair whose gap of the first score is widest.
+        other : str, default=None
+            Name of the other score; by default the first of them.
+
+        Returns
+        -------
+        Difference
+            The other score's gap less that of the first.
+        """
+        return self._find("cut", pair, other, cut_text(check_cut(at, math.inf)))
+
+    def _find(self, what: str, pair: Pair | None, other: str | None, at: str | None) -> Difference:
+        other = self.others[0] if other is None else other
+        found = [each for each in self.differences if (each.what, each.other, each.at) == (what, other, at)]
+        if pair is not None:
+            ours = [each for each in found if each.pair is not None and {*each.pair} == {*pair}]
+            found = [each if each.pair == tuple(pair) else each.reversed() for each in ours]
+        if not found:
+            raise InputError(
+                f"no difference in {what!r}{'' if at is None else f' at {at}'} for pair {pair!r} and score {other!r}; "
+                f"groups: {', '.join(map(repr, self.groups))}; other scores: {', '.join(map(repr, self.others))}."
+            )
+        return max(found, key=lambda each: abs(each.first) if np.isfinite(each.first) else -1.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain lists and numbers, ready for JSON.
+
+        Returns
+        -------
+        dict
+            The attributes by name.
+        """
+        return {
+            "groups": [json_label(group) for group in self.groups],
+            "others": list(self.others),
+            "paired": self.paired,
+            "clusters": self.clusters,
+            "confidence": self.confidence,
+            "differences": [each.to_dict() for each in self.differences],
+        }
+
+    def __str__(self) -> str:
+        return comparison_text(self)
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {len(self.groups)} groups: AUC {signed(self.auc.value)} for {self.others[0]!r}>"
+
+
+def compare(
+    y_true: Any,
+    y_score: Any,
+    other_score: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    weights_are: WeightKind = "counts",
+    clusters: Any = None,
+    cuts: Sequence[Cut] = CUTS,
+    confidence: float = 0.95,
+    missing_group: str = "error",
+) -> Comparison:
+    """Compare how two or more scores rank the same people.
+
+    Errors are paired: what a row adds to the number of one score is taken from what it adds to that of the other before
+    squares are formed, so that what both scores share does not count as uncertainty [1]_.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        Labels, 1 for the positive class, 0 for the other.
+    y_score : array-like of shape (n_samples,)
+        The first score.
+    other_score : array-like of shape (n_samples,), or mapping of name to such
+        The other score, called ``"other"``; or several by name.
+    sensitive_features : array-like of shape (n_samples,)
+        Group of each row.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weight of each row.
+    weights_are : {"counts", "sampling"}, default="counts"
+        What weights mean, as in :func:`xorder.audit`.
+    clusters : array-like of shape (n_samples,), default=None
+        Who or what each row belongs to, as in :func:`xorder.audit`.
+    cuts : sequence of float, int or Threshold, default=(0.01, 0.05, 0.1, 0.2)
+        Cuts of the list to compare, as in :func:`xorder.audit`.
+    confidence : float, default=0.95
+        Confidence of the intervals.
+    missing_group : {"error", "leave", "group"}, default="error"
+        What to do with rows whose group is missing, as in :func:`xorder.audit`.
+
+    Returns
+    -------
+    Comparison
+        Differences in AUC, gaps and cuts: the other score less the first.
+
+    References
+    ----------
+    .. [1] DeLong, DeLong and Clarke-Pearson (1988), Comparing the areas under two or more correlated receiver
+       operating characteristic curves: a nonparametric approach, Biometrics 44, 837-845.
+
+    Examples
+    --------
+    >>> from xorder.datasets import simulate_population
+    >>> people = simulate_population(2000)
+    >>> raised = people.y_score + 0.1 * (people.group == "B")
+    >>> found = compare(people.y_true, people.y_score, raised, sensitive_features=people.group)
+    >>> found.gap("xauc", ("A", "B")).value < 0, found.gap("xauc").pvalue < 0.001
+    (True, True)
+    """
+    checked = check_rows(
+        y_true, y_score, sensitive_features, sample_weight, weights_are=weights_are, missing_group=missing_group
+    )
+    named = other_score if isinstance(other_score, Mapping) else {"other": other_score}
+    if not named:
+        raise InputError("other_score must hold at least one score to compare with.")
+    others = {str(name): check_scores(score, f"other_score {str(name)!r}") for name, score in named.items()}
+    for name, score in others.items():
+        if score.size != checked.score.size:
+            raise InputError(
+                f"other_score {name!r} must have one value per row; got {score.size:,} for {checked.score.size:,} rows."
+            )
+    tables = replace(checked.tables(), held=checked.held(clusters, list(others.values())))
+    return compare_tables(tables, list(others), cuts=cuts, confidence=confidence)
+
+
+def compare_tables(
+    tables: Tables, others: Sequence[str], *, cuts: Sequence[Cut] = CUTS, confidence: float = 0.95
+) -> Comparison:
+    """Compare tables that hold their rows with the other scores of these rows, which are called so."""
+    held = tables.held
+    if held is None:
+        raise InputError("tables to compare must hold their rows.")
+    squares = all(len(table.sums) == 4 for table in tables.values())
+    every = [tables, *(held.tables(number_of, squares=squares) for number_of in range(1, len(held.scores)))]
+    rows = Rows.of(held, list(tables))
+    if held.clusters is None and held.weight is not None and not squares:
+        # A row that counts as four is four that vary each by itself: four squares, not the square of four.
+        rows = rows._replace(weight=np.sqrt(rows.weight))
+    found = _compared(every, list(others), rows, cuts, confidence)
+    return found if held.clusters is None else replace(found, clusters=int(np.unique(rows.unit).size))
+
+
+def compare_map(
+    tables: Tables | Mapping[Hashable, ScoreTable],
+    adjusted: Tables | Mapping[Hashable, ScoreTable],
+    *,
+    cuts: Sequence[Cut] = CUTS,
+    confidence: float = 0.95,
+) -> Comparison:
+    """Compare scores before and after a map, from tables alone: each score of a group becomes one other.
+
+    Parameters
+    ----------
+    tables : Tables or mapping of group to ScoreTable
+        Tables of the scores as they are.
+    adjusted : Tables or mapping of group to ScoreTable
+        The same tables, their scores adjusted.
+    cuts : sequence of float, int or Threshold, default=(0.01, 0.05, 0.1, 0.2)
+        Cuts of the list to compare.
+    confidence : float, default=0.95
+        Confidence of the intervals.
+
+    Returns
+    -------
+    Comparison
+        Differences in AUC, gaps and cuts: after less before.
+    """
+    before, after = as_tables(tables), as_tables(adjusted)
+    parts = []
+    for number_of, (group, table) in enumerate(before.items()):
+        moved = after[group].score
+        if moved.size != len(table):
+            raise InputError(f"the adjusted table of group {group!r} must have a score for each of the table's.")
+        for is_positive, spread in zip((True, False), table.spreads, strict=True):
+            held = np.flatnonzero(spread)
+            same = np.ones(held.size)
+            parts.append((number_of * same, is_positive * same, np.sqrt(spread[held]), table.score[held], moved[held]))
+    group_of, positive, weight, score, other = map(np.concatenate, zip(*parts, strict=True))
+    rows = Rows(group_of.astype(np.int64), positive > 0, weight, (score, other), np.arange(score.size))
+    return _compared([before, after], ["after"], rows, cuts, confidence)
+
+
+def _compared(
+    every: Sequence[Tables], others: Sequence[str], rows: Rows, cuts: Sequence[Cut], confidence: float
+) -> Comparison:
+    """Compare the tables of several scores with the first of them, the rows being those of all."""
+    check_confidence(confidence)
+    groups = tuple(every[0])
+    if len(groups) < 2:
+        raise InputError(f"a comparison needs two groups or more; there is only one: {groups[0]!r}.")
+    cuts = check_cuts(cuts, float(sum(table.n1 + table.n0 for table in every[0].values())))
+    units = Units([list(tables.values()) for tables in every], rows)
+    found = [moments(list(tables.values())) for tables in every]
+    by_cut = [Cuts(tables, confidence, units, number_of) for number_of, tables in enumerate(every)]
+    pairs = list(combinations(range(len(groups)), 2))
+
+    def in_estimates(what: str, other: int, a: int, b: int) -> Difference:
+        both = (found[0], found[other])
+        one, two = (auc_estimate(m) if what == "auc" else METRICS[what].estimate(m, a, b) for m in both)
+        stderr, freedom = np.nan, np.inf
+        if np.isfinite(two.value - one.value) and one.terms and two.terms:
+            variance, freedom = units.variance([(0, -1.0, one.terms), (other, 1.0, two.terms)])
+            # What is left of squares below their rounding is none.
+            stderr = math.sqrt(variance) if variance > 1e-24 else np.nan
+        pair = None if what == "auc" else (groups[a], groups[b])
+        return _difference(what, others[other - 1], pair, None, one.value, two.value, stderr, freedom, confidence)
+
+    def at_cut(cut: Cut, other: int, a: int, b: int) -> Difference:
+        pair, both = (groups[a], groups[b]), (by_cut[0], by_cut[other])
+        one, two = (of.at(cut, pair, "sensitivity").value for of in both)
+        was, now = (of.influence(cut, pair, "sensitivity") for of in both)
+        stderr = units.stderr(now - was)
+        stderr = stderr if stderr > 1e-12 else np.nan
+        return _difference("cut", others[other - 1], pair, cut_text(cut), one, two, stderr, np.inf, confidence)
+
+    numbers = range(1, len(every))
+    families = [[in_estimates("auc", other, 0, 1) for other in numbers]]
+    families += [[in_estimates(name, other, *pair) for other in numbers for pair in pairs] for name in METRICS]
+    families += [[at_cut(cut, other, *pair) for other in numbers for pair in pairs] for cut in cuts]
+    return Comparison(groups, tuple(others), _adjusted(families), confidence)
+
+
+def _difference(
+    what: str,
+    other: str,
+    pair: Pair | None,
+    at: str | None,
+    one: float,
+    two: float,
+    stderr: float,
+    freedom: float,
+    confidence: float,
+) -> Difference:
+    found = Estimate(two - one, stderr, freedom)
+    ends = gap_interval(found, confidence)
+    return Difference(what, other, pair, at, one, two, two - one, stderr, ends, gap_pvalue(found))
+
+
+def _adjusted(families: Sequence[Sequence[Difference]]) -> list[Difference]:
+    """Adjust p-values within each family: the same number, for all pairs and scores."""
+    done = []
+    for family in families:
+        adjusted = holm([each.pvalue for each in family]).tolist()
+        done += [replace(each, pvalue_holm=pvalue) for each, pvalue in zip(family, adjusted, strict=True)]
+    return done
+
+
+def compare_audits(first: Mapping[str, Any], second: Mapping[str, Any], confidence: float = 0.95) -> Comparison:
+    """Compare two audits of different people, as :meth:`Audit.to_dict` gives them: the second less the first.
+
+    Parameters
+    ----------
+    first, second : mapping
+        The audits, as ``xorder audit --json`` prints them.
+    confidence : float, default=0.95
+        Confidence of the intervals.
+
+    Returns
+    -------
+    Comparison
+        Differences in AUC, gaps and cuts, whose errors add up as squares.
+    """
+    check_confidence(confidence)
+    try:
+        groups = tuple(first["groups"])
+        if set(groups) != set(second["groups"]):
+            raise InputError(f"the audits have different groups: {first['groups']} and {second['groups']}.")
+        numbers = [_numbers_of(audit) for audit in (first, second)]
+    except (KeyError, TypeError) as error:
+        raise InputError(f"that is no audit as 'xorder audit --json' prints it ({error!r} is missing).") from error
+    families: dict[Any, list[Difference]] = {}
+    for (what, at, pair), one in numbers[0].items():
+        two, sign = numbers[1].get((what, at, pair)), 1.0
+        if two is None and pair is not None:
+            two, sign = numbers[1].get((what, at, pair[::-1])), -1.0
+        if two is not None:
+            stderr = math.hypot(one[1], two[1])
+            found = _difference(what, "second", pair, at, one[0], sign * two[0], stderr, math.inf, confidence)
+            families.setdefault((what, at), []).append(found)
+    return Comparison(groups, ("second",), _adjusted(list(families.values())), confidence, paired=False)
+
+
+def _numbers_of(audit: Mapping[str, Any]) -> dict[tuple[str, str | None, Pair | None], tuple[float, float]]:
+    """Values and standard errors of a saved audit, by what they are."""
+
+    def pair_of(record: Mapping[str, Any]) -> Pair:
+        return (record["pair"][0], record["pair"][1])
+
+    def numbers(record: Mapping[str, Any], value: str, stderr: str) -> tuple[float, float]:
+        return tuple(math.nan if record[name] is None else float(record[name]) for name in (value, stderr))  # type: ignore[return-value]
+
+    found: dict[tuple[str, str | None, Pair | None], tuple[float, float]]
+    found = {("auc", None, None): numbers(audit, "auc", "auc_stderr")}
+    found |= {(gap["metric"], None, pair_of(gap)): numbers(gap, "value", "stderr") for gap in audit["gaps"]}
+    cuts = (gap for gap in audit["cuts"] if gap["stderr"] is not None)
+    return found | {("cut", f"{100 * gap['cut']:.3g} %", pair_of(gap)): numbers(gap, "value", "stderr") for gap in cuts}
+
+
+def comparison_text(comparison: Comparison) -> str:
+    """Lay out the differences, the first score beside each other one, and say what the xAUC gaps amount to."""
+    names = dict(zip(comparison.groups, group_names(comparison.groups, 40), strict=True))
+    percent = level(comparison.confidence)
+    several = len(comparison.differences) > len({(each.what, each.at) for each in comparison.differences})
+    head = ["", "pair", "first", "other", "change", f"{percent} interval", "p", *(["p (all)"] if several else [])]
+    lines: list[str] = []
+    for other in comparison.others:
+        rows = [
+            [
+                "AUC" if each.what == "auc" else f"{each.what} gap" if each.at is None else f"{each.at} of the list",
+                "" if each.pair is None else f"{names[each.pair[0]]} - {names[each.pair[1]]}",
+                (number if each.what == "auc" else signed)(each.first),
+                (number if each.what == "auc" else signed)(each.second),
+                signed(each.value),
+                "[{}, {}]".format(*map(signed, each.interval)) if np.isfinite(each.stderr) else "not known",
+                pvalue_text(each.pvalue),
+                *([pvalue_text(each.pvalue_holm)] if several else []),
+            ]
+            for each in comparison.differences
+            if each.other == other
+        ]
+        looks = ("<3", "<4", ">7", ">7", ">7", "^18", ">8", ">8")[: len(head)]
+        lines += [f"Other score: {other}", "", *(line.rstrip() for line in aligned([head, *rows], *looks)), ""]
+        lines += [_in_words(comparison, other), ""]
+    how = (
+        "The same people have both scores: errors are those of pairs."
+        if comparison.paired
+        else ("Two different samples: errors add up as squares.")
+    )
+    if comparison.clusters is not None:
+        how += f" They allow for {comparison.clusters:,} clusters of rows."
+    return "\n".join([*lines, how])
+
+
+def _in_words(comparison: Comparison, other: str) -> str:
+    """Say whether the widest xAUC gap of the first score is narrower in the other."""
+    found = comparison.gap("xauc", other=other)
+    first, second = found.pair or ("", "")
+    change = abs(found.second) - abs(found.first)
+    word = "narrower" if change < 0 else "wider"
+    which = f"The xauc gap between {first} and {second} is {number(abs(change))} {word} than that of the first score"
+    if not np.isfinite(found.pvalue_holm):
+        return f"{which}; how certain that is cannot be said."
+    if found.pvalue_holm > 1 - comparison.confidence:
+        return f"{which}, which may be chance."
+    return f"{which}, and chance does not explain it."

@@ -1,0 +1,127 @@
+"""What varies where that is not the single row: people with several rows each, and rows with several scores."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xorder._table import FloatArray, HeldRows, ScoreTable
+from xorder._validation import check_clusters
+from xorder.metrics._placements import find
+
+if TYPE_CHECKING:
+    from xorder._metric import Term
+
+# Numbers kept for the sums of some units at a time.
+_UNIT_NUMBERS = 20_000_000
+
+
+class Rows(NamedTuple):
+    """Rows in memory: the number of each row's group, whether it is positive, its weight, its scores, and its unit."""
+
+    group: NDArray[np.int64]
+    positive: NDArray[np.bool_]
+    weight: FloatArray
+    scores: tuple[FloatArray, ...]
+    unit: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, held: HeldRows, groups: Sequence[Hashable]) -> Rows:
+        """Number groups as in ``groups``, and clusters; without clusters each row is a unit by itself."""
+        size = held.group.size
+        number = np.array([list(groups).index(label) for label in held.labels], dtype=np.int64)
+        unit = np.arange(size) if held.clusters is None else check_clusters(held.clusters, size)
+        weight = np.ones(size) if held.weight is None else held.weight
+        return cls(number[held.group], held.positive, weight, held.scores, unit)
+
+
+class Units:
+    """How placements vary between units: people with several rows each, or rows that have more than one score.
+
+    Of each unit the placements of its rows are added up, sample by sample, for each score by itself. The products of
+    these sums, added up over all units, are enough for the variance of any estimate (Obuchowski 1997 for one AUC), and
+    for that of a difference of estimates from two scores.
+    """
+
+    def __init__(self, tables: Sequence[Sequence[ScoreTable]], rows: Rows) -> None:
+        self.rows = rows
+        self.size = len(tables[0])
+        self.width = 3 * self.size * (self.size + 1)
+        self.products = np.zeros((len(tables) * self.width,) * 2)
+        self.held = np.zeros(3 * self.size)
+        order = np.argsort(rows.unit, kind="stable")
+        unit = rows.unit[order]
+        starts = np.flatnonzero(np.append(True, unit[1:] != unit[:-1]))
+        self.count = starts.size
+        ends = np.append(starts, unit.size)
+        step = max(_UNIT_NUMBERS // self.products.shape[0], 1)
+        for first in range(0, starts.size, step):
+            last = min(first + step, starts.size)
+            part = order[ends[first] : ends[last]]
+            within = np.repeat(np.arange(last - first), np.diff(ends[first : last + 1]))
+            numbers = range(len(tables))
+            sums = np.hstack([self._sums(tables[number], number, part, within) for number in numbers])
+            self.products += sums.T @ sums
+            self.held += (sums[:, self.size : self.width : self.size + 1] > 0).sum(axis=0)
+
+    def _sums(
+        self, tables: Sequence[ScoreTable], number: int, part: NDArray[np.intp], unit: NDArray[np.int64]
+    ) -> FloatArray:
+        """Sums of each unit: by sample, the placements less one half in each group, then the mass."""
+        rows = self.rows
+        group, positive, weight = rows.group[part], rows.positive[part], rows.weight[part]
+        score = rows.scores[number][part]
+        size, count = self.size, int(unit[-1]) + 1
+        found = np.zeros((count, 3 * size, size + 1))
+        higher = np.stack([_higher(table, score) for table in tables])
+        n1, n0 = (np.array([getattr(table, name) for table in tables])[:, None] for name in ("n1", "n0"))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            kinds = (0.5 - higher[:, 1] / n0, higher[:, 0] / n1 - 0.5, 0.5 - higher.sum(axis=1) / (n1 + n0))
+        for kind, placement in enumerate(kinds):
+            placement = np.where(np.isfinite(placement), placement, 0.0)
+            of_kind = positive if kind == 0 else ~positive if kind == 1 else np.ones(positive.size, dtype=bool)
+            for g in range(size):
+                chosen = np.flatnonzero(of_kind & (group == g))
+                if chosen.size:
+                    for column, values in enumerate((*placement[:, chosen], np.ones(chosen.size))):
+                        masses = values * weight[chosen]
+                        found[:, kind * size + g, column] = np.bincount(unit[chosen], masses, minlength=count)
+        return found.reshape(count, -1)
+
+    def stderr(self, influence: FloatArray) -> float:
+        """Standard error of a sum to which each row adds something of its own, of mean 0."""
+        sums = np.bincount(self.rows.unit, influence)
+        return float(np.sqrt(np.sum(sums**2) * self.count / max(self.count - 1, 1)))
+
+    def variance(self, parts: Sequence[tuple[int, float, Sequence[Term]]]) -> tuple[float, float]:
+        """Variance of a sum of estimates, and its degrees of freedom.
+
+        A part is the number of a score, a factor, and the terms of the estimate: a sample, the weights given to its
+        placements, and the mean of the weighted placements.
+        """
+        wanted = np.zeros((self.products.shape[0] // self.width, 3 * self.size, self.size + 1))
+        held = []
+        for number, factor, terms in parts:
+            for sample, weights, center in terms:
+                for one in sample.samples:
+                    wanted[number, one, :-1] += factor * np.nan_to_num(weights) / sample.mass
+                    wanted[number, one, -1] -= factor * (center - 0.5 * np.nan_to_num(weights).sum()) / sample.mass
+                held.append(self.held[list(sample.samples)].sum())
+        least = min(held)
+        if not least > 1:
+            return np.nan, np.nan
+        flat = wanted.ravel()
+        return float(flat @ self.products @ flat) * least / (least - 1), least - 1
+
+
+def _higher(table: ScoreTable, score: FloatArray) -> FloatArray:
+    """Mass of a group's positives, and of its negatives, above each score; mass at the very same score counts half."""
+    place, tied = find(score, table.score)
+    found = []
+    for mass in (table.positive, table.negative):
+        at = np.append(mass, 0.0)
+        found.append(np.append(0.0, np.cumsum(mass))[place] + 0.5 * at[place] * tied)
+    return np.stack(found)
