@@ -16,9 +16,14 @@ from support.people_files import COLUMNS, LABELLED, PEOPLE, ROWS, table, write
 SCRIPT = Path(sys.executable).with_name("xorder")
 READING = {"--missing-group", "--json", "--score", "--group", "--encoding", "--memory"}
 OPTIONS = {
-    "audit": READING | {"--label", "--positive", "--weight", "--weights-are", "--confidence", "--cut"},
+    "audit": READING
+    | {"--label", "--positive", "--weight", "--weights-are", "--confidence", "--cut", "--cluster"}
+    | {"--tolerance", "--metric", "--tolerance-cut"},
+    "compare": READING
+    | {"--label", "--positive", "--weight", "--weights-are", "--confidence", "--cut", "--cluster", "--other", "--map"},
     "fit": READING
     | {
+        "--cluster",
         "--label",
         "--positive",
         "--weight",
@@ -117,7 +122,15 @@ class TestHelp:
             assert re.search(rf"^    {command} +\w", text, re.M)
 
     def test_the_exit_codes_are_in_the_help(self, succeed: Callable[..., str]) -> None:
-        assert re.findall(r"\b\d+(?=: )", succeed("--help").partition("Exit codes: ")[2]) == ["0", "2", "70", "130"]
+        codes = re.findall(r"\b\d+(?=:\s)", succeed("--help").partition("Exit codes: ")[2])
+        assert codes == ["0", "1", "3", "2", "70", "130"]
+            "0",
+            "1",
+            "3",
+            "2",
+            "70",
+            "130",
+        ]
 
     def test_the_version(self, succeed: Callable[..., str]) -> None:
         assert succeed("--version") == f"xorder {xorder.__version__}\n"

@@ -9,7 +9,7 @@ from dataclasses import fields
 from xorder._metric import METRICS
 from xorder._present import known
 from xorder._table import Tables
-from xorder.cli._program import add_input, add_output, add_unseen, check_output, read_tables, show
+from xorder.cli._program import add_cluster, add_input, add_output, add_unseen, check_output, read_tables, show
 from xorder.estimators import (
     METHODS,
     SMALL_GROUPS,
@@ -28,6 +28,7 @@ def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     usual = RepairSettings()
     add_input(command, labelled=True)
+    add_cluster(command)
     add_output(command, "MAP", "File to write the map to (JSON)")
     command.add_argument(
         "--metric", choices=METRICS, default=usual.metric, help=f"Metric of the gap to close (default {usual.metric})"

@@ -109,7 +109,7 @@ def _parser(chosen: str | None) -> Parser:
     parser = Parser(
         prog="xorder",
         description="Audit how fairly a risk score ranks people of different groups, and repair it after the fact.",
-        epilog="Exit codes: 0: done, and within --tolerance if it is given; 1: beyond it; 3: that cannot be told; 2: the "
+        epilog="Exit codes: 0: done, and within --tolerance if that is given; 1: beyond it; 3: cannot be told; 2: the "
         "command or its input is wrong; 70: any other failure, such as a full disk or a fault in xorder "
         "(XORDER_TRACEBACK=1 in the environment shows where it happened); 130: interrupted.",
     )

@@ -18,7 +18,7 @@ import numpy as np
 from xorder._groups import group_labels, is_missing
 from xorder._metric import normal_quantile
 from xorder._table import MISSING, BoolArray, FloatArray, IntArray, ScoreTable, Tables, as_tables
-from xorder._validation import WeightKind, check_scores, check_tables
+from xorder._validation import WeightKind, check_rows, check_scores, check_tables
 from xorder.estimators._fitted import FittedRepair, RepairSettings
 from xorder.estimators._learn import NOBODY, GroupPlan, SetAside, find_repair, mapped, plan_groups
 from xorder.exceptions import InputError, XorderWarning
@@ -207,6 +207,10 @@ def _cross_fitted(tables: Tables, settings: RepairSettings, plan: GroupPlan, fol
     """Adjust the rows of each fold by what is fitted to the others."""
     if not (isinstance(folds, int | np.integer) and folds >= 2):
         raise InputError(f"cv must be a whole number of folds from 2 up; got {folds!r}.")
+    if tables.held is not None:
+        raise InputError(
+            f"method={settings.method!r} is tried in folds, to which clusters are not dealt yet; take method='smooth'."
+        )
     if any((mass != np.rint(mass)).any() for table in tables.values() for mass in table.sums) or tables.weighted:
         raise InputError(
             f"method={settings.method!r} is tried in folds, to which rows with weights cannot be dealt from tables. "
@@ -312,7 +316,8 @@ def expected_text(expected: ExpectedGap) -> str:
     lines += [
         "",
         "At a part of the list: how the shares of each group's positives in it differ.",
-        "Intervals are for all people of whom these rows are a sample.",
+        "Intervals are for all people of whom these rows are a sample"
+        + ("." if after.clusters is None else f", and allow for {after.clusters:,} clusters of rows."),
     ]
     return "\n".join([*lines, expected.caution] if expected.caution else lines)
 
@@ -382,6 +387,7 @@ def expected_gap(
     random_state: Any = 0,
     confidence: float = 0.95,
     weights_are: WeightKind = "counts",
+    clusters: Any = None,
 ) -> ExpectedGap:
     """Estimate AUC and gaps that a repair will have on new people.
 
@@ -410,6 +416,8 @@ def expected_gap(
         Confidence of the intervals.
     weights_are : {"counts", "sampling"}, default="counts"
         What weights mean, as in :func:`xorder.audit`.
+    clusters : array-like of shape (n_samples,), default=None
+        Who or what each row belongs to, as in :func:`xorder.audit`; for XOrder alone.
 
     Returns
     -------
@@ -440,7 +448,12 @@ def expected_gap(
 
     # The audit of the scores as they are checks all columns before anything is cut.
     tables = tables_at(score)
-    if isinstance(repair, XOrder) and (repair.method == "smooth" or (isinstance(cv, int) and sample_weight is None)):
+    if clusters is not None:
+        rows = check_rows(label, score, groups, sample_weight, weights_are=weights_are, missing_group=missing)
+        tables = replace(tables, held=rows.held(clusters))
+    if isinstance(repair, XOrder) and (
+        repair.method == "smooth" or clusters is not None or (isinstance(cv, int) and sample_weight is None)
+    ):
         return expected_gap_tables(repair, tables, cv=cv, random_state=random_state, confidence=confidence)
     before = audit_tables(tables, confidence=confidence)
     folds = make_folds(cv, score.reshape(-1, 1), label, groups, random_state=random_state)

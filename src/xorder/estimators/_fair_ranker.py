@@ -141,6 +141,7 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         sensitive_features: Any = None,
         sample_weight: Any = None,
         weights_are: WeightKind = "counts",
+        clusters: Any = None,
         **fit_params: Any,
     ) -> FairRanker:
         """Fit the classifier and its repair.
@@ -157,6 +158,9 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Weight of each row, for the repair and, if its ``fit`` takes it, for the estimator.
         weights_are : {"counts", "sampling"}, default="counts"
             What weights mean to the repair, as in :func:`xorder.audit`.
+        clusters : array-like of shape (n_samples,), default=None
+            Who or what each row belongs to, such as the patient of an encounter: rows of one cluster stay in one fold,
+            and the repair and what to expect of it allow for them. For the default repair, and others of XOrder.
         **fit_params : dict
             Passed to the estimator; with metadata routing enabled, it gets what it requests.
 
@@ -181,7 +185,11 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         positive = y == self.classes_[1]
         if weight is not None and not (weight[positive].any() and weight[~positive].any()):
             raise InputError("y must hold two classes with weights above 0; all rows of one class have weight 0.")
-        folds = make_folds(self.cv, inputs, y, groups, random_state=self.random_state, split_params=for_split)
+        if clusters is not None and not isinstance(repair, XOrder):
+            raise InputError(f"clusters are for repairs by XOrder; got repair={type(repair).__name__}.")
+        folds = make_folds(
+            self.cv, inputs, y, groups, random_state=self.random_state, split_params=for_split, clusters=clusters
+        )
         if not frozen:
             check_both_classes_to_learn_from(folds, positive)
         with hints_at_columns(self.estimator, inputs, self._columns(), dropped=self.drop_sensitive_columns):
@@ -193,9 +201,9 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 )
             if not frozen and self.final_model == "refit":
                 models = [clone(self.estimator).fit(inputs, y, **for_fit)]
-        meaning = {"weights_are": weights_are} if isinstance(repair, XOrder) else {}
+        meaning = {"weights_are": weights_are, "clusters": clusters} if isinstance(repair, XOrder) else {}
         self.repair_ = clone(repair).fit(score, positive, sensitive_features=groups, sample_weight=weight, **meaning)
-        rows = {"sensitive_features": groups, "sample_weight": weight, "weights_are": weights_are}
+        rows = {"sensitive_features": groups, "sample_weight": weight, "weights_are": weights_are, "clusters": clusters}
         self.expected_ = self._expect(repair, score, positive, folds, rows)
         self.out_of_fold_ = score
         self.estimators_ = models

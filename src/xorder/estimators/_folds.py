@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from xorder._table import BoolArray
+from xorder._validation import check_clusters
 from xorder.exceptions import InputError
 
 IntArray = NDArray[np.intp]
@@ -30,16 +31,20 @@ def make_folds(
     *,
     random_state: Any = 0,
     split_params: Mapping[str, Any] | None = None,
+    clusters: Any = None,
 ) -> list[Fold]:
     """Return folds that hold out each row exactly once.
 
     ``cv`` is a number of folds, dealt out by class and group; a scikit-learn splitter, which gets ``X``, ``y`` and
-    ``split_params``; or an iterable of pairs of row numbers.
+    ``split_params``; or an iterable of pairs of row numbers. Rows of one cluster stay together.
     """
     rows = len(y)
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         _, label = np.unique(y, return_inverse=True)
-        return dealt_folds(zip(_plain(groups), label.tolist(), strict=True), rows, int(cv), random_state)
+        strata = list(zip(_plain(groups), label.tolist(), strict=True))
+        if clusters is None:
+            return dealt_folds(strata, rows, int(cv), random_state)
+        return _dealt_together(strata, check_clusters(clusters, rows), int(cv), random_state)
     if hasattr(cv, "split") and not isinstance(cv, str):
         _check_told_who_belongs_together(cv, split_params or {})
         pairs = cv.split(X, y, **(split_params or {}))
@@ -52,7 +57,32 @@ def make_folds(
     except (TypeError, IndexError) as error:
         raise InputError(f"cv must give pairs of row numbers, to learn from and to hold out ({error}).") from error
     _check_partition(folds, rows)
+    if clusters is not None:
+        _check_together(folds, check_clusters(clusters, rows))
     return folds
+
+
+def _dealt_together(
+    strata: Sequence[Hashable], cluster: NDArray[np.int64], n_folds: int, random_state: Any
+) -> list[Fold]:
+    """Deal whole clusters to folds, by the stratum of the first row of each."""
+    _, first = np.unique(cluster, return_index=True)
+    if first.size < n_folds:
+        raise InputError(f"cv must be at most the number of clusters, {first.size:,}; got {n_folds}.")
+    of_clusters = dealt_folds([strata[row] for row in first.tolist()], first.size, n_folds, random_state)
+    held = [np.isin(cluster, fold.test) for fold in of_clusters]
+    return [Fold(np.flatnonzero(~own), np.flatnonzero(own)) for own in held]
+
+
+def _check_together(folds: list[Fold], cluster: NDArray[np.int64]) -> None:
+    for number, fold in enumerate(folds):
+        shared = np.intersect1d(cluster[fold.train], cluster[fold.test])
+        if shared.size:
+            row = int(np.flatnonzero(cluster == shared[0])[0])
+            raise InputError(
+                f"cv must keep the rows of a cluster together; fold {number} learns from the cluster of row {row} and "
+                "holds it out. Give a number of folds, or splits of GroupKFold."
+            )
 
 
 def dealt_folds(strata: Iterable[Hashable], rows: int, n_folds: int, random_state: Any = 0) -> list[Fold]:

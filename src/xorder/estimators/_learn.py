@@ -17,6 +17,7 @@ from xorder._table import MISSING, FloatArray, ScoreTable, Tables, as_tables
 from xorder._validation import check_both_classes
 from xorder.estimators._fitted import FittedRepair, LearntFrom, Pair, RepairSettings
 from xorder.exceptions import InputError
+from xorder.metrics._audit import units_of
 from xorder.metrics._gaps import FEW, is_too_few
 from xorder.metrics._placements import moments
 from xorder.ordering import (
@@ -490,9 +491,18 @@ def measure(tables: Tables, metric: str) -> AucAndGaps:
 
 def mapped(tables: Tables, maps: dict[Hashable, ScoreMap]) -> Tables:
     """Return tables with the scores of moved groups adjusted."""
-    return tables.replacing(
+    adjusted = tables.replacing(
         {group: table.at(maps[group].apply(table.score)) if group in maps else table for group, table in tables.items()}
     )
+    held = tables.held
+    if held is None:
+        return adjusted
+    score = held.scores[0].copy()
+    for place, label in enumerate(held.labels):
+        if label in maps:
+            own = held.group == place
+            score[own] = maps[label].apply(score[own])
+    return replace(adjusted, held=held._replace(scores=(score, *held.scores[1:])))
 
 
 def _lost_room(reference: Hashable, wanted: Ordering, auc: float, gap: float) -> str:
@@ -544,7 +554,8 @@ def share_to_keep(
 
 def _stderrs(tables: Tables, metric: str) -> dict[Pair, float]:
     """Standard error of the gap of each pair."""
-    found = moments([table.thinned(_SEARCHED) for table in tables.values()])
+    units = units_of(tables)
+    found = moments([table if units else table.thinned(_SEARCHED) for table in tables.values()], units)
     pairs = combinations(enumerate(tables), 2)
     return {(first, second): METRICS[metric].estimate(found, a, b)[1] for (a, first), (b, second) in pairs}
 

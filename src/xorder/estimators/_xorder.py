@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, Literal
 
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from xorder._html import repair_html
 from xorder._progress import Progress
 from xorder._repair import BaseRepair
 from xorder._table import BinningError, FloatArray, ScoreTable, Tables
-from xorder._validation import WeightKind, check_tables
+from xorder._validation import WeightKind, check_rows
 from xorder.engines import apply_to_frame, tables_of
 from xorder.engines._tables import BINS
 from xorder.estimators._fitted import FittedRepair, RepairSettings, load_fitted, settings_dict
@@ -172,6 +172,7 @@ class XOrder(BaseRepair):
         sensitive_features: Any,
         sample_weight: ArrayLike | None = None,
         weights_are: WeightKind = "counts",
+        clusters: Any = None,
     ) -> XOrder:
         """Fit the repair to scores, labels and groups.
 
@@ -187,6 +188,9 @@ class XOrder(BaseRepair):
             Weight of each row.
         weights_are : {"counts", "sampling"}, default="counts"
             What weights mean, as in :func:`xorder.audit`.
+        clusters : array-like of shape (n_samples,), default=None
+            Who or what each row belongs to, as in :func:`xorder.audit`: how much of a correction the evidence carries
+            allows for it.
 
         Returns
         -------
@@ -194,7 +198,7 @@ class XOrder(BaseRepair):
             The fitted repair itself.
         """
         settings = self._settings()
-        tables = check_tables(
+        checked = check_rows(
             y_true,
             y_score,
             sensitive_features,
@@ -202,6 +206,9 @@ class XOrder(BaseRepair):
             weights_are=weights_are,
             missing_group=settings.missing_group,
         )
+        tables = checked.tables()
+        if clusters is not None:
+            tables = replace(tables, held=checked.held(clusters))
         return self._adopt(learn_repair(tables, settings))
 
     def fit_tables(self, tables: Tables | Mapping[Hashable, ScoreTable]) -> XOrder:
@@ -233,6 +240,7 @@ class XOrder(BaseRepair):
         bins: int = BINS,
         progress: Progress | None = None,
         memory: str = "2GB",
+        cluster: str | None = None,
     ) -> XOrder:
         """Fit the repair to rows where they are: columns of a frame of any engine, or of files.
 
@@ -261,6 +269,8 @@ class XOrder(BaseRepair):
             Called with what is being done and, if that is known, the share that is done.
         memory : str, default="2GB"
             How much DuckDB may use for files.
+        cluster : str, default=None
+            Name of the column of who or what each row belongs to; rows are then held in memory. Not for Spark.
 
         Returns
         -------
@@ -281,6 +291,7 @@ class XOrder(BaseRepair):
             bins=bins,
             progress=progress,
             memory=memory,
+            cluster=cluster,
         )
         return self._adopt(learn_repair(tables, settings), tables.binning_error)
 

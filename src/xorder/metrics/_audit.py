@@ -498,7 +498,7 @@ def measured(tables: Tables, confidence: float, cuts: Sequence[Cut] = CUTS) -> t
         total = float(sum(table.n1 + table.n0 for table in tables.values()))
         cuts = check_cuts(cuts, total)
     groups = tuple(tables)
-    units = _units(tables)
+    units = units_of(tables)
     m = moments(list(tables.values()), units)
     overall = auc_estimate(m)
     reach = chance_interval(overall, confidence)
@@ -535,7 +535,7 @@ def measured(tables: Tables, confidence: float, cuts: Sequence[Cut] = CUTS) -> t
     return result, [*_cautions(result, m), *upside_down(overall[0], reach)]
 
 
-def _units(tables: Tables) -> Units | None:
+def units_of(tables: Tables) -> Units | None:
     """Return the clusters that rows belong to, if these are held."""
     if tables.held is None or tables.held.clusters is None:
         return None

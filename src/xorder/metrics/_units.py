@@ -30,12 +30,13 @@ class Rows(NamedTuple):
 
     @classmethod
     def of(cls, held: HeldRows, groups: Sequence[Hashable]) -> Rows:
-        """Number groups as in ``groups``, and clusters; without clusters each row is a unit by itself."""
-        size = held.group.size
-        number = np.array([list(groups).index(label) for label in held.labels], dtype=np.int64)
-        unit = np.arange(size) if held.clusters is None else check_clusters(held.clusters, size)
-        weight = np.ones(size) if held.weight is None else held.weight
-        return cls(number[held.group], held.positive, weight, held.scores, unit)
+        """Take the rows of some groups, numbered in that order; without clusters each row is a unit by itself."""
+        places = {label: place for place, label in enumerate(groups)}
+        group = np.array([places.get(label, -1) for label in held.labels], dtype=np.int64)[held.group]
+        kept = np.flatnonzero(group >= 0)
+        unit = np.arange(kept.size) if held.clusters is None else check_clusters(held.clusters[kept], kept.size)
+        weight = np.ones(kept.size) if held.weight is None else held.weight[kept]
+        return cls(group[kept], held.positive[kept], weight, tuple(score[kept] for score in held.scores), unit)
 
 
 class Units:
@@ -103,18 +104,21 @@ class Units:
         placements, and the mean of the weighted placements.
         """
         wanted = np.zeros((self.products.shape[0] // self.width, 3 * self.size, self.size + 1))
-        held = []
+        least = np.inf
         for number, factor, terms in parts:
             for sample, weights, center in terms:
+                units = float(self.held[list(sample.samples)].sum())
+                least = min(least, units)
+                # Of as many units one is spent on the mean.
+                scale = factor / sample.mass * np.sqrt(units / max(units - 1, 1e-9))
+                used = np.nan_to_num(weights)
                 for one in sample.samples:
-                    wanted[number, one, :-1] += factor * np.nan_to_num(weights) / sample.mass
-                    wanted[number, one, -1] -= factor * (center - 0.5 * np.nan_to_num(weights).sum()) / sample.mass
-                held.append(self.held[list(sample.samples)].sum())
-        least = min(held)
+                    wanted[number, one, :-1] += scale * used
+                    wanted[number, one, -1] -= scale * (center - 0.5 * used.sum())
         if not least > 1:
             return np.nan, np.nan
         flat = wanted.ravel()
-        return float(flat @ self.products @ flat) * least / (least - 1), least - 1
+        return float(flat @ self.products @ flat), least - 1
 
 
 def _higher(table: ScoreTable, score: FloatArray) -> FloatArray:

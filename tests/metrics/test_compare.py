@@ -1,0 +1,156 @@
+"""Paired differences: DeLong's published example, a bootstrap, maps from tables alone, and two samples."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from support import backends
+from xorder import XOrder, audit, compare, compare_frame
+from xorder._validation import check_tables
+from xorder.datasets import simulate_population
+from xorder.estimators._learn import mapped
+from xorder.exceptions import InputError
+from xorder.metrics import compare_audits, compare_map
+
+# Patients with ovarian cancer: albumin, total protein, K-G score, and whether surgery was of use (DeLong, DeLong and
+# Clarke-Pearson 1988; those without a missing value).
+OVARIAN = """
+3.0 5.8 10 0  3.2 6.3 5 1  3.9 6.8 3 1  2.8 4.8 6 0  3.2 5.8 3 1  0.9 4.0 5 0  2.5 5.7 8 0  1.6 5.6 5 1  3.8 5.7 5 1
+3.7 6.7 6 1  3.2 5.4 4 1  3.8 6.6 6 1  4.1 6.6 5 1  3.6 5.7 5 1  4.3 7.0 4 1  3.6 6.7 4 0  2.3 4.4 6 1  4.2 7.6 4 0
+4.0 6.6 6 0  3.5 5.8 6 1  3.8 6.8 7 1  3.0 4.7 8 0  4.5 7.4 5 1  3.7 7.4 5 1  3.1 6.6 6 1  4.1 8.2 6 1  4.3 7.0 5 1
+4.3 6.5 4 1  3.2 5.1 5 1  2.6 4.7 6 1  3.3 6.8 6 0  1.7 4.0 7 0  3.7 6.1 5 1  3.3 6.3 7 1  4.2 7.7 6 1  3.5 6.2 5 1
+2.9 5.7 9 0  2.1 4.8 7 1  2.8 6.2 8 0  4.0 7.0 7 1  3.3 5.7 6 1  3.7 6.9 5 1  3.6 6.6 5 1
+"""
+
+
+def test_the_published_example() -> None:
+    albumin, protein, score, label = np.array(OVARIAN.split(), dtype=float).reshape(-1, 4).T
+    others = {"albumin": albumin, "protein": protein}
+    # The difference in AUC does not look at groups.
+    found = compare(label, -score, others, sensitive_features=np.arange(label.size) % 2)
+    by_name = {each.other: each for each in found.differences if each.what == "auc"}
+    assert found.auc.first == pytest.approx(0.7258, abs=5e-5)
+    assert (by_name["albumin"].value, by_name["albumin"].stderr) == pytest.approx((0.0108, 0.0953), abs=5e-5)
+    assert (by_name["protein"].value, by_name["protein"].stderr) == pytest.approx((-0.0780, 0.1046), abs=5e-5)
+
+
+def two_scores(size: int = 900) -> dict[str, Any]:
+    people, rng = simulate_population(size), np.random.default_rng(0)
+    other = people.y_score + 0.05 * rng.normal(size=size) + 0.1 * (people.group == "B")
+    return {
+        "y_true": people.y_true,
+        "y_score": people.y_score,
+        "other_score": other,
+        "sensitive_features": people.group,
+    }
+
+
+def test_it_is_the_second_less_the_first() -> None:
+    data = two_scores()
+    found = compare(**data)
+    one, two = (
+        audit(data["y_true"], data[name], sensitive_features=data["sensitive_features"])
+        for name in ("y_score", "other_score")
+    )
+    assert found.auc.value == pytest.approx(two.auc - one.auc)
+    for metric in ("xauc", "prf", "parity"):
+        assert found.gap(metric, ("A", "B")).value == pytest.approx(
+            two.gap(metric, ("A", "B")).value - one.gap(metric, ("A", "B")).value
+        )
+        assert found.gap(metric, ("B", "A")).value == -found.gap(metric, ("A", "B")).value
+        # Two audits apart would have an error several times as large.
+        assert found.gap(metric).stderr < 0.6 * np.hypot(one.gap(metric).stderr, two.gap(metric).stderr)
+    assert found.cut_gap(0.05, ("A", "B")).second == pytest.approx(two.cut_gap(0.05, ("A", "B")).value)
+    record = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert record["others"] == ["other"]
+    assert "errors are those of pairs" in str(found)
+    assert "narrower than that of the first score, and chance does not explain it" in str(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("clustered", [False, True])
+def test_errors_are_those_of_a_paired_bootstrap(clustered: bool) -> None:
+    data, rng, drawn = two_scores(1200), np.random.default_rng(1), []
+    person = np.arange(1200) // 4
+    found = compare(**data, clusters=person if clustered else None, cuts=[0.1, 0.3])
+    for _ in range(300):
+        rows = rng.integers(0, 1200, 1200)
+        if clustered:
+            rows = (4 * rng.integers(0, 300, 300)[:, None] + np.arange(4)).ravel()
+        some = {name: column[rows] for name, column in data.items()}
+        drawn.append([each.value for each in compare(**some, cuts=[0.1, 0.3]).differences])
+    spread, errors = np.std(drawn, axis=0), [each.stderr for each in found.differences]
+    np.testing.assert_allclose(errors[:4], spread[:4], rtol=0.15)
+    np.testing.assert_allclose(errors[4:], spread[4:], rtol=0.3)
+    assert found.clusters == (300 if clustered else None)
+
+
+def test_rows_that_count_as_two_are_two() -> None:
+    data = two_scores(300)
+    twice = compare(**{name: np.repeat(column, 2) for name, column in data.items()})
+    counted = compare(**data, sample_weight=np.full(300, 2))
+    for one, two in zip(twice.differences, counted.differences, strict=True):
+        assert one.value == pytest.approx(two.value, abs=1e-12)
+        assert one.stderr == pytest.approx(two.stderr, rel=0.03)
+
+
+def test_before_and_after_a_map_from_tables_alone() -> None:
+    people = simulate_population(800)
+    repair = XOrder().fit(people.y_score, people.y_true, sensitive_features=people.group)
+    adjusted = repair.transform(people.y_score, sensitive_features=people.group)
+    by_rows = compare(people.y_true, people.y_score, adjusted, sensitive_features=people.group)
+    tables = check_tables(people.y_true, people.y_score, people.group)
+    by_tables = compare_map(tables, mapped(tables, repair.maps_))
+    for one, two in zip(by_rows.differences, by_tables.differences, strict=True):
+        assert (two.value, two.stderr) == pytest.approx((one.value, one.stderr), rel=1e-9)
+
+
+def test_several_scores_are_adjusted_for_each_other() -> None:
+    data, rng = two_scores(), np.random.default_rng(2)
+    others = {f"noise {number}": data["y_score"] + 0.2 * rng.normal(size=900) for number in range(4)}
+    found = compare(**data | {"other_score": others})
+    raw = [each.pvalue for each in found.differences if each.what == "xauc"]
+    adjusted = [each.pvalue_holm for each in found.differences if each.what == "xauc"]
+    assert min(adjusted) == pytest.approx(min(4 * min(raw), 1.0))
+    assert "p (all)" in str(found)
+    assert found.gap("xauc", other="noise 3").other == "noise 3"
+
+
+def test_two_samples_have_errors_that_add_up() -> None:
+    first, second = (simulate_population(700, random_state=seed) for seed in (1, 2))
+    saved = [audit(each.y_true, each.y_score, sensitive_features=each.group) for each in (first, second)]
+    found = compare_audits(*(json.loads(json.dumps(each.to_dict())) for each in saved))
+    gap = found.gap("xauc", ("A", "B"))
+    assert gap.stderr == pytest.approx(np.hypot(*(each.gap("xauc").stderr for each in saved)))
+    assert gap.value == pytest.approx(saved[1].gap("xauc", ("A", "B")).value - saved[0].gap("xauc", ("A", "B")).value)
+    assert "Two different samples" in str(found)
+    with pytest.raises(InputError, match="different groups"):
+        compare_audits(saved[0].to_dict(), saved[1].to_dict() | {"groups": ["A", "C"]})
+    with pytest.raises(InputError, match="that is no audit"):
+        compare_audits({}, saved[0].to_dict())
+
+
+@pytest.mark.parametrize("name", ["pandas", "polars-lazy", "duckdb", "csv", "parquet"])
+def test_frames_and_files_tell_what_arrays_tell(name: str, tmp_path: Any) -> None:
+    data = two_scores(300)
+    columns = dict(zip("yabg", data.values(), strict=True))
+    found = compare_frame(backends.make(name, columns, tmp_path), score="a", other="b", label="y", group="g")
+    for one, two in zip(found.differences, compare(**data).differences, strict=True):
+        assert (one.value, one.stderr) == pytest.approx((two.value, two.stderr), rel=1e-9)
+
+
+def test_wrong_scores_are_told() -> None:
+    data = two_scores(300)
+    with pytest.raises(InputError, match=r"other_score 'other' must have one value per row; got 299 for 300 rows"):
+        compare(**data | {"other_score": data["other_score"][1:]})
+    with pytest.raises(InputError, match="at least one score"):
+        compare(**data | {"other_score": {}})
+    with pytest.raises(InputError, match="no difference in 'xauc' for pair \\('A', 'C'\\)"):
+        compare(**data).gap("xauc", ("A", "C"))
+    same = compare(**data | {"other_score": data["y_score"]})
+    assert np.isnan(same.auc.stderr)
+    assert "cannot be said" in str(same)
