@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import isotonic_regression
 from scipy.special import expit
 
-from xorder._table import FloatArray, ScoreTable
-from xorder._validation import check_both_classes
+from xorder._table import FloatArray, ScoreTable, check_both_classes
 from xorder.exceptions import InputError
 
 # Closer to 0 or 1 than this, probabilities are not told apart.

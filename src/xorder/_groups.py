@@ -336,3 +336,9 @@ def _width(X: Any) -> int:
 
 def _quoted(names: Iterable[Hashable]) -> str:
     return ", ".join(map(repr, names))
+
+
+def notes_on_missing(rows: int) -> list[str]:
+    """Say how many rows were left out for want of a group."""
+    were = "1 row without a group is" if rows == 1 else f"{rows:,} rows without a group are"
+    return [f"{were} left out."] if rows else []

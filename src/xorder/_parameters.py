@@ -1,11 +1,11 @@
-"""Checks of parameters, made when they are used: a number within bounds, a whole number, one of some words."""
+"""Checks of parameters, made when they are used: numbers within bounds, one of some words, what weights mean."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal, get_args
 
 from xorder.exceptions import InputError
 
@@ -40,3 +40,12 @@ def check_word(name: str, value: Any, words: Collection[str], *, otherwise: str 
     if not isinstance(value, str) or value not in words:
         raise InputError(f"{name} must be one of {', '.join(words)}{otherwise and f', or {otherwise}'}; got {value!r}.")
     return value
+
+
+WeightKind = Literal["counts", "sampling"]
+"""What weights mean: how many rows each stands for, or how rows were drawn."""
+
+
+def check_weights_are(kind: Any) -> None:
+    """Refuse a meaning of weights other than the two there are."""
+    check_word("weights_are", kind, get_args(WeightKind))

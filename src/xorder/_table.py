@@ -297,6 +297,18 @@ class ScoreTable:
         return self.positive * (below + 0.5 * self.negative)
 
 
+def check_both_classes(table: ScoreTable, name: str) -> None:
+    """Raise if the table has no positives or no negatives, naming it."""
+    if not isinstance(table, ScoreTable):
+        raise InputError(f"{name} must be a ScoreTable; got {type(table).__name__}. Build one with from_arrays.")
+    missing = [word for word, mass in (("positives", table.n1), ("negatives", table.n0)) if not mass > 0]
+    if missing:
+        raise InputError(
+            f"{name} has no {' and no '.join(missing)} (positives {table.n1:g}, negatives {table.n0:g}); "
+            "both are needed to compare how its members are ranked."
+        )
+
+
 Pair = tuple[Hashable, Hashable]
 
 

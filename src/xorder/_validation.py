@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,10 @@ from xorder._groups import (
     is_missing,
     look_alike,
     missing_error,
+    notes_on_missing,
     without_value,
 )
-from xorder._parameters import check_word
+from xorder._parameters import WeightKind, check_weights_are
 from xorder._table import (
     MISSING,
     BoolArray,
@@ -31,9 +32,6 @@ from xorder._table import (
     sorted_groups,
 )
 from xorder.exceptions import InputError, warn_caller
-
-WeightKind = Literal["counts", "sampling"]
-"""What weights mean: how many rows each stands for, or how rows were drawn."""
 
 # More groups than this and the "group" column is most likely an identifier.
 MAX_GROUPS = 100
@@ -148,11 +146,6 @@ def check_clusters(clusters: Any, rows: int) -> IntArray:
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)
 
 
-def check_weights_are(kind: Any) -> None:
-    """Refuse a meaning of weights other than the two there are."""
-    check_word("weights_are", kind, get_args(WeightKind))
-
-
 def notes_on_counts(name: str, whole: bool, total: float, rows: int) -> list[str]:
     """Say what makes weights that are read as counts look like something else."""
     if not whole:
@@ -168,12 +161,6 @@ def notes_on_counts(name: str, whole: bool, total: float, rows: int) -> list[str
     ]
 
 
-def notes_on_missing(rows: int) -> list[str]:
-    """Say how many rows were left out for want of a group."""
-    were = "1 row without a group is" if rows == 1 else f"{rows:,} rows without a group are"
-    return [f"{were} left out."] if rows else []
-
-
 def _check_indexes(**columns: Any) -> None:
     """Warn of pandas columns whose indexes hold the same labels in another order: rows are matched by position."""
     indexed = {name: column.index for name, column in columns.items() if hasattr(column, "iloc")}
@@ -183,18 +170,6 @@ def _check_indexes(**columns: Any) -> None:
                 f"{first} and {second} have the same pandas index in another order, and rows are matched by position; "
                 f"if the labels say which rows belong together, pass {second}.loc[{first}.index]."
             )
-
-
-def check_both_classes(table: ScoreTable, name: str) -> None:
-    """Raise if the table has no positives or no negatives, naming it."""
-    if not isinstance(table, ScoreTable):
-        raise InputError(f"{name} must be a ScoreTable; got {type(table).__name__}. Build one with from_arrays.")
-    missing = [word for word, mass in (("positives", table.n1), ("negatives", table.n0)) if not mass > 0]
-    if missing:
-        raise InputError(
-            f"{name} has no {' and no '.join(missing)} (positives {table.n1:g}, negatives {table.n0:g}); "
-            "both are needed to compare how its members are ranked."
-        )
 
 
 def check_scores(y_score: Any, name: str = "y_score") -> NDArray[Any]:

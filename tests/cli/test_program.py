@@ -124,13 +124,6 @@ class TestHelp:
     def test_the_exit_codes_are_in_the_help(self, succeed: Callable[..., str]) -> None:
         codes = re.findall(r"\b\d+(?=:\s)", succeed("--help").partition("Exit codes: ")[2])
         assert codes == ["0", "1", "3", "2", "70", "130"]
-            "0",
-            "1",
-            "3",
-            "2",
-            "70",
-            "130",
-        ]
 
     def test_the_version(self, succeed: Callable[..., str]) -> None:
         assert succeed("--version") == f"xorder {xorder.__version__}\n"

@@ -7,8 +7,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from xorder._parameters import check_word
-from xorder._table import BoolArray, FloatArray, ScoreTable
-from xorder._validation import check_both_classes, check_groups
+from xorder._table import BoolArray, FloatArray, ScoreTable, check_both_classes
+from xorder._validation import check_groups
 from xorder.exceptions import InputError
 from xorder.models._linear import LinearModel
 from xorder.ordering import as_scored

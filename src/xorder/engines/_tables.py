@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xorder._groups import check_group_choices, look_alike, written
+from xorder._groups import check_group_choices, look_alike, notes_on_missing, written
 from xorder._metric import METRICS
-from xorder._parameters import check_number, check_whole
+from xorder._parameters import WeightKind, check_number, check_weights_are, check_whole
 from xorder._progress import Progress
 from xorder._table import BinningError, FloatArray, HeldRows, IntArray, ScoreTable, Tables
-from xorder._validation import WeightKind, check_weights_are, notes_on_counts, notes_on_missing
+from xorder._validation import notes_on_counts
 from xorder.engines._cells import FRAME, ColumnNames, GroupNames, ReadingOptions, no_rows
 from xorder.engines._sources import (
     LARGE,

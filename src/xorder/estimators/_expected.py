@@ -17,8 +17,9 @@ import numpy as np
 
 from xorder._groups import group_labels, is_missing
 from xorder._metric import normal_quantile
+from xorder._parameters import WeightKind
 from xorder._table import MISSING, BoolArray, FloatArray, IntArray, ScoreTable, Tables, as_tables
-from xorder._validation import WeightKind, check_rows, check_scores, check_tables
+from xorder._validation import check_rows, check_scores, check_tables
 from xorder.estimators._fitted import FittedRepair, RepairSettings
 from xorder.estimators._learn import NOBODY, GroupPlan, SetAside, find_repair, mapped, plan_groups
 from xorder.exceptions import InputError, XorderWarning

@@ -21,10 +21,11 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter, validate_data
 
 from xorder._groups import group_labels, groups_in, listed, text_columns, without
+from xorder._parameters import WeightKind, check_weights_are
 from xorder._repair import check_repair
 from xorder._response import gives_probabilities, response
 from xorder._table import FloatArray
-from xorder._validation import WeightKind, check_weights, check_weights_are
+from xorder._validation import check_weights
 from xorder.estimators._expected import ExpectedGap, expected_gap
 from xorder.estimators._folds import Fold, check_both_classes_to_learn_from, make_folds
 from xorder.estimators._xorder import XOrder
@@ -84,8 +85,7 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     repair_ : XOrder or alike
         The fitted repair.
     expected_ : ExpectedGap or None
-        AUC and gaps to expect on new people; None, with a warning, where the rows do not suffice to try the repair on
-        others than it was fitted to.
+        AUC, gaps and cuts to expect on new people; None, with a warning, where the rows do not suffice to say.
     out_of_fold_ : ndarray of shape (n_samples,)
         Score of each training row by a model that has not seen it, before the repair.
     n_features_in_ : int

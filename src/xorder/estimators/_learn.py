@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xorder._metric import METRICS
-from xorder._table import MISSING, FloatArray, ScoreTable, Tables, as_tables
-from xorder._validation import check_both_classes
+from xorder._table import MISSING, FloatArray, ScoreTable, Tables, as_tables, check_both_classes
 from xorder.estimators._fitted import FittedRepair, LearntFrom, Pair, RepairSettings
 from xorder.exceptions import InputError
 from xorder.metrics._audit import units_of

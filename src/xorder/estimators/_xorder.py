@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from xorder._html import repair_html
+from xorder._parameters import WeightKind
 from xorder._progress import Progress
 from xorder._repair import BaseRepair
 from xorder._table import BinningError, FloatArray, ScoreTable, Tables
-from xorder._validation import WeightKind, check_rows
+from xorder._validation import check_rows
 from xorder.engines import apply_to_frame, tables_of
 from xorder.engines._tables import BINS
 from xorder.estimators._fitted import FittedRepair, RepairSettings, load_fitted, settings_dict

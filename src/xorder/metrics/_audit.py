@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from xorder._html import audit_html
 from xorder._metric import METRICS, auc_estimate, chance_interval, check_metric, prf_estimate, xauc_estimate
-from xorder._parameters import check_number
+from xorder._parameters import WeightKind, check_number
 from xorder._present import count, group_names, interval_text, known, level, number, pvalue_text, signed
 from xorder._table import BinningError, FloatArray, ScoreTable, Tables, as_tables
-from xorder._validation import WeightKind, check_rows
+from xorder._validation import check_rows
 from xorder.exceptions import InputError, MissingExtraError, warn_caller
 from xorder.metrics._cuts import CUTS, Cut, CutGap, Cuts, Of, check_cut, check_cuts, check_of, cut_text
 from xorder.metrics._gaps import FEW, Gap, Pair, against_tolerance, are_few, json_label, judge, with_holm
@@ -623,9 +623,15 @@ def audit_text(audit: Audit) -> str:
     lines = [
         f"AUC {number(audit.auc)}   ({percent} interval {interval_text(audit.auc_interval, sign='')})",
         "",
-        *aligned(
-            [["group", "positives", "negatives", "AUC", f"{percent} interval", "PRF", f"{percent} interval"], *groups],
-            *("<5", ">9", ">9", ">6", "^16", ">6", "^16"),
+        *(
+            line.rstrip()
+            for line in aligned(
+                [
+                    ["group", "positives", "negatives", "AUC", f"{percent} interval", "PRF", f"{percent} interval"],
+                    *groups,
+                ],
+                *("<5", ">9", ">9", ">6", "^16", ">6", "^16"),
+            )
         ),
         "",
         "xAUC: chance that a positive of the row's group outranks a negative of the column's group",

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from xorder._metric import METRICS, Estimate, auc_estimate, gap_interval, gap_pvalue
+from xorder._parameters import WeightKind
 from xorder._present import group_names, known, level, number, pvalue_text, signed
 from xorder._table import ScoreTable, Tables, as_tables
-from xorder._validation import WeightKind, check_rows, check_scores
+from xorder._validation import check_rows, check_scores
 from xorder.exceptions import InputError
 from xorder.metrics._audit import aligned, check_confidence
 from xorder.metrics._cuts import CUTS, Cut, Cuts, check_cut, check_cuts, cut_text

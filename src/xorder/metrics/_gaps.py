@@ -54,6 +54,8 @@ class Gap:
     pvalue_holm : float, default=nan
         The same, adjusted for all pairs of the audit by Holm's rule; a pair with too few rows counts among them, but
         has none itself.
+    estimate : Estimate, default=None
+        What interval and p-value are made of, for others of another confidence.
 
     References
     ----------
@@ -72,7 +74,7 @@ class Gap:
     interval: tuple[float, float]
     pvalue: float
     pvalue_holm: float = np.nan
-    _estimate: Estimate | None = field(default=None, repr=False, compare=False)
+    estimate: Estimate | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def from_estimate(cls, metric: str, pair: Pair, estimate: Estimate, confidence: float) -> Gap:
@@ -95,7 +97,7 @@ class Gap:
             The gap with all that is said of it.
         """
         ends = gap_interval(estimate, confidence)
-        return cls(metric, pair, *estimate[:2], ends, gap_pvalue(estimate), _estimate=estimate)
+        return cls(metric, pair, *estimate[:2], ends, gap_pvalue(estimate), estimate=estimate)
 
     def interval_at(self, confidence: float) -> tuple[float, float]:
         """Return the interval of another confidence.
@@ -110,7 +112,7 @@ class Gap:
         tuple of float
             Its ends.
         """
-        return gap_interval(self._estimate or Estimate(self.value, self.stderr), confidence)
+        return gap_interval(self.estimate or Estimate(self.value, self.stderr), confidence)
 
     def reversed(self) -> Gap:
         """Return the same gap seen from the other group.
@@ -121,10 +123,10 @@ class Gap:
             The second group minus the first.
         """
         low, high = self.interval
-        turned = self._estimate
+        turned = self.estimate
         if turned is not None:
             turned = turned._replace(value=-turned.value, sides=turned.sides and turned.sides[::-1])
-        return replace(self, pair=self.pair[::-1], value=-self.value, interval=(-high, -low), _estimate=turned)
+        return replace(self, pair=self.pair[::-1], value=-self.value, interval=(-high, -low), estimate=turned)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the gap as a dict ready for JSON.
@@ -276,7 +278,7 @@ def against_tolerance(audit: Audit, metric: str, tolerance: float, tolerance_cut
     """
     alpha, few = 1 - audit.confidence, {*audit.too_few}
     gaps = [gap for gap in audit.gaps if gap.metric == metric]
-    limits = [(gap.pair, gap.interval, gap._estimate or Estimate(gap.value, gap.stderr), tolerance) for gap in gaps]
+    limits = [(gap.pair, gap.interval, gap.estimate or Estimate(gap.value, gap.stderr), tolerance) for gap in gaps]
     families = [limits]
     if tolerance_cut is not None:
         cuts = [gap for gap in audit._cut_gaps() if np.isfinite(gap.stderr)]

@@ -15,8 +15,7 @@ from typing import Literal
 import numpy as np
 
 from xorder._metric import METRICS, PairGains, auc_gains, check_pair_gains
-from xorder._table import FloatArray, IntArray, ScoreTable, in_threads
-from xorder._validation import check_both_classes
+from xorder._table import FloatArray, IntArray, ScoreTable, check_both_classes, in_threads
 from xorder.exceptions import InputError
 from xorder.ordering._ordering import ROUNDING, Goal, pairs_of_ordering
 

@@ -10,8 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from xorder._metric import METRICS, check_metric
-from xorder._table import FloatArray, IntArray, ScoreTable, in_threads
-from xorder._validation import check_both_classes
+from xorder._table import FloatArray, IntArray, ScoreTable, check_both_classes, in_threads
 from xorder.exceptions import InputError
 from xorder.ordering._ordering import ROUNDING, Goal
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from xorder._metric import PairGains, check_pair_gains
 from xorder._parameters import check_word
-from xorder._table import FloatArray, IntArray, ScoreTable
-from xorder._validation import check_both_classes
+from xorder._table import FloatArray, IntArray, ScoreTable, check_both_classes
 from xorder.exceptions import InputError
 from xorder.ordering._corridor import order_within_cuts
 from xorder.ordering._dynamic import Products, partial_objective, solve_dp

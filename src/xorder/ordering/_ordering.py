@@ -12,8 +12,7 @@ import numpy as np
 
 from xorder._html import ordering_html
 from xorder._metric import METRICS, PairGains, auc_gains, check_pair_gains
-from xorder._table import FloatArray, IntArray, ScoreTable, Tables, in_threads
-from xorder._validation import check_both_classes
+from xorder._table import FloatArray, IntArray, ScoreTable, Tables, check_both_classes, in_threads
 from xorder.exceptions import InputError
 
 # Gaps that differ by less are equal.

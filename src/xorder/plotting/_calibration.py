@@ -9,10 +9,9 @@ from typing import Any, Literal
 import numpy as np
 
 from xorder._metric import normal_quantile
-from xorder._parameters import check_word
+from xorder._parameters import WeightKind, check_word
 from xorder._present import count, level
 from xorder._table import FloatArray, ScoreTable, Tables
-from xorder._validation import WeightKind
 from xorder.exceptions import InputError
 from xorder.metrics._audit import check_confidence
 from xorder.plotting._scored import RowsDisplay, check_bins, tables_by_stage

@@ -8,9 +8,10 @@ from typing import Any, cast
 
 import numpy as np
 
+from xorder._parameters import WeightKind
 from xorder._present import interval_text, level, percent, signed
 from xorder._table import FloatArray
-from xorder._validation import WeightKind, check_tables
+from xorder._validation import check_tables
 from xorder.exceptions import InputError
 from xorder.metrics import Audit, CutGap
 from xorder.metrics._audit import check_confidence, measured

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xorder._atomic import atomic_path
+from xorder._parameters import WeightKind
 from xorder._present import gap_title, number
 from xorder._table import ScoreTable, Tables, as_tables
-from xorder._validation import WeightKind, check_tables
+from xorder._validation import check_tables
 from xorder.exceptions import InputError
 from xorder.metrics._audit import check_confidence
 from xorder.reporting._numbers import Drawn, report_numbers

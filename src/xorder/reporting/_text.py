@@ -404,7 +404,7 @@ def at_the_top(numbers: dict[str, Any], names: list[str]) -> list[str]:
 
 
 def _outcome(numbers: dict[str, Any]) -> dict[str, Any] | None:
-    """AUC and gap after the repair: on people it was not fitted to, where that was tried; else on these."""
+    """AUC and gap after the repair: those to expect on new people, where that is known; else on these."""
     if numbers["after"] is None or numbers["audit"]["auc"] is None:
         return None
     then: dict[str, Any] = numbers["expected"] or numbers["path"]["stops"][-1]
@@ -431,7 +431,7 @@ def _of_map(numbers: dict[str, Any], names: list[str], then: dict[str, Any], auc
             f"({level(numbers['confidence'])} interval {ends}; {aucs})."
         )
     if after["learnt_here"]:
-        said += " The map was fitted to these very people, so it looks better here than it will on others."
+        said += " The map was fitted to these very people; a map of single rows looks better on them than on others."
     return said
 
 
@@ -453,6 +453,6 @@ def _of_repair(numbers: dict[str, Any], then: dict[str, Any], aucs: str) -> str:
         return f"{first} It would leave {left} of the gap on these people; on others expect a little more."
     ends = interval_in_points(then["interval"])
     return (
-        f"{first} That was tried on people the repair was not fitted to, where it left {signed_points(then['gap'])} "
-        f"points of the gap ({level(numbers['confidence'])} interval {ends})."
+        f"{first} Among all people like these it would leave {signed_points(then['gap'])} points of the gap "
+        f"({level(numbers['confidence'])} interval {ends})."
     )
