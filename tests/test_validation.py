@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from xorder import ScoreTable
+from xorder._table import check_both_classes
 from xorder._validation import (
     MAX_GROUPS,
-    check_both_classes,
     check_groups,
     check_scores,
     check_tables,

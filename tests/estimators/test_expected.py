@@ -1,5 +1,6 @@
 import json
 import math
+import pickle
 import warnings
 
 import numpy as np
@@ -287,6 +288,11 @@ def test_of_the_default_repair_the_very_map_is_audited():
     assert abs(found.after.cut_gap(pair=repair.pair_).value) == pytest.approx(repair.worst_cut_)
     tables = check_tables(y, score, group, None)
     assert expected_gap_tables(repair.fitted_, tables).to_dict() == found.to_dict()
+    assert repair.expected_.to_dict() == found.to_dict()
+    assert not hasattr(XOrder(), "expected_")
+    again = pickle.loads(pickle.dumps(repair))
+    assert not hasattr(again, "expected_")
+    assert again.gap_ == repair.gap_
 
 
 @pytest.mark.slow

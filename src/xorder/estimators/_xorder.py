@@ -14,10 +14,11 @@ from xorder._html import repair_html
 from xorder._parameters import WeightKind
 from xorder._progress import Progress
 from xorder._repair import BaseRepair
-from xorder._table import BinningError, FloatArray, ScoreTable, Tables
+from xorder._table import FloatArray, ScoreTable, Tables, as_tables
 from xorder._validation import check_rows
 from xorder.engines import apply_to_frame, tables_of
 from xorder.engines._tables import BINS
+from xorder.estimators._expected import ExpectedGap, expected_gap_tables
 from xorder.estimators._fitted import FittedRepair, RepairSettings, load_fitted, settings_dict
 from xorder.estimators._learn import learn_repair
 from xorder.exceptions import warn_caller
@@ -97,6 +98,9 @@ class XOrder(BaseRepair):
         Widest difference of sensitivities at any cut between any two repaired groups, before and after.
     learnt_from_ : LearntFrom
         The rows that the repair was fitted to: their number, when, and the names of their columns.
+    expected_ : ExpectedGap
+        What to expect on new people, by these rows, as :func:`xorder.expected_gap` and ``xorder fit`` say it; computed
+        when it is asked for, and not kept in a file.
     kept_share_ : dict of group to float
         Share of its correction that was kept; not kept in a file.
     left_, merged_ : tuple of group labels
@@ -210,7 +214,7 @@ class XOrder(BaseRepair):
         tables = checked.tables()
         if clusters is not None:
             tables = replace(tables, held=checked.held(clusters))
-        return self._adopt(learn_repair(tables, settings))
+        return self._adopt(learn_repair(tables, settings), tables)
 
     def fit_tables(self, tables: Tables | Mapping[Hashable, ScoreTable]) -> XOrder:
         """Fit the repair to tables that are already built.
@@ -225,7 +229,8 @@ class XOrder(BaseRepair):
         XOrder
             The fitted repair itself.
         """
-        return self._adopt(learn_repair(tables, self._settings()))
+        tables = as_tables(tables)
+        return self._adopt(learn_repair(tables, self._settings()), tables)
 
     def fit_frame(
         self,
@@ -294,19 +299,32 @@ class XOrder(BaseRepair):
             memory=memory,
             cluster=cluster,
         )
-        return self._adopt(learn_repair(tables, settings), tables.binning_error)
+        return self._adopt(learn_repair(tables, settings), tables)
 
     def _settings(self) -> RepairSettings:
         return RepairSettings(**self.get_params(deep=False)).checked()
 
-    def _adopt(self, fitted: FittedRepair, binning_error: BinningError | None = None) -> XOrder:
+    def _adopt(self, fitted: FittedRepair, tables: Tables | None = None) -> XOrder:
         for note in fitted.notes:
             warn_caller(note)
-        self.fitted_, self.binning_error_ = fitted, binning_error
+        self.fitted_, self._tables = fitted, tables
+        self.binning_error_ = None if tables is None else tables.binning_error
         for each in fields(fitted):
             if each.name not in ("settings", "notes"):
                 setattr(self, f"{each.name}_", getattr(fitted, each.name))
         return self
+
+    @property
+    def expected_(self) -> ExpectedGap:
+        """What to expect on new people, by the rows that the repair was fitted to; not kept in a file."""
+        check_is_fitted(self, "maps_")
+        if self._tables is None:
+            raise AttributeError("what to expect is known where the repair is fitted, and not kept in a file.")
+        return expected_gap_tables(self.fitted_, self._tables)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # As many tables as there are rows may be behind a map of a few numbers.
+        return dict(super().__getstate__()) | {"_tables": None}
 
     def _fitted(self) -> FittedRepair:
         """What was fitted, with what is now set for missing and unseen groups."""
