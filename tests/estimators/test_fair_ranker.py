@@ -861,3 +861,20 @@ def test_scikit_learn_checks(estimator, check):
     # Arrays of other libraries are turned into NumPy's; there is nothing of theirs to check.
     if getattr(check, "func", check).__name__ != "check_array_api_input":
         check(estimator)
+
+
+def test_clusters_reach_folds_repair_and_expectation():
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(150), 4)
+    group = np.where(rng.random(150) < 0.5, "a", "b")[person]
+    risk = rng.normal(size=150)[person]
+    label = (risk + 0.5 * rng.normal(size=600) > 0).astype(int)
+    inputs = np.column_stack([risk - (group == "b"), rng.normal(size=600)])
+    ranker = FairRanker(LogisticRegression()).fit(inputs, label, sensitive_features=group, clusters=person)
+    alone = FairRanker(LogisticRegression()).fit(inputs, label, sensitive_features=group)
+    assert ranker.expected_.after.clusters == 150
+    assert ranker.expected_.gap().stderr > 1.2 * alone.expected_.gap().stderr
+    with pytest.raises(InputError, match="clusters are for repairs by XOrder; got repair=PostLogit"):
+        FairRanker(LogisticRegression(), repair=PostLogit()).fit(
+            inputs, label, sensitive_features=group, clusters=person
+        )

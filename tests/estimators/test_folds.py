@@ -87,3 +87,19 @@ def test_splitters_and_pairs():
 def test_folds_that_make_no_sense_are_told(cv, words):
     with pytest.raises(InputError, match=words):
         folds_of(cv)
+
+
+def test_clusters_stay_together():
+    rng = np.random.default_rng(0)
+    cluster = rng.integers(0, 30, 200)
+    label, groups = rng.integers(0, 2, 200), rng.choice(["a", "b"], 200)
+    folds = make_folds(4, np.zeros((200, 1)), label, groups, clusters=cluster)
+    assert np.array_equal(np.sort(np.concatenate([fold.test for fold in folds])), np.arange(200))
+    for fold in folds:
+        assert not np.intersect1d(cluster[fold.train], cluster[fold.test]).size
+        assert 5 <= np.unique(cluster[fold.test]).size <= 9
+    with pytest.raises(InputError, match="cv must be at most the number of clusters, 2; got 4"):
+        make_folds(4, np.zeros((200, 1)), label, groups, clusters=np.arange(200) % 2)
+    torn = [(np.arange(100, 200), np.arange(100)), (np.arange(100), np.arange(100, 200))]
+    with pytest.raises(InputError, match="keep the rows of a cluster together; fold 0 learns from"):
+        make_folds(torn, np.zeros((200, 1)), label, groups, clusters=cluster)

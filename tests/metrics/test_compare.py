@@ -134,7 +134,7 @@ def test_two_samples_have_errors_that_add_up() -> None:
         compare_audits({}, saved[0].to_dict())
 
 
-@pytest.mark.parametrize("name", ["pandas", "polars-lazy", "duckdb", "csv", "parquet"])
+@pytest.mark.parametrize("name", backends.NAMES)
 def test_frames_and_files_tell_what_arrays_tell(name: str, tmp_path: Any) -> None:
     data = two_scores(300)
     columns = dict(zip("yabg", data.values(), strict=True))

@@ -101,7 +101,7 @@ def test_specificity_and_thresholds_know_clusters_and_the_band_does_not() -> Non
     assert found.to_dict()["clusters"] == 200
 
 
-@pytest.mark.parametrize("name", ["pandas", "polars", "polars-lazy", "duckdb", "csv", "parquet"])
+@pytest.mark.parametrize("name", backends.NAMES)
 def test_frames_and_files_tell_what_arrays_tell(name: str, tmp_path: Any) -> None:
     data = people(np.random.default_rng(6), 60, 4)
     columns = {"s": data["y_score"], "y": data["y_true"], "g": data["sensitive_features"]}

@@ -41,8 +41,8 @@ from xorder.engines._cells import (
 )
 from xorder.engines._csv_file import blaming_gzip, csv_header, read_csv
 from xorder.engines._parquet_file import read_parquet
-from xorder.engines._tally import Tally
-from xorder.engines._tally_numpy import Batch, LocalRows
+from xorder.engines._tally import Batch, Tally
+from xorder.engines._tally_numpy import LocalRows
 from xorder.engines._tally_spark import SparkRows
 from xorder.exceptions import InputError
 from xorder.transfer._sql import quoted_name, text

@@ -30,7 +30,7 @@ from xorder.engines._sources import (
     open_small_file,
 )
 from xorder.engines._tally import Bins, Leaves, Seen, Tally, check_same, split_leaves
-from xorder.engines._tally_numpy import LocalRows, scores_of
+from xorder.engines._tally_numpy import scores_of
 from xorder.exceptions import InputError
 from xorder.metrics._audit import Audit, audit_tables, check_confidence
 from xorder.metrics._cuts import CUTS, Cut
@@ -106,7 +106,7 @@ def audit_frame(
         How much memory DuckDB may use for files.
     cluster : str, optional
         The column of who or what each row belongs to, as ``clusters`` of :func:`xorder.audit`. The rows are then read
-        once more, and held in memory; not for Spark.
+        once more, and held in memory.
 
     Returns
     -------
@@ -171,7 +171,7 @@ def compare_frame(
     Parameters
     ----------
     frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table, DuckDBPyRelation, str or path
-        The rows, as in :func:`audit_frame`; their scores are held in memory. Not for Spark.
+        The rows, as in :func:`audit_frame`; their scores are held in memory.
     score : str
         The column of the first score.
     other : str or sequence of str
@@ -382,8 +382,6 @@ def _built(rows: Tally, names: ColumnNames, source: str, squares: bool, toleranc
 
 def _held(rows: Tally, names: ColumnNames) -> HeldRows:
     """Collect the rows, in a pass of their own."""
-    if not isinstance(rows, LocalRows):
-        raise InputError("clusters and other scores of a frame of Spark are not read yet; collect these columns first.")
     found, clusters = rows.collect(), None
     *others, last = (found.score, *found.more) if names.cluster is not None else (found.score, *found.more, None)
     if names.cluster is not None:

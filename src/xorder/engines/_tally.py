@@ -7,7 +7,7 @@ and the heaviest bins are split in further passes over the rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,6 +157,20 @@ class Counted:
     sums: FloatArray
 
 
+class Batch(NamedTuple):
+    """Some rows: scores (nan where missing), codes, below 0 if unseen, weights, and columns that are not added up."""
+
+    score: NDArray[Any]
+    code: NDArray[np.int16]
+    weight: FloatArray | None
+    more: tuple[NDArray[Any], ...] = ()
+
+    def where(self, chosen: NDArray[np.bool_]) -> Batch:
+        """Return some of the rows."""
+        weight = None if self.weight is None else self.weight[chosen]
+        return Batch(self.score[chosen], self.code[chosen], weight, tuple(column[chosen] for column in self.more))
+
+
 class Tally(Protocol):
     """Rows in some engine, as sums over them by key of the score, and by code of group and label."""
 
@@ -174,6 +188,9 @@ class Tally(Protocol):
         A position is one number: that of the leaf, then the key less the leaf's first, shifted up by
         :func:`spread_of`.
         """
+
+    def collect(self) -> Batch:
+        """Return all rows that belong to a group, in memory, with the columns that are not added up."""
 
 
 def spread_of(leaves: Leaves) -> IntArray:

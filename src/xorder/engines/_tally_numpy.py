@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from xorder.engines._tally import (
     CELLS,
     FIRST_CELL,
     SPLIT_SHIFTS,
+    Batch,
     Bins,
     Counted,
     Leaves,
@@ -55,20 +56,6 @@ def scores_of(keys: IntArray) -> FloatArray:
 
 # With more codes than this, sums for each cell there may be take too much memory.
 _DENSE_CODES = 32
-
-
-class Batch(NamedTuple):
-    """Some rows: scores (nan where missing), codes, below 0 if unseen, weights, and columns that are not added up."""
-
-    score: NDArray[Any]
-    code: NDArray[np.int16]
-    weight: FloatArray | None
-    more: tuple[NDArray[Any], ...] = ()
-
-    def where(self, chosen: NDArray[np.bool_]) -> Batch:
-        """Return some of the rows."""
-        weight = None if self.weight is None else self.weight[chosen]
-        return Batch(self.score[chosen], self.code[chosen], weight, tuple(column[chosen] for column in self.more))
 
 
 class _UnseenError(RuntimeError):

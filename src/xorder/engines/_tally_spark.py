@@ -10,7 +10,7 @@ import numpy as np
 from xorder._optional import import_optional
 from xorder._table import FloatArray, IntArray
 from xorder.engines._cells import Coding, ReadingOptions
-from xorder.engines._tally import CELL_BITS, POSITION_BITS, SPLIT_SHIFTS, Bins, Counted, Leaves, Seen, spread_of
+from xorder.engines._tally import CELL_BITS, POSITION_BITS, SPLIT_SHIFTS, Batch, Bins, Counted, Leaves, Seen, spread_of
 
 # Spark counts distinct values to within a few hundredths; with as many more than the limit, there are too many.
 _SURELY = 1.25
@@ -30,11 +30,23 @@ class SparkRows:
         self._f = f = import_optional("pyspark.sql.functions", extra="spark", purpose="Reading Spark DataFrames")
         self._squares, self._watch = options.squares, options.watch
         self._weighted = options.names.weight is not None
-        rows = frame.select(*coding.columns(frame, groups, known=True)).to_native()
+        self._more = options.names.more
+        rows = frame.select(*coding.columns(frame, groups, known=True), *self._more).to_native()
         score = f.col("score").cast("double")
         # Adding 0 makes 0 of -0.
         self._rows = rows.withColumn("score", score + f.lit(0.0))
         self._keyed = self._rows.withColumn("key", self._key())
+
+    def collect(self) -> Batch:
+        """Bring all rows that belong to a group to the driver, with the columns that are not added up."""
+        self._watch("collecting rows", None)
+        import narwhals as nw
+
+        found = nw.from_native(self._rows.filter(self._f.col("code") < self.coding.size)).collect()
+        numbers = [found[role].to_numpy().astype(np.float64) for role in self._more if role != "cluster"]
+        clusters = [np.array(found["cluster"].to_list(), dtype=object)] if "cluster" in self._more else []
+        weight = found["weight"].to_numpy().astype(np.float64) if self._weighted else None
+        return Batch(found["score"].to_numpy(), found["code"].to_numpy(), weight, (*numbers, *clusters))
 
     def survey(self, limit: int) -> tuple[Seen, Counted]:
         """Look at all rows: sums by key if there are at most ``limit`` keys, else by cell."""

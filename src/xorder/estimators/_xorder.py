@@ -276,7 +276,7 @@ class XOrder(BaseRepair):
         memory : str, default="2GB"
             How much DuckDB may use for files.
         cluster : str, default=None
-            Name of the column of who or what each row belongs to; rows are then held in memory. Not for Spark.
+            Name of the column of who or what each row belongs to; rows are then held in memory.
 
         Returns
         -------
