@@ -24,11 +24,11 @@ from xorder.ordering import (
     best_auc,
     order,
     order_within,
-    sensitivity_gaps,
     smallest_cut_gap,
     solve_multipliers,
     standing,
 )
+from xorder.ordering._ordering import Places
 from xorder.transfer import OddsScale, ScoreMap, map_at, realises, shifted_map, spaced_map, usual_bounds
 
 # Odds are multiplied or divided by a hundred at most: no step between two scores gets a hundred times as wide.
@@ -296,15 +296,16 @@ def smooth(tables: Tables, settings: RepairSettings, reference: Hashable | None)
     bounds = settings._checked_bounds(tables) or usual_bounds(*scores)
     scale = OddsScale.of(scores, bounds)
     bounds = bounds or (min(each[-1] for each in scores), max(each[0] for each in scores))
+    thinned = tables.replacing({group: table.thinned(_SEARCHED) for group, table in tables.items()})
     found = solve_multipliers(
-        [_rounded(table.thinned(_SEARCHED)) for table in tables.values()],
+        [_rounded(table) for table in thinned.values()],
         [scale] * len(tables),
         metric=metric,
         reference=list(tables).index(reference),
         tradeoff=settings.tradeoff,
         max_gap=settings.max_gap if settings.tradeoff is None else None,
     )
-    stderrs = _stderrs(tables, metric)
+    stderrs = _stderrs(tables if tables.held else thinned, metric)
     kept, notes = dict.fromkeys(tables, 1.0), _out_of_reach(found.worst, stderrs, settings)
     if settings.is_careful:
         kept = share_to_keep(before, stderrs, tables, reference)
@@ -369,7 +370,7 @@ def _within_cuts(
     """
 
     def cut_gap(score_map: ScoreMap) -> float:
-        return float(np.abs(sensitivity_gaps(reference, table.at(score_map.apply(table.score)))).max())
+        return Places(reference, table.at(score_map.apply(table.score))).worst_cut()
 
     if cut_gap(wanted) <= limit:
         return wanted
@@ -553,8 +554,7 @@ def share_to_keep(
 
 def _stderrs(tables: Tables, metric: str) -> dict[Pair, float]:
     """Standard error of the gap of each pair."""
-    units = units_of(tables)
-    found = moments([table if units else table.thinned(_SEARCHED) for table in tables.values()], units)
+    found = moments(list(tables.values()), units_of(tables))
     pairs = combinations(enumerate(tables), 2)
     return {(first, second): METRICS[metric].estimate(found, a, b)[1] for (a, first), (b, second) in pairs}
 

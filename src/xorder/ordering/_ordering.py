@@ -77,30 +77,34 @@ class Places:
         self.swapped = len(a) > len(b)
         self.short, self.long = (b, a) if self.swapped else (a, b)
         own, others = -self.short.score, -self.long.score
-        self.first = np.searchsorted(others, own)
-        self.tied = np.flatnonzero(others[np.minimum(self.first, others.size - 1)] == own)
-        self.at_tied = self.first[self.tied]
+        first = np.searchsorted(others, own)
+        self.tied = np.flatnonzero(others[np.minimum(first, others.size - 1)] == own)
+        masses = (self.long.positive, self.long.negative)
+        # Mass of the longer table's positives and negatives above each score of the shorter, and at it where tied.
+        self.above = [np.append(0.0, np.cumsum(mass))[first] for mass in masses]
+        self.at_tied = [mass[first[self.tied]] for mass in masses]
 
     def pairs(self) -> FloatArray:
         """Mass of the pairs with the member of a above, by class; equal scores count one half."""
-        above = []
-        for mass in (self.long.positive, self.long.negative):
-            higher = np.append(0.0, np.cumsum(mass))[self.first]
-            higher[self.tied] += 0.5 * mass[self.at_tied]
-            above.append(higher)
-        pairs = _pairs(self.short, above)
+        pairs = _pairs(self.short, self.above)
+        if self.tied.size:
+            masses = (self.short.positive, self.short.negative)
+            pairs += [[0.5 * float(own[self.tied] @ other) for other in self.at_tied] for own in masses]
         if self.swapped:
             return pairs.T
         return np.asarray(np.outer([self.short.n1, self.short.n0], [self.long.n1, self.long.n0]) - pairs)
 
-    def cut_gaps(self) -> FloatArray:
+    def cut_gaps(self) -> tuple[FloatArray, FloatArray]:
         """Difference of the sensitivities, a minus b, above each score of the shorter table, and with it."""
-        own, others = sensitivity(self.short), sensitivity(self.long)
-        before = others[self.first]
-        after = before.copy()
-        after[self.tied] = others[self.at_tied + 1]
-        gaps = np.concatenate([own[:-1] - before, own[1:] - after])
-        return -gaps if self.swapped else gaps
+        own, others = sensitivity(self.short), self.above[0] / self.long.n1
+        before = own[:-1] - others
+        others[self.tied] += self.at_tied[0] / self.long.n1
+        after = own[1:] - others
+        return (-before, -after) if self.swapped else (before, after)
+
+    def worst_cut(self) -> float:
+        """Widest absolute difference of the sensitivities at any cut."""
+        return max(float(max(gaps.max(), -gaps.min())) for gaps in self.cut_gaps())
 
 
 def pairs_of_scores(a: ScoreTable, b: ScoreTable) -> FloatArray:
@@ -161,7 +165,7 @@ def standing(tables: Sequence[ScoreTable], metric: str) -> Standing:
 
     def meet(pair: tuple[int, int]) -> tuple[FloatArray, float]:
         places = Places(tables[pair[0]], tables[pair[1]])
-        return places.pairs(), float(np.abs(places.cut_gaps()).max())
+        return places.pairs(), places.worst_cut()
 
     size = sum(map(len, tables))
     own = in_threads(size, lambda table: float(table.concordant.sum()), tables)
@@ -190,7 +194,7 @@ def sensitivity_gaps(a: ScoreTable, b: ScoreTable) -> FloatArray:
     ndarray
         The difference above each score of the shorter table, and with it: between two of these it moves one way.
     """
-    return Places(a, b).cut_gaps()
+    return np.concatenate(Places(a, b).cut_gaps())
 
 
 def sensitivity(table: ScoreTable) -> FloatArray:
