@@ -67,7 +67,11 @@ SETTINGS = {
     "500 and 70": Setting(570, 50 / 57),
     "50 and 70, good score": Setting(120, 5 / 12, apart=2.1),
     "500 and 70, good score": Setting(570, 50 / 57, apart=2.1),
+    "50 and 670, good score": Setting(720, 5 / 72, apart=2.1),
 }
+
+# No shift makes this gap so wide: nearly all negatives are of the second group, and its own positives outrank them.
+IMPOSSIBLE = ("50 and 670, good score", "prf", 0.1)
 
 
 class Population:
@@ -178,7 +182,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-sets", type=int, default=2000, help="data sets per setting, metric and gap")
     data_sets = parser.parse_args().data_sets
-    cases = list(product(SETTINGS, METRICS, GAPS))
+    cases = [case for case in product(SETTINGS, METRICS, GAPS) if case != IMPOSSIBLE]
     with ProcessPoolExecutor(2) as processes:
         results = list(processes.map(coverage, *zip(*cases, strict=True), [data_sets] * len(cases)))
     shares = {kind: [share for result in results for share in result[kind]] for kind in results[0]}
