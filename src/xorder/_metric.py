@@ -34,7 +34,8 @@ class Estimate(NamedTuple):
     """A value and its standard error.
 
     ``freedom`` are the degrees of freedom behind the error (Satterthwaite's), ``sides`` the two chances that the value
-    is the difference of, where it is one, and ``terms`` what its variance is made of.
+    is the difference of, where it is one, and ``terms`` what its variance is made of. ``reach`` is the error that the
+    interval of a chance is made with.
     """
 
     value: float
@@ -42,6 +43,7 @@ class Estimate(NamedTuple):
     freedom: float = math.inf
     sides: tuple[Estimate, Estimate] | None = None
     terms: tuple[Term, ...] = ()
+    reach: float = math.nan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,13 +171,13 @@ def auc_estimate(m: Moments) -> Estimate:
     """AUC of all rows together; positives and negatives are each one sample, pooled over the groups."""
     of_positives, of_negatives = shares(m.positives), shares(m.negatives)
     value = float(_weighted(prf_of(m), of_positives))
-    return _estimated(m, value, (m.all_positive, of_negatives, value), (m.all_negative, of_positives, value))
+    return _chance(m, value, (m.all_positive, of_negatives, value), (m.all_negative, of_positives, value))
 
 
 def xauc_estimate(m: Moments, a: int, b: int) -> Estimate:
     """Chance that a positive of a outranks a negative of b; of a group and itself its AUC."""
     value = float(m.xauc[a, b])
-    return _estimated(m, value, (m.positive[a], _unit(m, b), value), (m.negative[b], _unit(m, a), value))
+    return _chance(m, value, (m.positive[a], _unit(m, b), value), (m.negative[b], _unit(m, a), value))
 
 
 def prf_of(m: Moments) -> FloatArray:
@@ -187,7 +189,7 @@ def prf_estimate(m: Moments, a: int) -> Estimate:
     """PRF of a group with its error."""
     of_negatives = shares(m.negatives)
     value = float(_weighted(m.xauc[a], of_negatives))
-    return _estimated(m, value, (m.positive[a], of_negatives, value), (m.all_negative, _unit(m, a), value))
+    return _chance(m, value, (m.positive[a], of_negatives, value), (m.all_negative, _unit(m, a), value))
 
 
 def _xauc_gains(a: ScoreTable, b: ScoreTable) -> PairGains:
@@ -231,7 +233,7 @@ def _parity_gains(a: ScoreTable, b: ScoreTable) -> PairGains:
 
 def _parity_estimate(m: Moments, a: int, b: int) -> Estimate:
     ab, ba = float(m.above[a, b]), float(m.above[b, a])
-    side = _estimated(m, ab, (m.row[a], _unit(m, b), ab), (m.row[b], -_unit(m, a), -ba))
+    side = _chance(m, ab, (m.row[a], _unit(m, b), ab), (m.row[b], -_unit(m, a), -ba))
     other = side._replace(value=ba, terms=_times(-1, side.terms))
     return side._replace(value=ab - ba, stderr=2 * side.stderr, sides=(side, other), terms=_times(2, side.terms))
 
@@ -345,7 +347,7 @@ _FURTHEST = 40.0
 
 
 def _gap_reach(estimate: Estimate, quantile: float) -> tuple[float, float]:
-    value, stderr, freedom, sides, _ = estimate
+    value, stderr, freedom, sides = estimate[:4]
     times = _student(quantile, freedom)
     if sides is None or not stderr > 0:
         return value - times * stderr, value + times * stderr
@@ -359,7 +361,7 @@ def _gap_reach(estimate: Estimate, quantile: float) -> tuple[float, float]:
 
 
 def _chance_reach(estimate: Estimate, times: float) -> tuple[float, float]:
-    value, stderr = estimate[:2]
+    value, stderr = estimate.value, estimate.reach if estimate.reach > 0 else estimate.stderr
     if not 0 < value < 1 or not stderr > 0:
         # Without any error that is seen, there is no scale to go along.
         return value, value
@@ -408,6 +410,27 @@ def _estimated(m: Moments, value: float, *terms: Term) -> Estimate:
         if variance > 0
     )
     return Estimate(value, math.sqrt(total), freedom, terms=terms)
+
+
+def _chance(m: Moments, value: float, *terms: Term) -> Estimate:
+    """Return the estimate of a chance.
+
+    A high chance rests on the few rows that are ranked badly, and a small sample may have none of them. So its interval
+    counts half a row more in each sample, of the greatest variance that placements with this mean can have.
+    """
+    found = _estimated(m, value, *terms)
+    if not found.stderr > 0:
+        return found
+    most = value * (1 - value)
+    if m.units is not None:
+        more = sum(most / (2 * m.units.count_of(sample) ** 2) for sample, *_ in terms)
+        return found._replace(reach=math.sqrt(found.stderr**2 + more))
+    variance = 0.0
+    for sample, weights, center in terms:
+        rows = sample.mass**2 / sample.spread
+        # The variance of the mean is that of a placement over the rows.
+        variance += ((rows - 1) * _variance_of_mean(sample, weights, center) + most / (2 * rows)) / (rows - 0.5)
+    return found._replace(reach=math.sqrt(variance))
 
 
 def _times(factor: float, terms: Sequence[Term]) -> tuple[Term, ...]:

@@ -280,6 +280,15 @@ def _drawn(rows):
     return {"y_true": label, "y_score": rng.normal(label + (group == "a"), 1.0), "sensitive_features": group}
 
 
+def half_row_more(p, terms):
+    """The error of a chance, each sample having half a row more, of variance p (1 - p)."""
+    total = 0.0
+    for term in terms:
+        n = len(term)
+        total += ((n - 1) * np.var(term, ddof=1) + 0.5 * p * (1 - p)) / (n - 0.5) / n
+    return np.sqrt(total)
+
+
 def slow_interval(metric, y_true, y_score, sensitive_features):
     """Means and variances of placements row by row, scipy's quantiles of Student, and Zou and Donner's formula."""
     rows = {(g, y): y_score[(sensitive_features == g) & (y_true == y)] for g in ("a", "b") for y in (0, 1)}
@@ -312,8 +321,8 @@ def slow_interval(metric, y_true, y_score, sensitive_features):
     chance = [float(np.mean(pair[0])) for pair in terms]
     errors = [summed(pair)[0] for pair in terms]
     ends = [
-        expit(logit(p) + np.array([-1, 1]) * times * error / (p * (1 - p)))
-        for p, error in zip(chance, errors, strict=True)
+        expit(logit(p) + np.array([-1, 1]) * times * half_row_more(p, pair) / (p * (1 - p)))
+        for p, pair in zip(chance, terms, strict=True)
     ]
     shared = (errors[0] ** 2 + errors[1] ** 2 - stderr**2) / (2 * errors[0] * errors[1])
 
@@ -344,7 +353,8 @@ def test_intervals_of_chances_are_delongs_on_the_scale_of_log_odds():
     parts = [(variance / n, n - 1) for variance, n in parts]
     total = sum(variance for variance, _ in parts)
     times = student.ppf(0.975, total**2 / sum(variance**2 / n for variance, n in parts))
-    ends = expit(logit(auc) + np.array([-1, 1]) * times * np.sqrt(total) / (auc * (1 - auc)))
+    reach = half_row_more(auc, [above.mean(axis=1), above.mean(axis=0)])
+    ends = expit(logit(auc) + np.array([-1, 1]) * times * reach / (auc * (1 - auc)))
     assert found.xauc["a", "a"] == pytest.approx(auc)
     np.testing.assert_allclose(found.xauc_interval["a", "a"], ends, atol=2e-5)
     assert all(0 < low < high < 1 for low, high in (*found.xauc_interval.values(), *found.prf_interval.values()))

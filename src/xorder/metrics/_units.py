@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from xorder._table import FloatArray, HeldRows, ScoreTable
 from xorder._validation import check_clusters
-from xorder.metrics._placements import find
+from xorder.metrics._placements import Placements, find
 
 if TYPE_CHECKING:
     from xorder._metric import Term
@@ -97,6 +97,10 @@ class Units:
         sums = np.bincount(self.rows.unit, influence)
         return float(np.sqrt(np.sum(sums**2) * self.count / max(self.count - 1, 1)))
 
+    def count_of(self, sample: Placements) -> float:
+        """How many units have rows in a sample."""
+        return float(self.held[list(sample.samples)].sum())
+
     def variance(self, parts: Sequence[tuple[int, float, Sequence[Term]]]) -> tuple[float, float]:
         """Variance of a sum of estimates, and its degrees of freedom.
 
@@ -107,7 +111,7 @@ class Units:
         least = np.inf
         for number, factor, terms in parts:
             for sample, weights, center in terms:
-                units = float(self.held[list(sample.samples)].sum())
+                units = self.count_of(sample)
                 least = min(least, units)
                 # Of as many units one is spent on the mean.
                 scale = factor / sample.mass * np.sqrt(units / max(units - 1, 1e-9))
