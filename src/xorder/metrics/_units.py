@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -34,7 +35,11 @@ class Rows(NamedTuple):
         places = {label: place for place, label in enumerate(groups)}
         group = np.array([places.get(label, -1) for label in held.labels], dtype=np.int64)[held.group]
         kept = np.flatnonzero(group >= 0)
-        unit = np.arange(kept.size) if held.clusters is None else check_clusters(held.clusters[kept], kept.size)
+        unit = np.arange(kept.size)
+        if held.clusters is not None:
+            unit = held.clusters[kept]
+            # Of arrays they are numbers already.
+            unit = unit if unit.dtype == np.int64 else check_clusters(unit, kept.size)
         weight = np.ones(kept.size) if held.weight is None else held.weight[kept]
         return cls(group[kept], held.positive[kept], weight, tuple(score[kept] for score in held.scores), unit)
 
@@ -73,23 +78,29 @@ class Units:
     ) -> FloatArray:
         """Sums of each unit: by sample, the placements less one half in each group, then the mass."""
         rows = self.rows
+        size, count = self.size, int(unit[-1]) + 1
+        # From the highest score down, as scores in order are looked up many times as fast.
+        falling = np.argsort(-rows.scores[number][part])
+        part, unit = part[falling], unit[falling]
         group, positive, weight = rows.group[part], rows.positive[part], rows.weight[part]
         score = rows.scores[number][part]
-        size, count = self.size, int(unit[-1]) + 1
         found = np.zeros((count, 3 * size, size + 1))
         higher = np.stack([_higher(table, score) for table in tables])
         n1, n0 = (np.array([getattr(table, name) for table in tables])[:, None] for name in ("n1", "n0"))
         with np.errstate(invalid="ignore", divide="ignore"):
             kinds = (0.5 - higher[:, 1] / n0, higher[:, 0] / n1 - 0.5, 0.5 - higher.sum(axis=1) / (n1 + n0))
-        for kind, placement in enumerate(kinds):
-            placement = np.where(np.isfinite(placement), placement, 0.0)
-            of_kind = positive if kind == 0 else ~positive if kind == 1 else np.ones(positive.size, dtype=bool)
-            for g in range(size):
-                chosen = np.flatnonzero(of_kind & (group == g))
-                if chosen.size:
-                    for column, values in enumerate((*placement[:, chosen], np.ones(chosen.size))):
-                        masses = values * weight[chosen]
-                        found[:, kind * size + g, column] = np.bincount(unit[chosen], masses, minlength=count)
+        for g, of_class in product(range(size), (True, False)):
+            chosen = np.flatnonzero((group == g) & (positive == of_class))
+            if not chosen.size:
+                continue
+            units, own = unit[chosen], weight[chosen]
+            mass = np.bincount(units, own, minlength=count)
+            for kind in (0 if of_class else 1, 2):
+                sample = found[:, kind * size + g]
+                for column in range(size):
+                    placement = np.nan_to_num(kinds[kind][column, chosen], posinf=0.0, neginf=0.0)
+                    sample[:, column] += np.bincount(units, placement * own, minlength=count)
+                sample[:, -1] += mass
         return found.reshape(count, -1)
 
     def stderr(self, influence: FloatArray) -> float:
