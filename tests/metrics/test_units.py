@@ -45,6 +45,17 @@ def test_clusters_of_one_row_are_rows(groups: int) -> None:
     assert [gap.value for gap in alone.gaps] == [gap.value for gap in rows.gaps]
 
 
+@pytest.mark.parametrize("groups", [2, 3])
+def test_many_units_are_kept_as_products(monkeypatch: pytest.MonkeyPatch, groups: int) -> None:
+    data = people(np.random.default_rng(1), 100, 3, groups)
+    kept = stderrs(audit(**data))
+    monkeypatch.setattr("xorder.metrics._units._MOST_NUMBERS", 500)
+    np.testing.assert_allclose(stderrs(audit(**data)), kept, rtol=1e-9)
+    monkeypatch.setattr("xorder.metrics._units._MOST_WORK", 10.0)
+    with pytest.raises(InputError, match=f"{groups} groups with 100 clusters, or rows to compare, are too many"):
+        audit(**data)
+
+
 def test_a_row_that_counts_as_three_is_a_cluster_of_three() -> None:
     data = people(np.random.default_rng(2), 300, 1)
     three = {name: np.repeat(column, 3) for name, column in data.items()}

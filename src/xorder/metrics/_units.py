@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 
 from xorder._table import FloatArray, HeldRows, ScoreTable
 from xorder._validation import check_clusters
+from xorder.exceptions import InputError
 from xorder.metrics._placements import Placements, find
 
 if TYPE_CHECKING:
     from xorder._metric import Term
 
-# Numbers kept for the sums of some units at a time.
-_UNIT_NUMBERS = 20_000_000
+# Numbers kept for the sums of units, at most.
+_MOST_NUMBERS = 20_000_000
+
+# Products of numbers to be added up, at most: some minutes of work.
+_MOST_WORK = 1e13
 
 
 class Rows(NamedTuple):
@@ -56,21 +60,31 @@ class Units:
         self.rows = rows
         self.size = len(tables[0])
         self.width = 3 * self.size * (self.size + 1)
-        self.products = np.zeros((len(tables) * self.width,) * 2)
+        numbers = len(tables) * self.width
         self.held = np.zeros(3 * self.size)
         order = np.argsort(rows.unit, kind="stable")
         unit = rows.unit[order]
         starts = np.flatnonzero(np.append(True, unit[1:] != unit[:-1]))
         self.count = starts.size
         ends = np.append(starts, unit.size)
-        step = max(_UNIT_NUMBERS // self.products.shape[0], 1)
+        # Sums are kept as they are while they fit; of more units, the products of their sums.
+        self.sums: list[FloatArray] = []
+        self.products = None if starts.size * numbers <= _MOST_NUMBERS else np.zeros((numbers, numbers))
+        if self.products is not None and starts.size * float(numbers) ** 2 > _MOST_WORK:
+            raise InputError(
+                f"{self.size} groups with {starts.size:,} clusters, or rows to compare, are too many to allow for; "
+                "name fewer groups."
+            )
+        step = max(_MOST_NUMBERS // numbers, 1)
         for first in range(0, starts.size, step):
             last = min(first + step, starts.size)
             part = order[ends[first] : ends[last]]
             within = np.repeat(np.arange(last - first), np.diff(ends[first : last + 1]))
-            numbers = range(len(tables))
-            sums = np.hstack([self._sums(tables[number], number, part, within) for number in numbers])
-            self.products += sums.T @ sums
+            sums = np.hstack([self._sums(each, number, part, within) for number, each in enumerate(tables)])
+            if self.products is None:
+                self.sums.append(sums)
+            else:
+                self.products += sums.T @ sums
             self.held += (sums[:, self.size : self.width : self.size + 1] > 0).sum(axis=0)
 
     def _sums(
@@ -118,7 +132,7 @@ class Units:
         A part is the number of a score, a factor, and the terms of the estimate: a sample, the weights given to its
         placements, and the mean of the weighted placements.
         """
-        wanted = np.zeros((self.products.shape[0] // self.width, 3 * self.size, self.size + 1))
+        wanted = np.zeros((len(self.rows.scores), 3 * self.size, self.size + 1))
         least = np.inf
         for number, factor, terms in parts:
             for sample, weights, center in terms:
@@ -126,14 +140,17 @@ class Units:
                 least = min(least, units)
                 # Of as many units one is spent on the mean.
                 scale = factor / sample.mass * np.sqrt(units / max(units - 1, 1e-9))
-                used = np.nan_to_num(weights)
+                known = np.nan_to_num(weights)
                 for one in sample.samples:
-                    wanted[number, one, :-1] += scale * used
-                    wanted[number, one, -1] -= scale * (center - 0.5 * used.sum())
+                    wanted[number, one, :-1] += scale * known
+                    wanted[number, one, -1] -= scale * (center - 0.5 * known.sum())
         if not least > 1:
             return np.nan, np.nan
         flat = wanted.ravel()
-        return float(flat @ self.products @ flat), least - 1
+        if self.products is not None:
+            return float(flat @ self.products @ flat), least - 1
+        used = np.flatnonzero(flat)
+        return sum(float(np.sum((sums[:, used] @ flat[used]) ** 2)) for sums in self.sums), least - 1
 
 
 def _higher(table: ScoreTable, score: FloatArray) -> FloatArray:
