@@ -35,7 +35,7 @@ class Estimate(NamedTuple):
 
     ``freedom`` are the degrees of freedom behind the error (Satterthwaite's), ``sides`` the two chances that the value
     is the difference of, where it is one, and ``terms`` what its variance is made of. ``reach`` is the error that the
-    interval of a chance is made with.
+    interval of a chance is made with, and ``rows`` the least number of rows of a sample behind it.
     """
 
     value: float
@@ -44,6 +44,7 @@ class Estimate(NamedTuple):
     sides: tuple[Estimate, Estimate] | None = None
     terms: tuple[Term, ...] = ()
     reach: float = math.nan
+    rows: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -363,8 +364,10 @@ def _gap_reach(estimate: Estimate, quantile: float) -> tuple[float, float]:
 def _chance_reach(estimate: Estimate, times: float) -> tuple[float, float]:
     value, stderr = estimate.value, estimate.reach if estimate.reach > 0 else estimate.stderr
     if not 0 < value < 1 or not stderr > 0:
-        # Without any error that is seen, there is no scale to go along.
-        return value, value
+        # Without any error that is seen: as far as so many rows, all on one side, leave open.
+        tail = math.erfc(times / math.sqrt(2))
+        open_to = tail ** (1 / estimate.rows) if estimate.rows > 0 and tail > 0 else 0.0
+        return (min(value, open_to), value) if value > 0.5 else (value, max(value, 1 - open_to))
     far = times * stderr / (value * (1 - value))
     odds = value / (1 - value)
     # Odds beyond the largest number are those of the end itself.
@@ -402,8 +405,9 @@ def _estimated(m: Moments, value: float, *terms: Term) -> Estimate:
     if not total > 0:
         return Estimate(value, np.nan, terms=terms)
     if m.units is not None:
-        total, freedom = m.units.variance([(0, 1.0, terms)])
-        return Estimate(value, math.sqrt(total), freedom, terms=terms)
+        of_units, freedom = m.units.variance([(0, 1.0, terms)])
+        # What is left of squares below their rounding is none.
+        return Estimate(value, math.sqrt(of_units) if of_units > 1e-12 * total else np.nan, freedom, terms=terms)
     freedom = total**2 / sum(
         variance**2 / (sample.mass**2 / sample.spread - 1)
         for variance, (sample, *_) in zip(variances, terms, strict=True)
@@ -418,7 +422,8 @@ def _chance(m: Moments, value: float, *terms: Term) -> Estimate:
     A high chance rests on the few rows that are ranked badly, and a small sample may have none of them. So its interval
     counts half a row more in each sample, of the greatest variance that placements with this mean can have.
     """
-    found = _estimated(m, value, *terms)
+    counts = [m.units.count_of(s) if m.units else s.mass**2 / s.spread for s, *_ in terms if s.spread > 0]
+    found = _estimated(m, value, *terms)._replace(rows=min(counts, default=0.0))
     if not found.stderr > 0:
         return found
     most = value * (1 - value)

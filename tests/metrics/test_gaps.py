@@ -369,6 +369,20 @@ def test_a_chance_that_never_varies_has_no_interval():
     assert np.isfinite(found.gap("xauc").interval).all()
 
 
+def test_a_side_that_never_varies_makes_no_gap_certain():
+    """One pair in the wrong order among 24 positives and 24 negatives: the other side is 1, but of twelve rows only."""
+    score = np.r_[np.linspace(2, 3, 24), np.linspace(0, 1, 24)]
+    score[12] = 0.2
+    label, group = np.repeat([1, 0], 24), np.tile(np.repeat(["a", "b"], 12), 2)
+    gap = audit(label, score, sensitive_features=group).gap("xauc", ("a", "b"))
+    assert gap.value == pytest.approx(7 / 144)
+    assert gap.pvalue > 0.3
+    low, high = gap.interval
+    # The chance whose twelfth power is .05, below 1, and nothing above it.
+    assert low < gap.value - (1 - 0.05 ** (1 / 12))
+    assert 0 < high < 1
+
+
 def test_full_separation_has_no_known_error():
     data = Rows(np.tile([1, 1, 0, 0], 2), np.tile([4.0, 3.0, 2.0, 1.0], 2), np.repeat(["a", "b"], 4), None)
     for metric in ("auc", "xauc", "prf"):

@@ -34,6 +34,9 @@ def test_cuts_count_if_they_are_asked_for() -> None:
     assert result.against(1.0, tolerance_cut=0.02) == "beyond"
     assert result.against(1.0, tolerance_cut=(result.cut_gap().value + high) / 2) == "cannot tell"
     assert low < high
+    # Of all cuts the worst alone is beyond.
+    none = found(cuts=[0.01])
+    assert none.against(1.0, tolerance_cut=0.1) == "beyond"
 
 
 def test_a_group_of_few_rows_cannot_be_told() -> None:

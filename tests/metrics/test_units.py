@@ -147,3 +147,39 @@ def test_a_repair_keeps_less_of_what_clusters_make_uncertain() -> None:
     assert "allow for 120 clusters of rows" in str(expected)
     with pytest.raises(InputError, match="clusters are not dealt yet"):
         expected_gap(XOrder(method="frontier"), score, label, **rest, clusters=data["clusters"])
+
+
+def test_clusters_that_do_not_vary_are_not_known() -> None:
+    data = people(np.random.default_rng(9), 100, 1)
+    copies = {name: np.tile(column, 4) for name, column in data.items()} | {"clusters": np.repeat(np.arange(4), 100)}
+    with pytest.warns(match="placements do not vary"):
+        found = audit(**copies)
+    assert np.isnan([found.auc_stderr, found.gap("xauc").stderr]).all()
+    with pytest.warns(match="placements do not vary"):
+        one = audit(**data | {"clusters": np.zeros(100)})
+    assert np.isnan([*one.auc_interval, *one.gap("xauc").interval, *one.cut_gap(0.1).interval]).all()
+    assert one.against(0.01, tolerance_cut=0.01) == "cannot tell"
+
+
+def test_a_cut_that_finds_nobody_is_not_certain() -> None:
+    data = people(np.random.default_rng(10), 40, 5)
+    low, high = audit(**data).cut_gap(Threshold(100.0)).interval
+    assert low < 0 < high
+
+
+def test_merged_groups_keep_their_clusters() -> None:
+    data = people(np.random.default_rng(11), 300, 2)
+    score, label, group = (
+        data["y_score"] - (data["sensitive_features"] == "b"),
+        data["y_true"],
+        data["sensitive_features"],
+    )
+    rare = np.where(np.arange(600) < 24, "c", group)
+    with pytest.warns(match="counted with the reference"):
+        merged = XOrder(small_groups="merge", min_group_size=100, reference="a").fit(
+            score, label, sensitive_features=rare, clusters=data["clusters"]
+        )
+    same = XOrder(reference="a").fit(
+        score, label, sensitive_features=np.where(rare == "c", "a", rare), clusters=data["clusters"]
+    )
+    assert merged.kept_share_ == pytest.approx(same.kept_share_, rel=1e-6)

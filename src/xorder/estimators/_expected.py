@@ -206,12 +206,12 @@ def _audit_again(adjusted: Tables, confidence: float) -> Audit:
 
 def _cross_fitted(tables: Tables, settings: RepairSettings, plan: GroupPlan, folds: int, random_state: Any) -> Tables:
     """Adjust the rows of each fold by what is fitted to the others."""
-    if not (isinstance(folds, int | np.integer) and folds >= 2):
-        raise InputError(f"cv must be a whole number of folds from 2 up; got {folds!r}.")
     if tables.held is not None:
         raise InputError(
             f"method={settings.method!r} is tried in folds, to which clusters are not dealt yet; take method='smooth'."
         )
+    if not (isinstance(folds, int | np.integer) and folds >= 2):
+        raise InputError(f"cv must be a whole number of folds from 2 up; got {folds!r}.")
     if any((mass != np.rint(mass)).any() for table in tables.values() for mass in table.sums) or tables.weighted:
         raise InputError(
             f"method={settings.method!r} is tried in folds, to which rows with weights cannot be dealt from tables. "
@@ -450,6 +450,8 @@ def expected_gap(
     # The audit of the scores as they are checks all columns before anything is cut.
     tables = tables_at(score)
     if clusters is not None:
+        if not isinstance(repair, XOrder):
+            raise InputError(f"clusters are for repairs by XOrder; got {type(repair).__name__}.")
         rows = check_rows(label, score, groups, sample_weight, weights_are=weights_are, missing_group=missing)
         tables = replace(tables, held=rows.held(clusters))
     if isinstance(repair, XOrder) and (

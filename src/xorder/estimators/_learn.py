@@ -116,7 +116,11 @@ def plan_groups(tables: Tables, settings: RepairSettings) -> GroupPlan:
                 f"scores of group {_listed(kept, groups)} are {done}: too few rows to say. {_what_is_small(settings)} "
                 "small_groups='repair' repairs them all the same."
             )
-    return GroupPlan(tables.replacing(rest), reference, (*left, *small), tuple(merged), unseen, tuple(notes))
+    planned = tables.replacing(rest)
+    if merged and planned.held is not None:
+        labels = tuple(reference if label in merged else label for label in planned.held.labels)
+        planned = replace(planned, held=planned.held._replace(labels=labels))
+    return GroupPlan(planned, reference, (*left, *small), tuple(merged), unseen, tuple(notes))
 
 
 def largest(tables: Tables) -> Hashable:

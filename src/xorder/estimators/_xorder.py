@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, Literal
@@ -21,7 +22,7 @@ from xorder.engines._tables import BINS
 from xorder.estimators._expected import ExpectedGap, expected_gap_tables
 from xorder.estimators._fitted import FittedRepair, RepairSettings, load_fitted, settings_dict
 from xorder.estimators._learn import learn_repair
-from xorder.exceptions import warn_caller
+from xorder.exceptions import XorderWarning, warn_caller
 from xorder.ordering import Ordering
 from xorder.transfer import ScoreMap
 
@@ -320,7 +321,10 @@ class XOrder(BaseRepair):
         check_is_fitted(self, "maps_")
         if self._tables is None:
             raise AttributeError("what to expect is known where the repair is fitted, and not kept in a file.")
-        return expected_gap_tables(self.fitted_, self._tables)
+        with warnings.catch_warnings():
+            # The fit has said what there is to say of the rows.
+            warnings.simplefilter("ignore", XorderWarning)
+            return expected_gap_tables(self.fitted_, self._tables)
 
     def __getstate__(self) -> dict[str, Any]:
         # As many tables as there are rows may be behind a map of a few numbers.

@@ -15,7 +15,7 @@ from xorder._parameters import WeightKind
 from xorder._present import group_names, known, level, number, pvalue_text, signed
 from xorder._table import ScoreTable, Tables, as_tables
 from xorder._validation import check_rows, check_scores
-from xorder.exceptions import InputError
+from xorder.exceptions import InputError, warn_caller
 from xorder.metrics._audit import aligned, check_confidence
 from xorder.metrics._cuts import CUTS, Cut, Cuts, check_cut, check_cuts, cut_text
 from xorder.metrics._gaps import Pair, holm, json_label
@@ -291,7 +291,7 @@ def compare_tables(
     rows = Rows.of(held, list(tables))
     if held.clusters is None and held.weight is not None and not squares:
         # A row that counts as four is four that vary each by itself: four squares, not the square of four.
-        rows = rows._replace(weight=np.sqrt(rows.weight))
+        rows = rows._replace(weight=np.sqrt(rows.weight), counted=True)
     found = _compared(every, list(others), rows, cuts, confidence)
     return found if held.clusters is None else replace(found, clusters=int(np.unique(rows.unit).size))
 
@@ -332,7 +332,8 @@ def compare_map(
             same = np.ones(held.size)
             parts.append((number_of * same, is_positive * same, np.sqrt(spread[held]), table.score[held], moved[held]))
     group_of, positive, weight, score, other = map(np.concatenate, zip(*parts, strict=True))
-    rows = Rows(group_of.astype(np.int64), positive > 0, weight, (score, other), np.arange(score.size))
+    counted = all(len(table.sums) == 2 for table in before.values())
+    rows = Rows(group_of.astype(np.int64), positive > 0, weight, (score, other), np.arange(score.size), counted)
     return _compared([before, after], ["after"], rows, cuts, confidence)
 
 
@@ -341,6 +342,8 @@ def _compared(
 ) -> Comparison:
     """Compare the tables of several scores with the first of them, the rows being those of all."""
     check_confidence(confidence)
+    for note in every[0].notes:
+        warn_caller(note)
     groups = tuple(every[0])
     if len(groups) < 2:
         raise InputError(f"a comparison needs two groups or more; there is only one: {groups[0]!r}.")
@@ -364,9 +367,11 @@ def _compared(
     def at_cut(cut: Cut, other: int, a: int, b: int) -> Difference:
         pair, both = (groups[a], groups[b]), (by_cut[0], by_cut[other])
         one, two = (of.at(cut, pair, "sensitivity").value for of in both)
-        was, now = (of.influence(cut, pair, "sensitivity") for of in both)
-        stderr = units.stderr(now - was)
-        stderr = stderr if stderr > 1e-12 else np.nan
+        stderr = np.nan
+        if np.isfinite(two - one):
+            was, now = (of.influence(cut, pair, "sensitivity") for of in both)
+            found_stderr = units.stderr(now - was)
+            stderr = found_stderr if found_stderr > 1e-12 else np.nan
         return _difference("cut", others[other - 1], pair, cut_text(cut), one, two, stderr, np.inf, confidence)
 
     numbers = range(1, len(every))
@@ -423,7 +428,7 @@ def compare_audits(first: Mapping[str, Any], second: Mapping[str, Any], confiden
             raise InputError(f"the audits have different groups: {first['groups']} and {second['groups']}.")
         numbers = [_numbers_of(audit) for audit in (first, second)]
     except (KeyError, TypeError) as error:
-        raise InputError(f"that is no audit as 'xorder audit --json' prints it ({error!r} is missing).") from error
+        raise InputError("that is no audit as 'xorder audit --json' prints it.") from error
     families: dict[Any, list[Difference]] = {}
     for (what, at, pair), one in numbers[0].items():
         two, sign = numbers[1].get((what, at, pair)), 1.0
@@ -492,8 +497,13 @@ def _in_words(comparison: Comparison, other: str) -> str:
     found = comparison.gap("xauc", other=other)
     first, second = found.pair or ("", "")
     change = abs(found.second) - abs(found.first)
-    word = "narrower" if change < 0 else "wider"
-    which = f"The xauc gap between {first} and {second} is {number(abs(change))} {word} than that of the first score"
+    which = f"The xauc gap between {first} and {second}"
+    if found.first * found.second < 0:
+        which += f" turns round, from {signed(found.first)} to {signed(found.second)}"
+    elif change:
+        which += f" is {number(abs(change))} {'narrower' if change < 0 else 'wider'} than that of the first score"
+    else:
+        which += " is as wide as that of the first score"
     if not np.isfinite(found.pvalue_holm):
         return f"{which}; how certain that is cannot be said."
     if found.pvalue_holm > 1 - comparison.confidence:

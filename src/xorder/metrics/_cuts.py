@@ -215,11 +215,12 @@ class Cuts:
         first, second = (self._column(of, group).at(threshold) for group in pair)
         rates = first.rate(part), second.rate(part)
         slope = 0.0 if isinstance(cut, Threshold) else self._slope(share, pair, of)
+        freedom = np.inf
         stderr = self._stderr(first, second, part, share, slope, threshold)
         if self.units is not None and np.isfinite(stderr):
-            stderr = self.units.stderr(self.influence(cut, pair, of))
+            stderr, freedom = self._stderr_of_units(cut, pair, of, rates)
         value = rates[0] - rates[1]
-        low, high = gap_interval(Estimate(value, stderr), self.confidence)
+        low, high = gap_interval(Estimate(value, stderr, freedom), self.confidence)
         ends = float(np.maximum(low, -1.0)), float(np.minimum(high, 1.0))
         found = CutGap(of, pair, value, share, threshold, rates, stderr, ends)
         return _as_specificity(found) if of == "specificity" else found
@@ -354,6 +355,17 @@ class Cuts:
             others = _Above(all_rows.mass - first.mass - second.mass, all_rows.square - first.square - second.square)
             variance += moved**2 * max(others.scatter(part, share), 0.0)
         return float(np.sqrt(variance))
+
+    def _stderr_of_units(self, cut: Cut, pair: Pair, of: Of, rates: tuple[float, float]) -> tuple[float, float]:
+        """Standard error at a cut that allows for units, and its degrees of freedom."""
+        units = cast("Units", self.units)
+        kind = {"sensitivity": 0, "specificity": 1, "selected": 2}[of]
+        counts = [float(units.held[kind * units.size + list(self.tables).index(group)]) for group in pair]
+        if min(counts) < 2:
+            return np.nan, np.nan
+        # One more unit above and one below, so that a rate of 0 or 1 is not taken for certain.
+        more = sum((rate**2 + (1 - rate) ** 2) / count**2 for rate, count in zip(rates, counts, strict=True))
+        return float(np.hypot(units.stderr(self.influence(cut, pair, of)), np.sqrt(more))), min(counts) - 1
 
     def influence(self, cut: Cut, pair: Pair, of: Of) -> FloatArray:
         """What each row of the units adds to the gap at a cut, by its own rate and by moving the cut."""

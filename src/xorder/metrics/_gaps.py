@@ -284,13 +284,20 @@ def against_tolerance(audit: Audit, metric: str, tolerance: float, tolerance_cut
         cuts = [gap for gap in audit._cut_gaps() if np.isfinite(gap.stderr)]
         families.append([(gap.pair, gap.interval, Estimate(gap.value, gap.stderr), tolerance_cut) for gap in cuts])
     for family in families:
-        known = [(estimate, limit) for pair, _, estimate, limit in family if few.isdisjoint(pair)]
-        if any(pvalue <= alpha for pvalue in holm([gap_pvalue(estimate, limit) for estimate, limit in known])):
+        # A pair with too few rows counts among the others, but says nothing itself.
+        pvalues = [gap_pvalue(found, limit) if few.isdisjoint(pair) else 1.0 for pair, _, found, limit in family]
+        if any(pvalue <= alpha for pvalue in holm(pvalues)):
             return "beyond"
     # The worst of all cuts has a band, which no interval of a single cut replaces.
     inside = [(pair, ends, limit) for pair, ends, _, limit in limits]
     if tolerance_cut is not None:
-        inside += [(gap.pair, gap.interval, tolerance_cut) for gap in audit._cut_gaps()]
+        bands = [(gap.pair, gap.interval, tolerance_cut) for gap in audit._cut_gaps()]
+        worst = [ends for pair, ends, _ in bands[:: 1 + len(audit.cuts)] if few.isdisjoint(pair)]
+        if any(low > tolerance_cut or high < -tolerance_cut for low, high in worst):
+            return "beyond"
+        if not bands:
+            return "cannot tell"
+        inside += bands
     if few or not all(-limit <= low and high <= limit for _, (low, high), limit in inside):
         return "cannot tell"
     return "within"

@@ -25,13 +25,17 @@ _MOST_WORK = 1e13
 
 
 class Rows(NamedTuple):
-    """Rows in memory: the number of each row's group, whether it is positive, its weight, its scores, and its unit."""
+    """Rows in memory: the number of each row's group, whether it is positive, its weight, its scores, and its unit.
+
+    ``counted`` if an entry stands for as many rows as its weight squared, which vary each by itself.
+    """
 
     group: NDArray[np.int64]
     positive: NDArray[np.bool_]
     weight: FloatArray
     scores: tuple[FloatArray, ...]
     unit: NDArray[np.int64]
+    counted: bool = False
 
     @classmethod
     def of(cls, held: HeldRows, groups: Sequence[Hashable]) -> Rows:
@@ -61,7 +65,8 @@ class Units:
         self.size = len(tables[0])
         self.width = 3 * self.size * (self.size + 1)
         numbers = len(tables) * self.width
-        self.held = np.zeros(3 * self.size)
+        # Units with rows in each sample, and in those of each kind.
+        self.held, self.held_by_kind = np.zeros(3 * self.size), np.zeros(3)
         order = np.argsort(rows.unit, kind="stable")
         unit = rows.unit[order]
         starts = np.flatnonzero(np.append(True, unit[1:] != unit[:-1]))
@@ -85,7 +90,10 @@ class Units:
                 self.sums.append(sums)
             else:
                 self.products += sums.T @ sums
-            self.held += (sums[:, self.size : self.width : self.size + 1] > 0).sum(axis=0)
+            mass = sums[:, self.size : self.width : self.size + 1].reshape(-1, 3, self.size)
+            units = mass**2 if rows.counted else (mass > 0).astype(np.float64)
+            self.held += units.sum(axis=0).ravel()
+            self.held_by_kind += (units.sum(axis=2) if rows.counted else units.max(axis=2)).sum(axis=0)
 
     def _sums(
         self, tables: Sequence[ScoreTable], number: int, part: NDArray[np.intp], unit: NDArray[np.int64]
@@ -119,12 +127,16 @@ class Units:
 
     def stderr(self, influence: FloatArray) -> float:
         """Standard error of a sum to which each row adds something of its own, of mean 0."""
+        if self.count < 2:
+            return np.nan
         sums = np.bincount(self.rows.unit, influence)
-        return float(np.sqrt(np.sum(sums**2) * self.count / max(self.count - 1, 1)))
+        return float(np.sqrt(np.sum(sums**2) * self.count / (self.count - 1)))
 
     def count_of(self, sample: Placements) -> float:
         """How many units have rows in a sample."""
-        return float(self.held[list(sample.samples)].sum())
+        if len(sample.samples) == 1:
+            return float(self.held[sample.samples[0]])
+        return float(self.held_by_kind[sample.samples[0] // self.size])
 
     def variance(self, parts: Sequence[tuple[int, float, Sequence[Term]]]) -> tuple[float, float]:
         """Variance of a sum of estimates, and its degrees of freedom.
