@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -33,10 +33,8 @@ from xorder.engines._tally import Bins, Leaves, Seen, Tally, check_same, split_l
 from xorder.engines._tally_numpy import scores_of
 from xorder.exceptions import InputError
 from xorder.metrics._audit import Audit, audit_tables, check_confidence
+from xorder.metrics._compare import Comparison, compare_tables
 from xorder.metrics._cuts import CUTS, Cut
-
-if TYPE_CHECKING:
-    from xorder.metrics._compare import Comparison
 
 BINS = 3 << 19
 """Bins by default: enough for a tolerance of 1e-6 wherever scores have a density."""
@@ -204,8 +202,6 @@ def compare_frame(
     Comparison
         Differences in AUC, gaps and cuts: each other score less the first.
     """
-    from xorder.metrics._compare import compare_tables
-
     others = [other] if isinstance(other, str) else list(other)
     tables = tables_of(
         frame,
