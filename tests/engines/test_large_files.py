@@ -231,7 +231,7 @@ def test_a_group_that_comes_late(tmp_path):
     columns = {"s": rng.random(rows), "y": rng.integers(0, 2, rows), "g": group}
     pq.write_table(pa.table(columns), tmp_path / "rows.parquet")
     # So few bins that scores go to cells, which threads add up, before the new group comes.
-    found = tables_of(str(tmp_path / "rows.parquet"), **NAMES, bins=1000, tolerance=1)
+    found = tables_of(str(tmp_path / "rows.parquet"), **NAMES, bins=1000, binning_tolerance=1)
     assert [table.n1 + table.n0 for table in found.values()] == [(group == name).sum() for name in "ABC"]
 
 

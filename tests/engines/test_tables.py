@@ -80,7 +80,7 @@ class TestEveryEngine:
 
     def test_many_scores_give_the_same_bins(self, backend: backends.Backend) -> None:
         columns = people(3000)
-        options = {"bins": 200, "tolerance": 2e-3}
+        options = {"bins": 200, "binning_tolerance": 2e-3}
         found = tables_of(backend(columns), **NAMES, **options)
         wanted = tables_of(backends.arrow(columns), **NAMES, **options)
         if backend.name == "csv":
@@ -384,7 +384,7 @@ class TestBinningError:
             **NAMES,
             weight=None if drawn.w is None else "w",
             bins=bins,
-            tolerance=0.01 if splits else 1.0,
+            binning_tolerance=0.01 if splits else 1.0,
         )
         exact = check_tables(drawn.y, drawn.s, drawn.g, drawn.w)
         assert list(found) == list(exact)
@@ -401,7 +401,7 @@ class TestBinningError:
         # All in one bin: positives of a, then negatives of b, then positives of b, then negatives of a.
         score = 1 + np.arange(8) / 1e6
         columns = {"s": score[::-1], "y": [1, 1, 0, 0, 1, 1, 0, 0], "g": list("aabbbbaa")}
-        found = tables_of(backends.arrow(columns), **NAMES, bins=1, tolerance=1)
+        found = tables_of(backends.arrow(columns), **NAMES, bins=1, binning_tolerance=1)
         assert [len(table) for table in found.values()] == [1, 1]
         near, true = (
             metrics(list(tables.values())) for tables in (found, check_tables(columns["y"], score[::-1], columns["g"]))
@@ -414,7 +414,7 @@ class TestBinningError:
     def test_scores_of_many_rows_cost_nothing(self) -> None:
         columns = people(20_000)
         columns["s"][:15_000] = 0.125
-        found = tables_of(backends.arrow(columns), **NAMES, bins=4000, tolerance=1e-3)
+        found = tables_of(backends.arrow(columns), **NAMES, bins=4000, binning_tolerance=1e-3)
         assert found.notes == ()
         assert found.binning_error is not None
         assert found.binning_error.largest <= 1e-3
@@ -440,7 +440,7 @@ class TestBinningError:
         score = draw(rng, size)
         score = np.where(np.isfinite(score), score, 0)
         columns = {"s": score, "y": rng.integers(0, 2, size), "g": rng.choice(["a", "b"], size)}
-        found = tables_of(backends.arrow(columns), **NAMES, bins=10_000, tolerance=1.5e-4)
+        found = tables_of(backends.arrow(columns), **NAMES, bins=10_000, binning_tolerance=1.5e-4)
         assert found.notes == ()
         assert found.binning_error is not None
         assert found.binning_error.largest <= 1.5e-4
@@ -455,7 +455,7 @@ class TestBinningError:
     def test_many_groups(self) -> None:
         columns = people(4000)
         columns["g"] = np.random.default_rng(5).integers(0, 20, 4000)
-        found = tables_of(backends.arrow(columns), **NAMES, weight="w", bins=300, tolerance=1)
+        found = tables_of(backends.arrow(columns), **NAMES, weight="w", bins=300, binning_tolerance=1)
         assert found.binning_error is not None
         exact = check_tables(columns["y"], columns["s"], columns["g"], columns["w"])
         near, true = (metrics(list(tables.values())) for tables in (found, exact))
@@ -472,7 +472,7 @@ class TestBinningError:
         columns = people(4000)
         columns["g"] = [group if row % 3 else None for row, group in enumerate(columns["g"])]
         kept = {name: [value for row, value in enumerate(values) if row % 3] for name, values in columns.items()}
-        options = {"bins": 300, "tolerance": 1e-3}
+        options = {"bins": 300, "binning_tolerance": 1e-3}
         found = tables_of(backends.arrow(columns), **NAMES, **options, missing_group="leave")
         near, true = (metrics(list(tables.values())) for tables in (found, tables_of(backends.arrow(kept), **NAMES)))
         assert found.binning_error is not None
@@ -495,7 +495,7 @@ class TestOptions:
         ("options", "words"),
         [
             ({"bins": 0}, "bins must be a whole number from 1 up; got 0."),
-            ({"tolerance": -1}, "tolerance must be a finite number from 0 up; got -1."),
+            ({"binning_tolerance": -1}, "binning_tolerance must be a finite number from 0 up; got -1."),
             ({"missing_group": "drop"}, "missing_group must be one of error, leave, group; got 'drop'."),
             ({"label": None}, "label must be the name of a column; got None."),
             ({"score": None}, "score must be the name of a column; got None."),
@@ -687,7 +687,7 @@ def test_bins_move_nothing_by_more_than_they_say(tmp_path):
     """With few bins, the true figures lie within the stated error of those found."""
     frame = backends.make("polars", COLUMNS, tmp_path)
     with pytest.warns(XorderWarning, match="more than the tolerance"):
-        found = xorder.audit_frame(frame, **BY_NAME, tolerance=1e-9, bins=64)
+        found = xorder.audit_frame(frame, **BY_NAME, binning_tolerance=1e-9, bins=64)
     exact = xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group)
     assert 0 < abs(found.auc - exact.auc) <= found.binning_error.auc
     for gap, true in zip(found.gaps, exact.gaps, strict=True):

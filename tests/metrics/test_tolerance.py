@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 import pytest
 
-from xorder import audit
+from xorder import audit, audit_frame
 from xorder.datasets import simulate_population
 from xorder.exceptions import InputError
 
@@ -64,3 +65,9 @@ def test_among_many_groups_at_the_tolerance_few_are_called_beyond() -> None:
 def test_a_tolerance_is_a_number_from_0_up(wrong: object) -> None:
     with pytest.raises(InputError, match="tolerance must be"):
         found(tolerance=wrong)
+
+
+def test_frames_have_it_too() -> None:
+    people = simulate_population(3000)
+    frame = pl.DataFrame({"s": people.y_score, "y": people.y_true, "g": people.group})
+    assert audit_frame(frame, score="s", label="y", group="g", tolerance=0.05).verdict == "beyond"

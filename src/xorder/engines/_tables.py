@@ -62,11 +62,12 @@ def audit_frame(
     confidence: float = 0.95,
     positive: Any = None,
     missing_group: str = "error",
-    tolerance: float = 1e-6,
+    binning_tolerance: float = 1e-6,
     bins: int = BINS,
     progress: Progress | None = None,
     memory: str = "2GB",
     cluster: str | None = None,
+    tolerance: float | None = None,
 ) -> Audit:
     """Audit how a score ranks the members of different groups, where the rows are.
 
@@ -94,7 +95,7 @@ def audit_frame(
         The value of the label that counts as 1, all others being 0.
     missing_group : {"error", "leave", "group"}, default="error"
         Whether rows without a group are refused, left out, or a group of their own, named ``"missing"``.
-    tolerance : float, default=1e-6
+    binning_tolerance : float, default=1e-6
         How far binning may move AUC and gaps where there are more distinct scores than ``bins``.
     bins : int, default=1572864
         Scores are told apart exactly if there are at most that many.
@@ -105,6 +106,8 @@ def audit_frame(
     cluster : str, optional
         The column of who or what each row belongs to, as ``clusters`` of :func:`xorder.audit`. The rows are then read
         once more, and held in memory.
+    tolerance : float, optional
+        Widest xAUC gap that is tolerated, as in :func:`xorder.audit`.
 
     Returns
     -------
@@ -138,13 +141,13 @@ def audit_frame(
         weights_are=weights_are,
         positive=positive,
         missing_group=missing_group,
-        tolerance=tolerance,
+        binning_tolerance=binning_tolerance,
         bins=bins,
         progress=progress,
         memory=memory,
         cluster=cluster,
     )
-    return audit_tables(tables, cuts=cuts, confidence=confidence)
+    return audit_tables(tables, cuts=cuts, confidence=confidence, tolerance=tolerance)
 
 
 def compare_frame(
@@ -231,7 +234,7 @@ def tables_of(
     positive: Any = None,
     missing_group: str = "error",
     as_text: bool = False,
-    tolerance: float = 1e-6,
+    binning_tolerance: float = 1e-6,
     bins: int = BINS,
     encoding: str = "utf-8",
     progress: Progress | None = None,
@@ -273,7 +276,7 @@ def tables_of(
     as_text : bool, default=False
         Whether to take groups of files as they are written, whatever their type; small parquet files need no DuckDB
         then.
-    tolerance : float, default=1e-6
+    binning_tolerance : float, default=1e-6
         Largest error of binning wanted, of AUC and of each gap.
     bins : int, default=1572864
         Scores are told apart exactly if there are at most that many; otherwise they are put into about that many bins,
@@ -305,7 +308,7 @@ def tables_of(
     names = ColumnNames(score, group, label, weight, cluster, tuple(others))
     if label is None:
         raise InputError("label must be the name of a column; got None.")
-    check_number("tolerance", tolerance, at_least=0)
+    check_number("binning_tolerance", binning_tolerance, at_least=0)
     check_whole("bins", bins)
     check_group_choices(missing_group)
     check_weights_are(weights_are)
@@ -314,7 +317,7 @@ def tables_of(
 
     def built(rows: AbstractContextManager[tuple[Tally, str]], limit: int | None = None) -> Tables:
         with rows as (tally, called):
-            found = _built(tally, names, called, squares, tolerance, limit or bins)
+            found = _built(tally, names, called, squares, binning_tolerance, limit or bins)
         return _as_written(found) if as_text else found
 
     if not isinstance(source, str | os.PathLike):

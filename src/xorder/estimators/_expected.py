@@ -19,7 +19,7 @@ from xorder._groups import group_labels, is_missing
 from xorder._metric import normal_quantile
 from xorder._parameters import WeightKind
 from xorder._table import MISSING, BoolArray, FloatArray, IntArray, ScoreTable, Tables, as_tables
-from xorder._validation import check_rows, check_scores, check_tables
+from xorder._validation import check_rows, check_scores
 from xorder.estimators._fitted import FittedRepair, RepairSettings
 from xorder.estimators._learn import NOBODY, GroupPlan, SetAside, find_repair, mapped, plan_groups
 from xorder.exceptions import InputError, XorderWarning
@@ -444,15 +444,12 @@ def expected_gap(
     groups = group_labels(sensitive_features)
     missing = getattr(repair, "missing_group", "error")
 
-    def tables_at(scores: Any) -> Tables:
-        return check_tables(label, scores, groups, sample_weight, weights_are=weights_are, missing_group=missing)
-
-    # The audit of the scores as they are checks all columns before anything is cut.
-    tables = tables_at(score)
+    # All columns are checked before anything is cut.
+    rows = check_rows(label, score, groups, sample_weight, weights_are=weights_are, missing_group=missing)
+    tables = rows.tables()
     if clusters is not None:
         if not isinstance(repair, XOrder):
             raise InputError(f"clusters are for repairs by XOrder; got {type(repair).__name__}.")
-        rows = check_rows(label, score, groups, sample_weight, weights_are=weights_are, missing_group=missing)
         tables = replace(tables, held=rows.held(clusters))
     if isinstance(repair, XOrder) and (
         repair.method == "smooth" or clusters is not None or (isinstance(cv, int) and sample_weight is None)
@@ -462,7 +459,7 @@ def expected_gap(
     folds = make_folds(cv, score.reshape(-1, 1), label, groups, random_state=random_state)
     plan = plan_groups(tables, repair._settings()) if isinstance(repair, XOrder) else None
     adjusted = cross_adjusted(repair, score, label, groups, sample_weight, folds, plan, weights_are)
-    after = _audit_again(tables_at(adjusted), confidence)
+    after = _audit_again(rows.tables(adjusted), confidence)
     metric = getattr(repair, "metric", "xauc")
     return ExpectedGap(metric, before, after, len(folds), target_of(repair), plan.aside if plan else NOBODY)
 

@@ -243,7 +243,7 @@ class XOrder(BaseRepair):
         weight: str | None = None,
         weights_are: WeightKind = "counts",
         positive: Any = None,
-        tolerance: float = 1e-6,
+        binning_tolerance: float = 1e-6,
         bins: int = BINS,
         progress: Progress | None = None,
         memory: str = "2GB",
@@ -267,7 +267,7 @@ class XOrder(BaseRepair):
             What weights mean, as in :func:`xorder.audit`.
         positive : object, default=None
             Value of the label that counts as 1, all others being 0.
-        tolerance : float, default=1e-6
+        binning_tolerance : float, default=1e-6
             How far binning may move AUC and gaps where there are more distinct scores than ``bins``; how far it can
             have moved them is in ``binning_error_``, which is None where nothing was binned.
         bins : int, default=1572864
@@ -294,7 +294,7 @@ class XOrder(BaseRepair):
             weights_are=weights_are,
             positive=positive,
             missing_group=settings.missing_group,
-            tolerance=tolerance,
+            binning_tolerance=binning_tolerance,
             bins=bins,
             progress=progress,
             memory=memory,

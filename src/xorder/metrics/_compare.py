@@ -16,11 +16,15 @@ from xorder._present import group_names, known, level, number, pvalue_text, sign
 from xorder._table import ScoreTable, Tables, as_tables
 from xorder._validation import check_rows, check_scores
 from xorder.exceptions import InputError, warn_caller
-from xorder.metrics._audit import aligned, check_confidence
+from xorder.metrics._audit import check_confidence
+from xorder.metrics._audit_text import ANY_LENGTH, aligned
 from xorder.metrics._cuts import CUTS, Cut, Cuts, check_cut, check_cuts, cut_text
 from xorder.metrics._gaps import Pair, holm, json_label
 from xorder.metrics._placements import moments
 from xorder.metrics._units import Rows, Units
+
+# Pairs of groups that are printed: those of the widest xAUC gaps of the first score.
+_MOST_PAIRS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,12 +463,16 @@ def _numbers_of(audit: Mapping[str, Any]) -> dict[tuple[str, str | None, Pair | 
 
 def comparison_text(comparison: Comparison) -> str:
     """Lay out the differences, the first score beside each other one, and say what the xAUC gaps amount to."""
-    names = dict(zip(comparison.groups, group_names(comparison.groups, 40), strict=True))
+    names = dict(zip(comparison.groups, group_names(comparison.groups, ANY_LENGTH), strict=True))
     percent = level(comparison.confidence)
     several = len(comparison.differences) > len({(each.what, each.at) for each in comparison.differences})
     head = ["", "pair", "first", "other", "change", f"{percent} interval", "p", *(["p (all)"] if several else [])]
     lines: list[str] = []
     for other in comparison.others:
+        ours = [each for each in comparison.differences if each.other == other]
+        of_pairs = [each for each in ours if each.what == "xauc"]
+        widest = sorted(of_pairs, key=lambda each: -abs(np.nan_to_num(each.first)))[:_MOST_PAIRS]
+        shown = {None, *(each.pair for each in widest)}
         rows = [
             [
                 "AUC" if each.what == "auc" else f"{each.what} gap" if each.at is None else f"{each.at} of the list",
@@ -476,12 +484,14 @@ def comparison_text(comparison: Comparison) -> str:
                 pvalue_text(each.pvalue),
                 *([pvalue_text(each.pvalue_holm)] if several else []),
             ]
-            for each in comparison.differences
-            if each.other == other
+            for each in ours
+            if each.pair in shown
         ]
         looks = ("<3", "<4", ">7", ">7", ">7", "^18", ">8", ">8")[: len(head)]
-        lines += [f"Other score: {other}", "", *(line.rstrip() for line in aligned([head, *rows], *looks)), ""]
-        lines += [_in_words(comparison, other), ""]
+        lines += [f"Other score: {other}. {_in_words(comparison, other)}", ""]
+        lines += [*(line.rstrip() for line in aligned([head, *rows], *looks)), ""]
+        if len(of_pairs) > _MOST_PAIRS:
+            lines[-1:] = [f"... and {len(of_pairs) - _MOST_PAIRS} pairs of groups with narrower xauc gaps", ""]
     how = (
         "The same people have both scores: errors are those of pairs."
         if comparison.paired
