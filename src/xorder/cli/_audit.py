@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import json
 
+from xorder._atomic import atomic_path
 from xorder._metric import METRICS
-from xorder.cli._program import add_cluster, add_confidence, add_cuts, add_input, read_tables, show
-from xorder.exceptions import InputError
-from xorder.metrics import audit_tables
+from xorder.cli._program import (
+    add_cluster,
+    add_confidence,
+    add_cuts,
+    add_input,
+    add_output,
+    check_output,
+    given_options,
+    read_tables,
+    show,
+)
+from xorder.exceptions import InputError, warn_caller
+from xorder.metrics import Audit, audit_tables
 from xorder.metrics._cuts import CUTS
+from xorder.metrics._sheet import FORMATS, TABLES
 
 _CODES = {"within": 0, "beyond": 1, "cannot tell": 3}
 
@@ -19,6 +32,32 @@ def add(command: argparse.ArgumentParser) -> None:
     add_cluster(command)
     add_cuts(command)
     add_confidence(command)
+    tables = command.add_argument_group("tables")
+    tables.add_argument(
+        "--table",
+        action="append",
+        choices=TABLES,
+        help="Print this table of the audit instead of its text; may be given several times",
+    )
+    tables.add_argument("--format", choices=FORMATS, default="markdown", help="Format of the tables (default markdown)")
+    tables.add_argument("--map", metavar="MAP", help="Map that fit wrote: show in tables what it changes")
+    tables.add_argument(
+        "--reference", metavar="GROUP", help="Group that rates are compared to in tables (default the largest)"
+    )
+    tables.add_argument(
+        "--threshold",
+        action="append",
+        type=float,
+        metavar="CHANCE",
+        help="Threshold of net benefit, between 0 and 1; may be given several times",
+    )
+    tables.add_argument(
+        "--suppress",
+        type=int,
+        metavar="COUNT",
+        help="Do not show rows of tables with a count from 1 up to less than this; 11 is usual",
+    )
+    add_output(tables, "OUT", "File to write the tables to", required=False)
     command.add_argument(
         "--tolerance",
         type=float,
@@ -41,11 +80,14 @@ def run(options: argparse.Namespace) -> int:
     """Audit a file; the exit code says what became of the tolerance."""
     if options.tolerance is None and options.tolerance_cut is not None:
         raise InputError("tolerance_cut comes besides tolerance=; give both.")
+    _check_tables(options)
     result = audit_tables(read_tables(options), cuts=options.cut or CUTS, confidence=options.confidence)
     verdict = None
     if options.tolerance is not None:
         verdict = result.against(options.tolerance, metric=options.metric, tolerance_cut=options.tolerance_cut)
-    if options.json:
+    if options.table:
+        _show_tables(result, options)
+    elif options.json:
         tolerated = {"tolerance": options.tolerance, "metric": options.metric, "tolerance_cut": options.tolerance_cut}
         show(result.to_dict() | (tolerated | {"verdict": verdict} if verdict else {}))
     else:
@@ -53,3 +95,59 @@ def run(options: argparse.Namespace) -> int:
         said = f"\n\nTolerance {options.tolerance:g} for {options.metric} gaps{cuts}: {verdict}." if verdict else ""
         show(f"{result}{said}")
     return _CODES.get(str(verdict), 0)
+
+
+# Options that are about tables alone.
+_OF_TABLES = ("format", "map", "reference", "threshold", "suppress", "output")
+
+
+def _check_tables(options: argparse.Namespace) -> None:
+    """Refuse options of tables that cannot be met, before anything is read."""
+    if not options.table:
+        idle = [f"--{name}" for name in _OF_TABLES if name in given_options(options)]
+        if idle:
+            raise InputError(
+                f"{' and '.join(idle)} {'is' if len(idle) == 1 else 'are'} about tables: name one with --table."
+            )
+        return
+    if options.format == "csv" and not options.json and len(options.table) > 1:
+        raise InputError("a csv file holds one table: give --table once, or take --format json or markdown.")
+    if options.output is not None:
+        check_output(options.output, overwrite=options.force, inputs=[options.file])
+
+
+def _show_tables(result: Audit, options: argparse.Namespace) -> None:
+    """Print the tables asked for, or write them to a file."""
+    repair = None
+    if options.map is not None:
+        from xorder.estimators import load_fitted
+
+        repair = load_fitted(options.map)
+        repair.warn_of_other_columns(options.score, options.group)
+    found = [
+        result.table(
+            name,
+            reference=options.reference,
+            repair=repair,
+            thresholds=options.threshold,
+            suppress=options.suppress,
+        )
+        for name in dict.fromkeys(options.table)
+    ]
+    if options.json or options.format == "json":
+        parts = [table.to_dict() for table in found]
+        text = json.dumps(parts[0] if len(parts) == 1 else parts, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    elif options.format == "csv":
+        text = found[0].to_csv()
+        for note in found[0].notes:
+            warn_caller(note)
+    else:
+        text = "\n".join(
+            (f"## {table.name}\n\n" if len(found) > 1 else "") + f"{table.to_markdown()}\n" for table in found
+        )
+    if options.output is None:
+        show(text.removesuffix("\n"))
+        return
+    with atomic_path(options.output, overwrite=options.force) as path:
+        path.write_text(text, encoding="utf-8")
+    show(f"Wrote {', '.join(table.name for table in found)} to {options.output}.")

@@ -332,7 +332,7 @@ def add_confidence(command: argparse.ArgumentParser) -> None:
     command.add_argument("--confidence", type=float, default=0.95, help="Confidence of the intervals (default 0.95)")
 
 
-def add_output(command: argparse.ArgumentParser, metavar: str, what: str, **settings: Any) -> None:
+def add_output(command: argparse._ActionsContainer, metavar: str, what: str, **settings: Any) -> None:
     """Add the name of the file to write."""
     command.add_argument("-o", "--output", metavar=metavar, help=what, **{"required": True} | settings)
     command.add_argument("--force", action="store_true", help="Replace the output if it exists")

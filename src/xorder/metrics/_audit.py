@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
-from itertools import combinations, cycle
+from itertools import combinations
 from numbers import Real
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,11 +20,12 @@ from xorder._table import BinningError, FloatArray, ScoreTable, Tables, as_table
 from xorder._validation import check_rows
 from xorder.exceptions import InputError, MissingExtraError, warn_caller
 from xorder.metrics._audit_text import ANY_LENGTH, aligned, audit_text, reading
-from xorder.metrics._cuts import CUTS, Cut, CutGap, Cuts, Of, check_cut, check_cuts, check_of, cut_text
+from xorder.metrics._cuts import CUTS, Cut, CutGap, Cuts, Of, check_cut, check_cuts, check_of
 from xorder.metrics._gaps import Gap, Pair, against_tolerance, are_few, json_label, with_holm
 from xorder.metrics._placements import Moments, moments
 
 if TYPE_CHECKING:
+    from xorder.metrics._sheet import AuditTable
     from xorder.metrics._units import Units
 
 Ends = tuple[float, float]
@@ -233,11 +234,7 @@ class Audit:
         InputError
             If there is no such cut or no such pair.
         """
-        if self._tables is None:
-            raise InputError("this audit holds no tables to cut; make it with audit, audit_tables or audit_frame.")
-        if self._cuts is None:
-            object.__setattr__(self, "_cuts", Cuts(self._tables, self.confidence, self._units))
-        by_cut = cast(Cuts, self._cuts)
+        by_cut = self._by_cut()
         of = check_of(of)
         pairs: list[Any] = list(combinations(self.groups, 2)) if pair is None else [tuple(pair)]
         if pair is not None and not (len(pairs[0]) == 2 == len({*pairs[0]}) and {*pairs[0]} <= {*self.groups}):
@@ -277,38 +274,112 @@ class Audit:
             "too_few": [json_label(group) for group in self.too_few],
         } | ({} if self.binning_error is None else {"binning_error": self.binning_error.to_dict()})
 
-    def to_frame(self, what: str) -> Any:
-        """Return a part of the audit as a frame: of pandas, else of polars, else of pyarrow.
+    def table(
+        self,
+        what: str,
+        *,
+        reference: Hashable | None = None,
+        repair: Any = None,
+        thresholds: Sequence[float] | None = None,
+        suppress: int | None = None,
+    ) -> AuditTable:
+        """Return a table of the audit, as rows of plain values.
 
         Parameters
         ----------
-        what : {"groups", "xauc", "gaps", "cuts"}
-            Counts and PRF of each group; the chance that a positive of one group outranks a negative of another; the
-            gaps; or the worst cut of each pair, whose ``at`` is ``"worst"``, and each of the cuts to report.
+        what : {"groups", "xauc", "gaps", "cuts", "cut_gaps", "moves", "calibration", "calibration_curve", \
+                "net_benefit", "scores"}
+            Counts, AUC and PRF of each group; the chance that a positive of one group outranks a negative of another;
+            the gaps; rates of each group at each of the cuts to report; differences of sensitivities at these and at
+            the worst cut; who enters and who leaves by a repair; calibration, and its curve; net benefit; the
+            distribution of the scores. The columns of each are listed in the documentation.
+        reference : group label, default=None
+            Group that differences and ratios are taken to; by default the largest.
+        repair : XOrder, FairRanker or another fitted repair, default=None
+            Show what it changes beside the scores as they are.
+        thresholds : sequence of float, default=None
+            Thresholds of net benefit; by default 16 between .01 and .9.
+        suppress : int, default=None
+            Do not show rows with a count from 1 up to less than this.
+
+        Returns
+        -------
+        AuditTable
+            The table, which can also be had as csv, Markdown or JSON.
+
+        Raises
+        ------
+        InputError
+            If there is no such table, or scores that are no probabilities are asked for their calibration.
+
+        Examples
+        --------
+        >>> from xorder.datasets import simulate_population
+        >>> people = simulate_population(2000)
+        >>> found = audit(people.y_true, people.y_score, sensitive_features=people.group, cuts=[0.1])
+        >>> [(row["group"], round(row["value"], 2)) for row in found.table("cuts").rows if row["rate"] == "selected"]
+        [('A', 0.11), ('B', 0.08), ('all groups', 0.1)]
+        """
+        from xorder.metrics._sheet import table_of  # Not needed otherwise.
+
+        return table_of(self, what, reference=reference, repair=repair, thresholds=thresholds, suppress=suppress)
+
+    def to_frame(
+        self,
+        what: str,
+        *,
+        reference: Hashable | None = None,
+        repair: Any = None,
+        thresholds: Sequence[float] | None = None,
+        suppress: int | None = None,
+    ) -> Any:
+        """Return a table of the audit as a frame: of pandas, else of polars, else of pyarrow.
+
+        Parameters
+        ----------
+        what : {"groups", "xauc", "gaps", "cuts", "cut_gaps", "moves", "calibration", "calibration_curve", \
+                "net_benefit", "scores"}
+            The table, as in :meth:`table`.
+        reference : group label, default=None
+            Group that differences and ratios are taken to; by default the largest.
+        repair : XOrder, FairRanker or another fitted repair, default=None
+            Show what it changes beside the scores as they are.
+        thresholds : sequence of float, default=None
+            Thresholds of net benefit.
+        suppress : int, default=None
+            Do not show rows with a count from 1 up to less than this.
 
         Returns
         -------
         DataFrame or Table
-            One row per group, pair of groups, or pair and cut; groups as text, ``nan`` where a number is not known.
+            One row per group, pair of groups, or group and cut; groups as text, ``nan`` where a number is not known.
 
         Examples
         --------
         >>> from xorder.datasets import simulate_population
         >>> people = simulate_population(2000)
         >>> found = audit(people.y_true, people.y_score, sensitive_features=people.group, cuts=[0.05])
-        >>> found.to_frame("cuts")[["at", "first", "second", "value"]].round(2).values.tolist()
+        >>> found.to_frame("cut_gaps")[["at", "first", "second", "value"]].round(2).values.tolist()
         [['worst', 'A', 'B', 0.3], ['5 %', 'A', 'B', 0.06]]
         """
-        if what not in _FRAMES:
-            raise InputError(f"what must be one of {', '.join(_FRAMES)}; got {what!r}.")
-        rows = _FRAMES[what](self)
-        columns = {name: [row[name] for row in rows] for name in rows[0]} if rows else {}
+        found = self.table(what, reference=reference, repair=repair, thresholds=thresholds, suppress=suppress)
+        for note in found.notes:
+            warn_caller(note)
+        columns = {name: _column([row[name] for row in found.rows]) for name in found.columns}
         backend: Any = next((each for each in ("pandas", "polars", "pyarrow") if find_spec(each)), None)
         if backend is None:
             raise MissingExtraError("a frame needs pandas, polars or pyarrow; none is installed. Use to_dict instead.")
         import narwhals  # Not needed otherwise, and takes its time.
 
         return narwhals.from_dict(columns, backend=backend).to_native()
+
+    def _by_cut(self) -> Cuts:
+        """The cuts of the tables."""
+        if self._tables is None:
+            raise InputError("this audit holds no tables to cut; make it with audit, audit_tables or audit_frame.")
+        if self._cuts is None:
+            object.__setattr__(self, "_cuts", Cuts(self._tables, self.confidence, self._units))
+        return cast(Cuts, self._cuts)
 
     def _cut_gaps(self) -> list[CutGap]:
         """The worst cut of each pair of groups, then each of the cuts to report."""
@@ -325,56 +396,13 @@ class Audit:
         return f"<Audit of {len(self.groups)} groups: AUC {number(self.auc)}>"
 
 
+def _column(values: list[Any]) -> Any:
+    """A column of text, or of numbers that may not be known."""
+    return values if any(isinstance(value, str) for value in values) else np.array(values, dtype=np.float64)
+
+
 def _ends(interval: Ends) -> list[float | None]:
     return [known(end) for end in interval]
-
-
-def _low_high(name: str, interval: Ends) -> dict[str, float]:
-    return {f"{name}low": interval[0], f"{name}high": interval[1]}
-
-
-def _group_rows(audit: Audit) -> list[dict[str, Any]]:
-    return [
-        {"group": str(g), "positives": audit.positives[g], "negatives": audit.negatives[g]}
-        | {"auc": audit.xauc[g, g], **_low_high("auc_", audit.xauc_interval[g, g])}
-        | {"prf": audit.prf[g], **_low_high("prf_", audit.prf_interval[g]), "confidence": audit.confidence}
-        for g in audit.groups
-    ]
-
-
-def _xauc_rows(audit: Audit) -> list[dict[str, Any]]:
-    return [
-        {"positives_of": str(g), "negatives_of": str(h), "chance": audit.xauc[g, h]}
-        | {**_low_high("", audit.xauc_interval[g, h]), "confidence": audit.confidence}
-        for g in audit.groups
-        for h in audit.groups
-    ]
-
-
-def _gap_rows(audit: Audit) -> list[dict[str, Any]]:
-    return [
-        {"metric": gap.metric, **_pair_cells(gap), "pvalue": gap.pvalue, "pvalue_holm": gap.pvalue_holm}
-        | {"confidence": audit.confidence}
-        for gap in audit.gaps
-    ]
-
-
-def _cut_rows(audit: Audit) -> list[dict[str, Any]]:
-    return [
-        {"at": "worst" if at is None else cut_text(at), "share": gap.cut, "threshold": gap.threshold}
-        | {"first_rate": gap.rates[0], "second_rate": gap.rates[1]}
-        | {**_pair_cells(gap), "confidence": audit.confidence}
-        for gap, at in zip(audit._cut_gaps(), cycle((None, *audit.cuts)), strict=False)
-    ]
-
-
-def _pair_cells(gap: Gap | CutGap) -> dict[str, Any]:
-    low, high = gap.interval
-    first, second = map(str, gap.pair)
-    return {"first": first, "second": second, "value": gap.value, "stderr": gap.stderr, "low": low, "high": high}
-
-
-_FRAMES = {"groups": _group_rows, "xauc": _xauc_rows, "gaps": _gap_rows, "cuts": _cut_rows}
 
 
 def audit(

@@ -211,7 +211,7 @@ class Cuts:
 
     def at(self, cut: Cut, pair: Pair, of: Of) -> CutGap:
         """Return the gap of a pair at a cut."""
-        threshold, part, share = self._place(cut)
+        threshold, part, share = self.place(cut)
         first, second = (self._column(of, group).at(threshold) for group in pair)
         rates = first.rate(part), second.rate(part)
         slope = 0.0 if isinstance(cut, Threshold) else self._slope(share, pair, of)
@@ -272,7 +272,7 @@ class Cuts:
         shares = np.arange(1, points) / points
         gaps = []
         for share in shares.tolist():
-            threshold, part, _ = self._place(share)
+            threshold, part, _ = self.place(share)
             first, second = (column.at(threshold).rate(part) for column in columns)
             gaps.append(second - first if of == "specificity" else first - second)
         shorter = min(columns, key=lambda column: column.score.size)
@@ -292,7 +292,7 @@ class Cuts:
             self._columns[key] = _Column(self.tables[group], of)
         return self._columns[key]
 
-    def _place(self, cut: Cut) -> tuple[float, float, float]:
+    def place(self, cut: Cut) -> tuple[float, float, float]:
         """Return the score that a cut falls on, the part of the rows there that is above it, and the share above it."""
         if cut not in self._places:
             self._places[cut] = self._found(cut)
@@ -323,18 +323,33 @@ class Cuts:
         """Change of the gap by the share of the list, around a share: how much the cut's own sampling counts."""
         columns = [self._column(of, group) for group in pair]
         # As many rows as would say as much: the scale of sampling weights means nothing.
-        rows = max(min(column.mass[-1] ** 2 / max(column.square[-1], 1e-300) for column in columns), 1.0)
-        # In steps, so that pairs of groups of like size share the places where they are looked at.
-        reach = min(share, 1 - share) * min(1.0, 2 * 4.0 ** (-0.2 * round(np.log(rows) / np.log(4))))
+        rows = min(column.mass[-1] ** 2 / max(column.square[-1], 1e-300) for column in columns)
+        reach, _ = self.reach(share, rows)
         if not reach > 0:
             return 0.0
         ends = []
         for place in (share - reach, share + reach):
             inside = min(max(place, 1e-12), 1 - 1e-12)
-            threshold, part, _ = self._place(float(inside))
+            threshold, part, _ = self.place(float(inside))
             first, second = (self._column(of, group).at(threshold).rate(part) for group in pair)
             ends.append(first - second)
         return float((ends[1] - ends[0]) / (2 * reach))
+
+    def reach(self, share: float, rows: float) -> tuple[float, bool]:
+        """How far around a share of the list to look for what changes with it, where so many rows are looked at.
+
+        Between scores that differ from row to row that is a bandwidth; in steps, so that groups of like size share the
+        places where they are looked at. Where many rows are tied at the cut, it is as far as the cut itself varies; the
+        second value says whether they are.
+        """
+        room = min(share, 1 - share)
+        reach = room * min(1.0, 2 * 4.0 ** (-0.2 * round(np.log(max(rows, 1.0)) / np.log(4))))
+        if not reach > 0:
+            return 0.0, False
+        everyone = self._everyone(self.place(share)[0])
+        varies = float(np.sqrt(share * (1 - share) * everyone.square[2]) / self.total)
+        is_tied = bool(everyone.mass[1] / self.total > varies)
+        return (min(room, 2 * varies) if is_tied else reach), is_tied
 
     def _stderr(
         self, first: _Above, second: _Above, part: float, share: float, slope: float, threshold: float
@@ -369,7 +384,7 @@ class Cuts:
 
     def influence(self, cut: Cut, pair: Pair, of: Of) -> FloatArray:
         """What each row of the units adds to the gap at a cut, by its own rate and by moving the cut."""
-        threshold, part, share = self._place(cut)
+        threshold, part, share = self.place(cut)
         slope = 0.0 if isinstance(cut, Threshold) else self._slope(share, pair, of)
         rows = cast("Units", self.units).rows
         score = rows.scores[self.number]

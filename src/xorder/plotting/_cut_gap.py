@@ -283,6 +283,6 @@ def _sensitivity(cuts: Cuts, group: Hashable, shares: FloatArray) -> FloatArray:
         return np.full(shares.size, np.nan)
     found = [0.0]
     for share in shares[1:-1].tolist():
-        threshold, part, _ = cuts._place(share)
+        threshold, part, _ = cuts.place(share)
         found.append(column.at(threshold).rate(part))
     return np.array([*found, 1.0])

@@ -1,0 +1,576 @@
+"""The tables of an audit, as rows of plain values: what reviewers ask for, by group, ready for a frame or a file.
+
+The columns of each table are a contract, with a version; ``docs/tables.md`` lists them.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from numbers import Real
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from xorder._curves import quantiles
+from xorder._parameters import check_whole, check_word
+from xorder._present import known, one_line
+from xorder._table import FloatArray, ScoreTable
+from xorder.exceptions import InputError
+from xorder.metrics._calibration import Calibration, Sample, calibrated, check_probabilities
+from xorder.metrics._cuts import Cut, CutGap, Cuts, Threshold, cut_text
+from xorder.metrics._gaps import Gap
+from xorder.metrics._rates import ALL_GROUPS, RATES, Rate, RatesAtCut
+
+if TYPE_CHECKING:
+    from xorder.metrics._audit import Audit
+
+VERSION = 1
+"""Version of the columns of all tables."""
+
+THRESHOLDS = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+"""Thresholds of net benefit by default."""
+
+# Quantiles in the table of scores.
+_SHARES = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
+
+Row = dict[str, Any]
+
+
+class About(NamedTuple):
+    """What a row is about: one group, two, or none where it is all of them; and, of a cut, which one.
+
+    ``counts`` are those of the row beyond the group's positives and negatives.
+    """
+
+    groups: tuple[Hashable, ...]
+    at: str = ""
+    counts: tuple[float, ...] = ()
+
+
+Rows = Iterator[tuple[About, Row]]
+
+
+def _of(group: Hashable | None, at: str = "", counts: Sequence[float] = ()) -> About:
+    return About(() if group is None else (group,), at, tuple(counts))
+
+
+@dataclass(frozen=True, slots=True)
+class AuditTable:
+    """One table of an audit; made by :meth:`Audit.table`.
+
+    Parameters
+    ----------
+    name : str
+        Name of the table, such as ``"cuts"``.
+    rows : list of dict
+        The rows: text, numbers, and None where a number is not known or is suppressed. All have the same columns.
+    notes : tuple of str, default=()
+        What a reader should know.
+    """
+
+    name: str
+    rows: list[Row]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return list(self.rows[0]) if self.rows else []
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table ready for JSON.
+
+        Returns
+        -------
+        dict
+            Name, version of the columns, rows and notes.
+        """
+        return {"table": self.name, "version": VERSION, "rows": self.rows, "notes": list(self.notes)}
+
+    def to_csv(self) -> str:
+        """Return the table as csv, all digits kept; what is not known is empty.
+
+        Returns
+        -------
+        str
+            A line of names, then a line per row.
+        """
+        out = io.StringIO()
+        writer = csv.DictWriter(out, self.columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.rows)
+        return out.getvalue()
+
+    def to_markdown(self) -> str:
+        """Return the table as Markdown, numbers shortened to be read; the notes follow.
+
+        Returns
+        -------
+        str
+            The table and its notes.
+        """
+        rows = [[_cell(value) for value in row.values()] for row in self.rows]
+        widths = [max(map(len, column)) for column in zip(self.columns, *rows, strict=True)]
+        numeric = [all(not isinstance(row[name], str) for row in self.rows) for name in self.columns]
+        lines = [
+            "| "
+            + " | ".join(
+                f"{cell:{'>' if right else '<'}{width}}"
+                for cell, right, width in zip(each, numeric, widths, strict=True)
+            )
+            + " |"
+            for each in (self.columns, *rows)
+        ]
+        rule = (
+            "|"
+            + "|".join(
+                "-" * (width + 1) + (":" if right else "-") for right, width in zip(numeric, widths, strict=True)
+            )
+            + "|"
+        )
+        return "\n".join([lines[0], rule, *lines[1:], *(f"\n{note}" for note in self.notes)])
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return one_line(value).replace("|", "\\|")
+    if isinstance(value, float) and not value.is_integer():
+        return f"{value:.4f}" if abs(value) >= 0.0001 else f"{value:.2g}"
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:g}"
+
+
+class Sheet:
+    """All that the tables of an audit are made of, each worked out when it is asked for."""
+
+    def __init__(
+        self, audit: Audit, reference: Hashable | None, repair: Any, thresholds: Sequence[float] | None
+    ) -> None:
+        if audit._tables is None:
+            raise InputError("this audit holds no tables; make it with audit, audit_tables or audit_frame.")
+        self.audit, self.tables, self.confidence = audit, audit._tables, audit.confidence
+        self.rows = None if audit._units is None else audit._units.rows
+        self.groups: tuple[Hashable | None, ...] = (*audit.groups, None)
+        if reference is not None and reference not in audit.groups:
+            raise InputError(f"reference must be one of {', '.join(map(repr, audit.groups))}; got {reference!r}.")
+        size = {group: audit.positives[group] + audit.negatives[group] for group in audit.groups}
+        self.reference = max(audit.groups, key=size.__getitem__) if reference is None else reference
+        self.moved = None if repair is None else moved_scores(self.tables, repair)
+        self.thresholds = _checked_thresholds(THRESHOLDS if thresholds is None else thresholds)
+        self.notes: list[str] = []
+
+    @cached_property
+    def after(self) -> Cuts | None:
+        """Cuts of the adjusted scores."""
+        if self.moved is None:
+            return None
+        adjusted = {group: table.at(self.moved[group]) for group, table in self.tables.items()}
+        return Cuts(self.tables.replacing(adjusted), self.confidence)
+
+    def rates_at(self, cut: Cut) -> RatesAtCut:
+        """Return the rates at a cut."""
+        return RatesAtCut(cut, self.audit._by_cut(), self.after, self.moved)
+
+    def counts(self, group: Hashable | None) -> list[float]:
+        """Positives and negatives of a group, or of all."""
+        groups = self.audit.groups if group is None else (group,)
+        return [sum(each[one] for one in groups) for each in (self.audit.positives, self.audit.negatives)]
+
+    def tables_of(self, group: Hashable | None, after: bool = False) -> list[ScoreTable]:
+        """Return the tables of a group, or of all."""
+        source = self.after.tables if after and self.after is not None else self.tables
+        return [source[each] for each in (self.audit.groups if group is None else (group,))]
+
+    def note_adjusted(self) -> None:
+        """Say what an adjusted score is not."""
+        self.notes.append(
+            "Adjusted scores rank people and are no longer probabilities; where one is needed, keep the score itself."
+        )
+
+
+def moved_scores(tables: Mapping[Hashable, ScoreTable], repair: Any) -> dict[Hashable, FloatArray]:
+    """Return the adjusted scores of each table."""
+    repair = getattr(repair, "repair_", repair)
+    maps = getattr(repair, "maps_", getattr(repair, "maps", None))
+    if maps is None and not hasattr(repair, "transform"):
+        raise InputError(f"repair must be a fitted repair, such as XOrder; got {type(repair).__name__}.")
+    found = {}
+    for group, table in tables.items():
+        if maps is None:
+            score = repair.transform(table.score, sensitive_features=np.full(len(table), group))
+        elif group in maps:
+            score = maps[group].apply(table.score)
+        else:
+            raise InputError(f"group {group!r} was not seen in fit; the map is for {', '.join(map(repr, maps))}.")
+        found[group] = np.asarray(score, dtype=np.float64)
+        if np.any(found[group][1:] > found[group][:-1]):
+            raise InputError(f"the repair changes the order within group {group!r}, so cuts cannot be compared.")
+    return found
+
+
+def _checked_thresholds(thresholds: Any) -> tuple[float, ...]:
+    found = (thresholds,) if isinstance(thresholds, Real) else tuple(thresholds)
+    wrong = [each for each in found if not (isinstance(each, Real) and 0 < float(each) < 1)]
+    if wrong or not found:
+        came = repr(wrong[0]) if wrong else "none"
+        raise InputError(f"thresholds must be probabilities between 0 and 1, such as 0.1; got {came}.")
+    return tuple(sorted({float(each) for each in found}))
+
+
+def _name(group: Hashable | None) -> str:
+    return ALL_GROUPS if group is None else str(group)
+
+
+def _ends(name: str, ends: tuple[float, float]) -> Row:
+    return {f"{name}low": ends[0], f"{name}high": ends[1]}
+
+
+def _groups(sheet: Sheet) -> Rows:
+    audit = sheet.audit
+    for group in audit.groups:
+        yield (
+            _of(group),
+            (
+                {"group": str(group), "positives": audit.positives[group], "negatives": audit.negatives[group]}
+                | {"auc": audit.xauc[group, group], **_ends("auc_", audit.xauc_interval[group, group])}
+                | {"prf": audit.prf[group], **_ends("prf_", audit.prf_interval[group])}
+            ),
+        )
+    positives, negatives = sheet.counts(None)
+    yield (
+        _of(None),
+        (
+            {"group": ALL_GROUPS, "positives": positives, "negatives": negatives}
+            | {"auc": audit.auc, **_ends("auc_", audit.auc_interval)}
+            | {"prf": math.nan, **_ends("prf_", (math.nan, math.nan))}
+        ),
+    )
+
+
+def _xauc(sheet: Sheet) -> Rows:
+    audit = sheet.audit
+    for g in audit.groups:
+        for h in audit.groups:
+            cells = {"positives_of": str(g), "negatives_of": str(h), "chance": audit.xauc[g, h]}
+            yield About((g, h)), cells | _ends("", audit.xauc_interval[g, h])
+
+
+def _gaps(sheet: Sheet) -> Rows:
+    for gap in sheet.audit.gaps:
+        cells = {"metric": gap.metric, **_pair(gap), "pvalue": gap.pvalue, "pvalue_holm": gap.pvalue_holm}
+        yield About(gap.pair), cells
+
+
+def _cut_gaps(sheet: Sheet) -> Rows:
+    for pair in combinations(sheet.audit.groups, 2):
+        for at in (None, *sheet.audit.cuts):
+            gap = sheet.audit.cut_gap(at, pair)
+            yield (
+                About(pair),
+                (
+                    {"at": "worst" if at is None else cut_text(at), "share": gap.cut, "threshold": gap.threshold}
+                    | {"first_rate": gap.rates[0], "second_rate": gap.rates[1], **_pair(gap)}
+                ),
+            )
+
+
+def _pair(gap: Gap | CutGap) -> Row:
+    first, second = map(str, gap.pair)
+    return {"first": first, "second": second, "value": gap.value, "stderr": gap.stderr, **_ends("", gap.interval)}
+
+
+def _cuts(sheet: Sheet) -> Rows:
+    for cut in sheet.audit.cuts:
+        found = sheet.rates_at(cut)
+        shares = [found.rate("selected", group) for group in sheet.audit.groups]
+        highest = max(shares, key=lambda rate: -1.0 if math.isnan(rate.value) else rate.value)
+        for group in sheet.groups:
+            about = _of(group, cut_text(cut), found.counts(group))
+            for name in RATES:
+                rate, reference = found.rate(name, group), found.rate(name, sheet.reference)
+                if group == sheet.reference:
+                    reference = rate
+                difference, between = found.difference(rate, reference)
+                ratio, of_ratio = found.ratio(rate, reference)
+                impact, of_impact = math.nan, (math.nan, math.nan)
+                if name == "selected" and group is not None:
+                    own = shares[sheet.audit.groups.index(group)]
+                    impact, of_impact = found.ratio(own, highest)
+                if group is None:
+                    # All groups have the reference among them.
+                    difference, between, ratio, of_ratio = math.nan, (math.nan,) * 2, math.nan, (math.nan,) * 2
+                elif group == sheet.reference:
+                    difference, between, ratio, of_ratio = 0.0, (0.0, 0.0), 1.0, (1.0, 1.0)
+                row = (
+                    {"at": cut_text(cut), "share": found.sides[0].share, "threshold": found.sides[0].threshold}
+                    | {"group": _name(group), "rate": name, "count": rate.count, "of": rate.of}
+                    | {"value": rate.value, **_ends("", rate.interval(sheet.confidence))}
+                    | {"reference": str(sheet.reference)}
+                    | {"difference": difference, **_ends("difference_", between)}
+                    | {"ratio": ratio, **_ends("ratio_", of_ratio)}
+                    | {"impact_ratio": impact, **_ends("impact_ratio_", of_impact)}
+                )
+                yield about, row if sheet.after is None else row | _change(found, name, group, rate)
+
+
+def _change(found: RatesAtCut, name: str, group: Hashable | None, rate: Rate) -> Row:
+    """What a rate is after the repair, and how it has changed."""
+    after = found.rate(name, group, after=True)
+    change, ends = found.change(rate, after)
+    return {"after": after.value, **_ends("after_", after.interval(found.confidence)), "change": change} | _ends(
+        "change_", ends
+    )
+
+
+def _moves(sheet: Sheet) -> Rows:
+    if sheet.after is None:
+        raise InputError("the table of moves needs a repair: who enters and who leaves by it.")
+    for cut in sheet.audit.cuts:
+        found = sheet.rates_at(cut)
+        for group in sheet.groups:
+            moves = found.moves(group)
+            counts = (*found.counts(group), *found.counts(group, after=True), *moves.values())
+            row: Row = {"at": cut_text(cut), "group": _name(group)}
+            row |= {"selected": sum(found.counts(group)[:2]), "after": sum(found.counts(group, after=True)[:2])}
+            yield _of(group, cut_text(cut), counts), row | moves
+
+
+def _calibration(sheet: Sheet) -> Rows:
+    for stage, group, found in _calibrations(sheet):
+        yield (
+            _of(group),
+            (
+                {"scores": stage, "group": _name(group)}
+                | {"observed": found.observed, "expected": found.expected}
+                | {"observed_to_expected": found.ratio.value, **_ends("observed_to_expected_", found.ratio[1:])}
+                | {"intercept": found.intercept.value, **_ends("intercept_", found.intercept[1:])}
+                | {"slope": found.slope.value, **_ends("slope_", found.slope[1:]), "ici": found.ici}
+            ),
+        )
+
+
+def _calibration_curve(sheet: Sheet) -> Rows:
+    for stage, group, found in _calibrations(sheet):
+        for score, observed, low, high in found.curve.T.tolist():
+            yield (
+                _of(group),
+                (
+                    {"scores": stage, "group": _name(group), "score": score, "observed": observed}
+                    | _ends("", (low, high))
+                ),
+            )
+
+
+def _calibrations(sheet: Sheet) -> Iterator[tuple[str, Hashable | None, Calibration]]:
+    check_probabilities(sheet.tables)
+    inside = [table.score[(table.score > 0) & (table.score < 1)] for table in sheet.tables.values()]
+    outermost = sum(float(table.mass[(table.score <= 0) | (table.score >= 1)].sum()) for table in sheet.tables.values())
+    if outermost and any(each.size for each in inside):
+        sheet.notes.append(
+            f"{outermost:,.10g} rows have a score of exactly 0 or 1, whose log odds are infinite; intercept, slope and "
+            "curve take the nearest score inside for it."
+        )
+    stages = [("as they are", False)] if sheet.after is None else [("as they are", False), ("adjusted", True)]
+    if sheet.after is not None:
+        check_probabilities(sheet.after.tables)
+        sheet.note_adjusted()
+    numbers = {group: [number] for number, group in enumerate(sheet.audit.groups)}
+    for stage, after in stages:
+        for group in sheet.groups:
+            rows = sheet.rows
+            if rows is not None and after and sheet.moved is not None:
+                rows = rows._replace(scores=(_moved_rows(sheet, rows),))
+            chosen = list(range(len(numbers))) if group is None else numbers[group]
+            yield stage, group, calibrated(Sample.of(sheet.tables_of(group, after), rows, chosen), sheet.confidence)
+
+
+def _moved_rows(sheet: Sheet, rows: Any) -> FloatArray:
+    """Adjusted scores of the rows themselves."""
+    score = rows.scores[0].copy()
+    for number, (group, table) in enumerate(sheet.tables.items()):
+        own = rows.group == number
+        place = np.searchsorted(-table.score, -score[own])
+        score[own] = (sheet.moved or {})[group][place]
+    return np.asarray(score)
+
+
+def _net_benefit(sheet: Sheet) -> Rows:
+    check_probabilities(sheet.tables)
+    if sheet.after is not None:
+        sheet.note_adjusted()
+    low = min(float(table.score[-1]) for table in sheet.tables.values() if len(table))
+    high = max(float(table.score[0]) for table in sheet.tables.values() if len(table))
+    outside = [threshold for threshold in sheet.thresholds if not low <= threshold <= high]
+    if outside:
+        sheet.notes.append(
+            f"No score lies beyond the {'threshold' if len(outside) == 1 else 'thresholds'} "
+            f"{', '.join(f'{each:g}' for each in outside)}: there everybody is treated, or nobody."
+        )
+    for threshold in sheet.thresholds:
+        found = RatesAtCut(Threshold(threshold), sheet.audit._by_cut(), sheet.after, sheet.moved)
+        cost = threshold / (1 - threshold)
+        for group in sheet.groups:
+            own = found.own(group)
+            of = float(own @ found.cells.mass)
+            gains = [
+                own * selected * (found.cells.positive - cost * (1 - found.cells.positive))
+                for selected in (*found.cells.selected, np.ones(own.size))
+            ]
+            values = [float(gain @ found.cells.mass) / of if of else math.nan for gain in gains]
+            influences = [(gain - value * own) / of if of else own for gain, value in zip(gains, values, strict=True)]
+            row: Row = {"threshold": threshold, "group": _name(group), "net_benefit": values[0]}
+            row |= _ends("", found.reach(values[0], influences[0]))
+            row |= {"treat_all": values[-1], "treat_none": 0.0}
+            row |= {"over_treat_all": values[0] - values[-1]}
+            row |= _ends("over_treat_all_", found.reach(values[0] - values[-1], influences[0] - influences[-1]))
+            if sheet.after is not None:
+                change = values[1] - values[0]
+                row |= {"after": values[1], "change": change}
+                row |= _ends("change_", found.reach(change, influences[1] - influences[0]))
+            yield _of(group, str(threshold), found.counts(group)), row
+
+
+def _scores(sheet: Sheet) -> Rows:
+    stages = [("as they are", sheet.tables)]
+    if sheet.after is not None:
+        stages.append(("adjusted", sheet.after.tables))
+    for stage, tables in stages:
+        for outcome in ("positive", "negative", "all"):
+            center, spread = _mean_and_variance([tables[sheet.reference]], outcome)
+            for group in sheet.groups:
+                chosen = list(tables.values()) if group is None else [tables[group]]
+                mean, variance = _mean_and_variance(chosen, outcome)
+                score = np.concatenate([table.score for table in chosen])
+                mass = np.concatenate([_masses(table, outcome) for table in chosen])
+                has = mass > 0
+                both = math.sqrt((variance + spread) / 2) if variance + spread > 0 else math.nan
+                yield (
+                    _of(group),
+                    (
+                        {"scores": stage, "group": _name(group), "outcome": outcome, "rows": float(mass.sum())}
+                        | {"mean": mean, "sd": math.sqrt(variance) if variance >= 0 else math.nan}
+                        | {"min": float(score[has].min()) if has.any() else math.nan}
+                        | dict(zip(_SHARES, quantiles(score, mass, list(_SHARES.values())), strict=True))
+                        | {"max": float(score[has].max()) if has.any() else math.nan}
+                        | {"reference": str(sheet.reference), "standardised_difference": (mean - center) / both}
+                    ),
+                )
+
+
+def _masses(table: ScoreTable, outcome: str) -> FloatArray:
+    return {"positive": table.positive, "negative": table.negative}.get(outcome, table.mass)
+
+
+def _mean_and_variance(tables: Sequence[ScoreTable], outcome: str) -> tuple[float, float]:
+    masses = [_masses(table, outcome) for table in tables]
+    total = sum(float(mass.sum()) for mass in masses)
+    if not total > 0:
+        return math.nan, math.nan
+    mean = sum(float(mass @ table.score) for mass, table in zip(masses, tables, strict=True)) / total
+    scatter = sum(float(mass @ (table.score - mean) ** 2) for mass, table in zip(masses, tables, strict=True))
+    return mean, scatter / total
+
+
+_TABLES: dict[str, Callable[[Sheet], Rows]] = {
+    "groups": _groups,
+    "xauc": _xauc,
+    "gaps": _gaps,
+    "cuts": _cuts,
+    "cut_gaps": _cut_gaps,
+    "moves": _moves,
+    "calibration": _calibration,
+    "calibration_curve": _calibration_curve,
+    "net_benefit": _net_benefit,
+    "scores": _scores,
+}
+
+TABLES = tuple(_TABLES)
+"""Names of the tables."""
+
+FORMATS = ("markdown", "csv", "json")
+"""Formats that tables are printed in."""
+
+# Columns that hold counts, by table; the same in all tables are the first.
+_COUNTS = {"": {"positives", "negatives", "rows", "count", "of"}}
+_COUNTS["moves"] = {"selected", "after", "enters", "leaves", "positives_entering", "positives_leaving"}
+
+# Numbers that say what a row is about.
+_KEYS = {"confidence", "share", "threshold"}
+
+# Single people's scores, which are never shown where small numbers are suppressed.
+_OF_ONE = {"min", "max"}
+
+
+def table_of(
+    audit: Audit,
+    what: str,
+    *,
+    reference: Hashable | None = None,
+    repair: Any = None,
+    thresholds: Sequence[float] | None = None,
+    suppress: int | None = None,
+) -> AuditTable:
+    """Make one table of an audit."""
+    check_word("what", what, TABLES)
+    if suppress is not None:
+        check_whole("suppress", suppress)
+    sheet = Sheet(audit, reference, repair, thresholds)
+    found = [(about, row | {"confidence": audit.confidence}) for about, row in _TABLES[what](sheet)]
+    if suppress is not None:
+        counts = _COUNTS[""] | _COUNTS.get(what, set())
+        hidden = _hidden(sheet, [about for about, _ in found], suppress)
+        found = [(about, _with_little(row, about in hidden, counts)) for about, row in found]
+        sheet.notes.append(
+            f"Rows with a count of 1 to {suppress - 1} are suppressed, and further ones from which they could be told."
+        )
+    rows = [{name: _plain(value) for name, value in row.items()} for _, row in found]
+    return AuditTable(what, rows, tuple(sheet.notes))
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, str) else known(value)
+
+
+def _hidden(sheet: Sheet, abouts: Sequence[About], least: int) -> set[About]:
+    """Return what must not be shown: rows with a small count and, where only one group has such, the next smallest."""
+
+    def small(counts: Sequence[float]) -> bool:
+        return any(0 < count < least for count in counts)
+
+    hidden = set()
+    for at in dict.fromkeys(about.at for about in abouts):
+        here = [about for about in abouts if about.at == at]
+        counts = {group: sheet.counts(group) for group in sheet.audit.groups}
+        for about in here:
+            if len(about.groups) == 1:
+                counts[about.groups[0]] = [*counts[about.groups[0]], *about.counts]
+        few = {group for group, of_group in counts.items() if small(of_group)}
+        shown = [group for group in counts if group not in few]
+        if len(few) == 1 and shown:
+            few.add(min(shown, key=lambda group: min(counts[group])))
+        everyone = small(sheet.counts(None))
+        hidden |= {
+            about
+            for about in here
+            if not few.isdisjoint(about.groups) or (not about.groups and (everyone or small(about.counts)))
+        }
+    return hidden
+
+
+def _with_little(row: Row, hide: bool, counts: set[str]) -> Row:
+    """Return a row without its numbers, or with counts as they are and two digits of everything else."""
+    return {
+        name: value
+        if isinstance(value, str) or (not hide and name in counts) or name == "confidence"
+        else None
+        if name in _OF_ONE or (hide and name not in _KEYS)
+        else round(float(value), 2)
+        for name, value in row.items()
+    }
