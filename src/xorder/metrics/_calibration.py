@@ -12,7 +12,7 @@ far less than its error. A score of exactly 0 or 1, whose log odds are infinite,
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,14 +21,15 @@ from numpy.typing import NDArray
 
 from xorder._curves import quantiles
 from xorder._metric import normal_quantile
-from xorder._table import FloatArray, ScoreTable, Tables
+from xorder._table import FloatArray, Tables
 from xorder.exceptions import InputError
 
 if TYPE_CHECKING:
+    from xorder.metrics._cuts import Cuts
     from xorder.metrics._units import Rows
 
-# Scores of a group that regressions are fitted to, at most about.
-_LEVELS = 32_768
+# Scores of a group above which neighbours are taken as one, and how many are left then.
+_MANY, _LEVELS = 16_384, 4_096
 
 # Points of the curve.
 _POINTS = 50
@@ -58,16 +59,16 @@ class Sample(NamedTuple):
     rows: tuple[NDArray[Any], ...] | None = None
 
     @classmethod
-    def of(cls, tables: Sequence[ScoreTable], rows: Rows | None, groups: Sequence[int]) -> Sample:
+    def of(cls, by_cut: Cuts, groups: Sequence[Hashable], rows: Rows | None) -> Sample:
         """Take the rows of some groups together."""
-        thin = [table.thinned(_LEVELS) for table in tables]
-        columns = zip(*((each.score, each.positive, each.negative, *each.spreads) for each in thin), strict=True)
+        score, positive, negative, *spreads = map(
+            np.concatenate, zip(*(_levels(by_cut, group) for group in groups), strict=True)
+        )
         held = None
         if rows is not None:
-            own = np.isin(rows.group, groups)
+            own = np.isin(rows.group, [list(by_cut.tables).index(group) for group in groups])
             unit = np.unique(rows.unit[own], return_inverse=True)[1]
             held = rows.scores[0][own], rows.positive[own] * 1.0, rows.weight[own], unit
-        score, positive, negative, *spreads = (np.concatenate(parts) for parts in columns)
         return cls(score, positive, negative, spreads[0], spreads[1], held)
 
     @property
@@ -84,6 +85,25 @@ class Sample(NamedTuple):
         score, label, weight, unit = self.rows
         sums = np.stack([np.bincount(unit, line * weight) for line in adds(score, label)])
         return np.asarray(sums @ sums.T * sums.shape[1] / max(sums.shape[1] - 1, 1))
+
+
+def _levels(by_cut: Cuts, group: Hashable) -> tuple[FloatArray, ...]:
+    """Scores of a group with their masses and squared weights; where they are many, of levels of about equal mass."""
+    table = by_cut.tables[group]
+    if len(table) <= _MANY:
+        return table.score, table.positive, table.negative, *table.spreads
+    sums = by_cut.running(group)
+    reached = sums[0] + sums[1]
+    edges = np.unique(np.searchsorted(reached, np.linspace(0.0, reached[-1], _LEVELS + 1)))
+    edges[0], edges[-1] = 0, len(table)
+    # Means as distances from a score of the level, so that they cannot leave it by rounding.
+    base = table.score[edges[:-1]]
+    apart = np.repeat(base, np.diff(edges))
+    np.subtract(table.score, apart, out=apart)
+    np.multiply(apart, table.positive + table.negative, out=apart)
+    masses = [np.diff(each[edges]) for each in sums]
+    score = base + np.add.reduceat(apart, edges[:-1]) / (masses[0] + masses[1])
+    return score, masses[0], masses[1], *masses[-2:]
 
 
 class Estimated(NamedTuple):
@@ -175,9 +195,10 @@ def _regression(
     loss = math.inf
     for _ in range(_MOST_STEPS):
         linear = base + found @ x
-        chance = _expit(linear)
         # The negative log-likelihood, without a logarithm of 0.
-        reached = float(sample.positive @ np.logaddexp(0, -linear) + sample.negative @ np.logaddexp(0, linear))
+        small = np.exp(-np.abs(linear))
+        reached = float(mass @ (np.maximum(linear, 0.0) + np.log1p(small)) - sample.positive @ linear)
+        chance = np.where(linear > 0, 1.0, small) / (1 + small)
         if reached > loss + 1e-9 * abs(loss):
             found = found - step / 2
             step = step / 2

@@ -29,6 +29,7 @@ from xorder.exceptions import InputError
 from xorder.metrics._gaps import Pair, are_few, json_label
 
 if TYPE_CHECKING:
+    from xorder.metrics._calibration import Calibration
     from xorder.metrics._units import Units
 
 Of = Literal["sensitivity", "specificity", "selected"]
@@ -206,6 +207,8 @@ class Cuts:
         self.tables, self.confidence, self.units, self.number = tables, confidence, units, number
         self._columns: dict[tuple[str, Hashable], _Column] = {}
         self._places: dict[Cut, tuple[float, float, float]] = {}
+        self._running: dict[Hashable, tuple[FloatArray, ...]] = {}
+        self.calibrations: dict[Hashable | None, Calibration] = {}
         self._sums: dict[float, _Above] = {}
         self.total = float(sum(table.n1 + table.n0 for table in tables.values()))
 
@@ -278,6 +281,12 @@ class Cuts:
         shorter = min(columns, key=lambda column: column.score.size)
         places = [[column.above(shorter.score, ties=ties) for column in columns] for ties in (False, True)]
         return shares, np.array(gaps), self._half_width(columns, places)
+
+    def running(self, group: Hashable) -> tuple[FloatArray, ...]:
+        """Sums of each of the table's masses, and of squared weights, over its scores from none to all."""
+        if group not in self._running:
+            self._running[group] = tuple(_running([mass], None) for mass in self.tables[group].sums)
+        return self._running[group]
 
     def _everyone(self, threshold: float) -> _Above:
         """Return what is above a threshold, at it, and in all, of the rows of all groups."""

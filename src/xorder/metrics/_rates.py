@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from xorder._metric import normal_quantile
-from xorder._table import FloatArray, IntArray, ScoreTable, Tables
+from xorder._table import FloatArray, IntArray, Tables
 from xorder.metrics._cuts import Cut, Cuts, Threshold
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class CutSides(NamedTuple):
 
 
 def cells_at(
-    tables: Tables,
+    by_cut: Cuts,
     cuts: tuple[CutSides, ...],
     moved: Mapping[Hashable, FloatArray] | None = None,
     rows: Rows | None = None,
@@ -93,26 +93,25 @@ def cells_at(
     """Count the rows in the cells of a cut, or of two: of the scores as they are, and of those they are moved to."""
     group, positive, mass, spread, selected = [], [], [], [], []
     bounds: list[IntArray] = []
-    for number, (name, table) in enumerate(tables.items()):
+    for number, (name, table) in enumerate(by_cut.tables.items()):
         scores = (table.score, table.score if moved is None else moved[name])
         ends = [
             [_above(score, cut.threshold, ties=ties) for ties in (False, True)]
             for score, cut in zip(scores, cuts, strict=False)
         ]
-        starts = np.unique([0, *(each for both in ends for each in both)])
-        starts = starts[starts < len(table)]
+        edges = np.unique([0, *(each for both in ends for each in both), len(table)])
+        starts = edges[:-1]
         bounds.append(starts)
         parts = [
             np.where(starts < first, 1.0, np.where(starts < past, cut.part, 0.0))
             for (first, past), cut in zip(ends, cuts, strict=True)
         ]
-        for is_positive in (1.0, 0.0):
-            masses = (table.positive, table.negative)[0 if is_positive else 1]
-            spreads = table.spreads[0 if is_positive else 1]
+        sums = [np.diff(each[edges]) for each in by_cut.running(name)]
+        for of_class, masses, spreads in zip((1.0, 0.0), sums[:2], sums[-2:], strict=True):
             group.append(np.full(starts.size, number))
-            positive.append(np.full(starts.size, is_positive))
-            mass.append(_sums(masses, starts))
-            spread.append(mass[-1] if spreads is masses else _sums(spreads, starts))
+            positive.append(np.full(starts.size, of_class))
+            mass.append(masses)
+            spread.append(spreads)
             selected.append(parts)
     found = Cells(
         np.concatenate(group),
@@ -121,17 +120,13 @@ def cells_at(
         np.concatenate(mass),
         np.concatenate(spread),
     )
-    return found if rows is None else _with_clusters(found, tables, bounds, rows)
+    return found if rows is None else _with_clusters(found, by_cut.tables, bounds, rows)
 
 
 def _above(score: FloatArray, threshold: float, *, ties: bool) -> int:
     """How many of some falling scores lie above a threshold, with or without those equal to it."""
     below = np.searchsorted(score[::-1], threshold, side="left" if ties else "right")
     return int(score.size - below)
-
-
-def _sums(masses: FloatArray, starts: IntArray) -> FloatArray:
-    return np.add.reduceat(masses, starts) if starts.size else np.empty(0)
 
 
 def _with_clusters(cells: Cells, tables: Tables, bounds: list[IntArray], rows: Rows) -> Cells:
@@ -218,7 +213,7 @@ class RatesAtCut:
         self._scores = [by_cut] if after is None else [by_cut, after]
         self.sides = tuple(CutSides(*score.place(cut)) for score in self._scores)
         self.total = by_cut.total
-        self.cells = cells_at(self.tables, self.sides, moved, self.rows)
+        self.cells = cells_at(by_cut, self.sides, moved, self.rows)
         self._near: dict[tuple[int, float], Cells] = {}
 
     def own(self, group: Hashable | None, cells: Cells | None = None) -> FloatArray:
@@ -260,7 +255,7 @@ class RatesAtCut:
     def _slope(self, name: str, group: Hashable | None, which: int) -> tuple[float, float]:
         """Change of a rate by the share of the list, around the cut, and how far that bends there."""
         side = self.sides[which]
-        rows = sum(_rows(table) for label, table in self.tables.items() if group in (None, label))
+        rows = sum(self._rows(label) for label in self.tables if group in (None, label))
         reach, is_tied = self._scores[which].reach(side.share, rows)
         if not reach > 0:
             return 0.0, 0.0
@@ -275,6 +270,12 @@ class RatesAtCut:
             abs(low + high - 2 * here) / 2 for low, high in zip(values, values[::-1], strict=True)
         ) if is_tied else 0.0
 
+    def _rows(self, group: Hashable) -> float:
+        """As many rows as would say as much as those of a group: the scale of sampling weights means nothing."""
+        totals = [float(sums[-1]) for sums in self._scores[0].running(group)]
+        spread = sum(totals[-2:])
+        return sum(totals[:2]) ** 2 / spread if spread > 0 else 0.0
+
     def _plain(self, name: str, group: Hashable | None, cells: Cells, which: int = 0) -> float:
         own = self.own(group, cells) * cells.mass
         above, below = (float(each @ own) for each in RATES[name](cells.positive, cells.selected[which]))
@@ -283,7 +284,7 @@ class RatesAtCut:
     def _cells_near(self, which: int, share: float) -> Cells:
         if (which, share) not in self._near:
             score = self._scores[which]
-            self._near[which, share] = cells_at(score.tables, (CutSides(*score.place(share)),))
+            self._near[which, share] = cells_at(score, (CutSides(*score.place(share)),))
         return self._near[which, share]
 
     def difference(self, one: Rate, other: Rate) -> tuple[float, Ends]:
@@ -346,12 +347,6 @@ class RatesAtCut:
             "positives_entering": float(own @ (enters * cells.positive)),
             "positives_leaving": float(own @ (leaves * cells.positive)),
         }
-
-
-def _rows(table: ScoreTable) -> float:
-    """As many rows as would say as much as those of a table: the scale of sampling weights means nothing."""
-    spread = float(sum(part.sum() for part in table.spreads))
-    return (table.n1 + table.n0) ** 2 / spread if spread > 0 else 0.0
 
 
 def _put_together(one: float, other: float, shared: float) -> float:

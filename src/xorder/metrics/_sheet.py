@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from xorder._curves import quantiles
 from xorder._parameters import check_whole, check_word
 from xorder._present import known, one_line
 from xorder._table import FloatArray, ScoreTable
@@ -29,6 +29,7 @@ from xorder.metrics._rates import ALL_GROUPS, RATES, Rate, RatesAtCut
 
 if TYPE_CHECKING:
     from xorder.metrics._audit import Audit
+    from xorder.metrics._units import Rows as UnitRows
 
 VERSION = 1
 """Version of the columns of all tables."""
@@ -182,11 +183,6 @@ class Sheet:
         """Positives and negatives of a group, or of all."""
         groups = self.audit.groups if group is None else (group,)
         return [sum(each[one] for one in groups) for each in (self.audit.positives, self.audit.negatives)]
-
-    def tables_of(self, group: Hashable | None, after: bool = False) -> list[ScoreTable]:
-        """Return the tables of a group, or of all."""
-        source = self.after.tables if after and self.after is not None else self.tables
-        return [source[each] for each in (self.audit.groups if group is None else (group,))]
 
     def note_adjusted(self) -> None:
         """Say what an adjusted score is not."""
@@ -370,28 +366,30 @@ def _calibration_curve(sheet: Sheet) -> Rows:
 
 def _calibrations(sheet: Sheet) -> Iterator[tuple[str, Hashable | None, Calibration]]:
     check_probabilities(sheet.tables)
-    inside = [table.score[(table.score > 0) & (table.score < 1)] for table in sheet.tables.values()]
-    outermost = sum(float(table.mass[(table.score <= 0) | (table.score >= 1)].sum()) for table in sheet.tables.values())
-    if outermost and any(each.size for each in inside):
+    ends = [
+        (table.mass[place], table.score[place]) for table in sheet.tables.values() if len(table) for place in (0, -1)
+    ]
+    outermost = sum(float(mass) for mass, score in ends if score in (0, 1))
+    if outermost and any(len(table) > 2 for table in sheet.tables.values()):
         sheet.notes.append(
             f"{outermost:,.10g} rows have a score of exactly 0 or 1, whose log odds are infinite; intercept, slope and "
             "curve take the nearest score inside for it."
         )
-    stages = [("as they are", False)] if sheet.after is None else [("as they are", False), ("adjusted", True)]
+    stages: list[tuple[str, Cuts, UnitRows | None]] = [("as they are", sheet.audit._by_cut(), sheet.rows)]
     if sheet.after is not None:
         check_probabilities(sheet.after.tables)
         sheet.note_adjusted()
-    numbers = {group: [number] for number, group in enumerate(sheet.audit.groups)}
-    for stage, after in stages:
+        rows = None if sheet.rows is None else sheet.rows._replace(scores=(_moved_rows(sheet, sheet.rows),))
+        stages.append(("adjusted", sheet.after, rows))
+    for stage, by_cut, rows in stages:
         for group in sheet.groups:
-            rows = sheet.rows
-            if rows is not None and after and sheet.moved is not None:
-                rows = rows._replace(scores=(_moved_rows(sheet, rows),))
-            chosen = list(range(len(numbers))) if group is None else numbers[group]
-            yield stage, group, calibrated(Sample.of(sheet.tables_of(group, after), rows, chosen), sheet.confidence)
+            chosen = sheet.audit.groups if group is None else (group,)
+            if group not in by_cut.calibrations:
+                by_cut.calibrations[group] = calibrated(Sample.of(by_cut, chosen, rows), sheet.confidence)
+            yield stage, group, by_cut.calibrations[group]
 
 
-def _moved_rows(sheet: Sheet, rows: Any) -> FloatArray:
+def _moved_rows(sheet: Sheet, rows: UnitRows) -> FloatArray:
     """Adjusted scores of the rows themselves."""
     score = rows.scores[0].copy()
     for number, (group, table) in enumerate(sheet.tables.items()):
@@ -438,44 +436,78 @@ def _net_benefit(sheet: Sheet) -> Rows:
 
 
 def _scores(sheet: Sheet) -> Rows:
-    stages = [("as they are", sheet.tables)]
+    stages = [("as they are", sheet.audit._by_cut())]
     if sheet.after is not None:
-        stages.append(("adjusted", sheet.after.tables))
-    for stage, tables in stages:
-        for outcome in ("positive", "negative", "all"):
-            center, spread = _mean_and_variance([tables[sheet.reference]], outcome)
+        stages.append(("adjusted", sheet.after))
+    for stage, by_cut in stages:
+        for outcome, classes in (("positive", (0,)), ("negative", (1,)), ("all", (0, 1))):
+            parts = {group: _mean_and_variance(by_cut, group, classes) for group in sheet.audit.groups}
             for group in sheet.groups:
-                chosen = list(tables.values()) if group is None else [tables[group]]
-                mean, variance = _mean_and_variance(chosen, outcome)
-                score = np.concatenate([table.score for table in chosen])
-                mass = np.concatenate([_masses(table, outcome) for table in chosen])
-                has = mass > 0
+                chosen = sheet.audit.groups if group is None else (group,)
+                mass, mean, variance = _together([parts[each] for each in chosen])
+                _, center, spread = parts[sheet.reference]
                 both = math.sqrt((variance + spread) / 2) if variance + spread > 0 else math.nan
+                low, *middle, high = _quantiles(by_cut, chosen, classes)
                 yield (
                     _of(group),
-                    (
-                        {"scores": stage, "group": _name(group), "outcome": outcome, "rows": float(mass.sum())}
-                        | {"mean": mean, "sd": math.sqrt(variance) if variance >= 0 else math.nan}
-                        | {"min": float(score[has].min()) if has.any() else math.nan}
-                        | dict(zip(_SHARES, quantiles(score, mass, list(_SHARES.values())), strict=True))
-                        | {"max": float(score[has].max()) if has.any() else math.nan}
-                        | {"reference": str(sheet.reference), "standardised_difference": (mean - center) / both}
-                    ),
+                    {"scores": stage, "group": _name(group), "outcome": outcome, "rows": mass}
+                    | {"mean": mean, "sd": math.sqrt(variance), "min": low}
+                    | {**dict(zip(_SHARES, middle, strict=True)), "max": high}
+                    | {"reference": str(sheet.reference), "standardised_difference": (mean - center) / both},
                 )
 
 
-def _masses(table: ScoreTable, outcome: str) -> FloatArray:
-    return {"positive": table.positive, "negative": table.negative}.get(outcome, table.mass)
-
-
-def _mean_and_variance(tables: Sequence[ScoreTable], outcome: str) -> tuple[float, float]:
-    masses = [_masses(table, outcome) for table in tables]
+def _mean_and_variance(by_cut: Cuts, group: Hashable, classes: tuple[int, ...]) -> tuple[float, float, float]:
+    """Mass, mean and variance of the scores of a group, of one class or both."""
+    table = by_cut.tables[group]
+    masses = [(table.positive, table.negative)[each] for each in classes]
     total = sum(float(mass.sum()) for mass in masses)
     if not total > 0:
-        return math.nan, math.nan
-    mean = sum(float(mass @ table.score) for mass, table in zip(masses, tables, strict=True)) / total
-    scatter = sum(float(mass @ (table.score - mean) ** 2) for mass, table in zip(masses, tables, strict=True))
-    return mean, scatter / total
+        return 0.0, math.nan, math.nan
+    mean = sum(float(mass @ table.score) for mass in masses) / total
+    apart = (table.score - mean) ** 2
+    return total, mean, sum(float(mass @ apart) for mass in masses) / total
+
+
+def _together(parts: Sequence[tuple[float, float, float]]) -> tuple[float, float, float]:
+    """Mass, mean and variance of several groups taken as one."""
+    known_parts = [each for each in parts if each[0] > 0]
+    total = sum(mass for mass, _, _ in known_parts)
+    if not total > 0:
+        return 0.0, math.nan, math.nan
+    mean = sum(mass * own for mass, own, _ in known_parts) / total
+    return total, mean, sum(mass * (variance + (own - mean) ** 2) for mass, own, variance in known_parts) / total
+
+
+def _quantiles(by_cut: Cuts, groups: Sequence[Hashable], classes: tuple[int, ...]) -> list[float]:
+    """Lowest score, quantiles, and highest score of some groups, of one class or both.
+
+    A quantile is the smallest score that at least its share of the rows does not exceed.
+    """
+    lists = []
+    for group in groups:
+        sums = by_cut.running(group)
+        mass = sums[classes[0]] if len(classes) == 1 else sums[0] + sums[1]
+        if mass[-1] > 0:
+            lists.append((by_cut.tables[group].score[::-1], mass[::-1]))
+    if not lists:
+        return [math.nan] * (2 + len(_SHARES))
+    total = sum(float(mass[0]) for _, mass in lists)
+
+    def reached(score: float) -> float:
+        """Mass at or below a score."""
+        above = sum(float(mass[np.searchsorted(rising, score, side="right")]) for rising, mass in lists)
+        return total - above
+
+    found = []
+    for share in (0.0, *_SHARES.values(), 1.0):
+        wanted = max(share * total * (1 - 1e-12), 1e-12 * total)
+        ends = []
+        for rising, _ in lists:
+            place = bisect_left(rising, wanted, key=reached)
+            ends += [float(rising[place])] if place < rising.size else []
+        found.append(min(ends) if ends else max(float(rising[-1]) for rising, _ in lists))
+    return found
 
 
 _TABLES: dict[str, Callable[[Sheet], Rows]] = {
