@@ -127,3 +127,46 @@ def test_what_is_not_a_cut(run: Callable[..., Ran], people: Path, written: str, 
     ran = run("audit", people, *LABELLED, "--cut", written)
     assert (ran.code == 0) == (words is None)
     assert words is None or words in " ".join(ran.err.split())
+
+
+class TestTables:
+    @pytest.mark.parametrize("name", ["groups", "cuts", "calibration", "net_benefit", "scores"])
+    def test_those_of_python(self, succeed: Callable[..., str], file: Path, name: str) -> None:
+        expected = xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group).table(name)
+        assert json.loads(succeed("audit", file, *LABELLED, "--table", name, "--format", "json")) == expected.to_dict()
+        assert succeed("audit", file, *LABELLED, "--table", name) == expected.to_markdown() + "\n"
+        assert succeed("audit", file, *LABELLED, "--table", name, "--format", "csv") == expected.to_csv()
+
+    def test_several_and_a_file(self, succeed: Callable[..., str], file: Path, tmp_path: Path) -> None:
+        names = ("--table", "groups", "--table", "gaps", "--suppress", "11")
+        both = json.loads(succeed("audit", file, *LABELLED, *names, "--json"))
+        assert [each["table"] for each in both] == ["groups", "gaps"]
+        told = succeed("audit", file, *LABELLED, *names, "-o", tmp_path / "tables.md")
+        assert told == f"Wrote groups, gaps to {tmp_path / 'tables.md'}.\n"
+        text = (tmp_path / "tables.md").read_text(encoding="utf-8")
+        assert text.startswith("## groups\n\n| group")
+        assert "\n## gaps\n" in text
+
+    def test_before_and_after_a_map(self, succeed: Callable[..., str], file: Path, tmp_path: Path) -> None:
+        succeed("fit", file, *LABELLED, "-o", tmp_path / "map.json")
+        told = succeed("audit", file, *LABELLED, "--cut", "40", "--table", "moves", "--map", tmp_path / "map.json")
+        assert "| 40 places |" in told
+        audit = xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group, cuts=[40])
+        repair = xorder.load(tmp_path / "map.json")
+        assert told == audit.table("moves", repair=repair).to_markdown() + "\n"
+
+    @pytest.mark.parametrize(
+        ("options", "said"),
+        [
+            (["--suppress", "11"], "--suppress is about tables"),
+            (["--format", "csv", "-o", "x.csv"], "--format and --output are about tables"),
+            (["--table", "groups", "--table", "gaps", "--format", "csv"], "a csv file holds one table"),
+            (["--table", "cuts", "--cut", "100000"], "a number of places must be from 1 up to the number of rows"),
+            (["--table", "cuts", "--reference", "Z"], "must be one of"),
+            (["--table", "net_benefit", "--threshold", "20"], "--threshold must be probabilities between 0 and 1"),
+            (["--table", "moves"], "needs a repair"),
+            (["--table", "cuts", "--suppress", "0"], "suppress"),
+        ],
+    )
+    def test_mistakes(self, refuse: Callable[..., str], file: Path, options: list[str], said: str) -> None:
+        assert said in refuse("audit", file, *LABELLED, *options)

@@ -51,6 +51,7 @@ class TestNumbers:
             moved = 1 / (1 + np.exp(-(odds[:, 0] + found[name]["intercept"])))
             assert moved.mean() == pytest.approx(label[own].mean(), abs=1e-6)
 
+    @pytest.mark.slow
     def test_intervals_are_those_of_a_bootstrap(self) -> None:
         label, score, group = people(1500, slope=0.8)
         found = found_in(label, score, group)["a"]
@@ -63,6 +64,7 @@ class TestNumbers:
             half = (found[f"{name}_high"] - found[f"{name}_low"]) / 2
             assert half == pytest.approx(1.96 * np.std([each[name] for each in drawn]), rel=0.2)
 
+    @pytest.mark.slow
     def test_intervals_hold_the_truth(self) -> None:
         held = []
         for seed in range(150):

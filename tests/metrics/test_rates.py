@@ -116,6 +116,7 @@ class TestIntervals:
         row = by_rate(found, "b")["selected"]
         assert (row["difference_low"], row["difference_high"]) == pytest.approx(ends, abs=5e-5)
 
+    @pytest.mark.slow
     def test_as_wide_as_a_bootstrap(self) -> None:
         label, score, group = people(1500, seed=3)
         repair = XOrder(do_no_harm=False, max_gap=0.1).fit(score, label, sensitive_features=group)

@@ -16,6 +16,7 @@ _OPTIONS = {
     "sample_weight": "weight",
     "overwrite": "force",
     "repair": "map",
+    "thresholds": "threshold",
 }
 
 

@@ -16,6 +16,7 @@ from xorder.metrics._gaps import Gap
 
 if TYPE_CHECKING:
     from xorder.metrics._compare import Comparison, Difference, compare, compare_audits, compare_map
+    from xorder.metrics._sheet import AuditTable
     from xorder.metrics._scorers import (
         GapScorer,
         auc_minus_prf_difference,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Audit",
+    "AuditTable",
     "Comparison",
     "CutGap",
     "Difference",
@@ -53,9 +55,10 @@ __all__ = [
     "xauc_matrix",
 ]
 
-# Comparisons are asked for by few, and scorers are made for scikit-learn, which is slow to load.
+# Comparisons and tables are asked for by few, and scorers are made for scikit-learn, which is slow to load.
 _COMPARING = ("Comparison", "Difference", "compare", "compare_audits", "compare_map")
 _LATER = {name: "_compare" if name in _COMPARING else "_scorers" for name in __all__ if name not in globals()}
+_LATER["AuditTable"] = "_sheet"
 
 
 def __getattr__(name: str) -> Any:
