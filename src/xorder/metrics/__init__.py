@@ -16,7 +16,6 @@ from xorder.metrics._gaps import Gap
 
 if TYPE_CHECKING:
     from xorder.metrics._compare import Comparison, Difference, compare, compare_audits, compare_map
-    from xorder.metrics._sheet import AuditTable
     from xorder.metrics._scorers import (
         GapScorer,
         auc_minus_prf_difference,
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
         neg_prf_difference,
         neg_xauc_difference,
     )
+    from xorder.metrics._sheet import AuditTable
 
 __all__ = [
     "Audit",
