@@ -7,8 +7,6 @@ import argparse
 from xorder._metric import METRICS
 from xorder.cli._program import add_cluster, add_confidence, add_cuts, add_input, read_tables, show
 from xorder.exceptions import InputError
-from xorder.metrics import audit_tables
-from xorder.metrics._cuts import CUTS
 
 _CODES = {"within": 0, "beyond": 1, "cannot tell": 3}
 
@@ -39,6 +37,9 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Audit a file; the exit code says what became of the tolerance."""
+    from xorder.metrics import audit_tables
+    from xorder.metrics._cuts import CUTS
+
     if options.tolerance is None and options.tolerance_cut is not None:
         raise InputError("tolerance_cut comes besides tolerance=; give both.")
     result = audit_tables(read_tables(options), cuts=options.cut or CUTS, confidence=options.confidence)
