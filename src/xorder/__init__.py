@@ -2,20 +2,19 @@
 
 from typing import TYPE_CHECKING
 
-from xorder import datasets, exceptions, metrics
 from xorder._lazy import lazy_names
-from xorder._metric import PairGains
-from xorder._table import ScoreTable
-from xorder.engines import audit_frame, compare_frame
-from xorder.estimators import ExpectedGap
-from xorder.metrics import Audit, CutGap, Gap, Threshold, audit
-from xorder.ordering import Frontier, Ordering, frontier, order
-from xorder.reporting import Report, report, report_tables
-from xorder.transfer import ScoreMap
 
 if TYPE_CHECKING:
-    from xorder.estimators import FairRanker, XOrder, expected_gap, load
-    from xorder.metrics import Comparison, compare
+    from xorder import datasets, exceptions, metrics
+    from xorder import plotting as plotting
+    from xorder._metric import PairGains
+    from xorder._table import ScoreTable
+    from xorder.engines import audit_frame, compare_frame
+    from xorder.estimators import ExpectedGap, FairRanker, XOrder, expected_gap, load
+    from xorder.metrics import Audit, Comparison, CutGap, Gap, Threshold, audit, compare
+    from xorder.ordering import Frontier, Ordering, frontier, order
+    from xorder.reporting import Report, report, report_tables
+    from xorder.transfer import ScoreMap
 
 __version__ = "0.1.0"
 
@@ -49,13 +48,28 @@ __all__ = [
     "report_tables",
 ]
 
-# What needs scikit-learn is loaded when it is asked for: the command line does without.
-_LATER = dict.fromkeys(("FairRanker", "XOrder", "expected_gap", "load"), "estimators") | {"plotting": "plotting"}
-_LATER |= dict.fromkeys(("Comparison", "compare"), "metrics")
+# Everything is loaded when it is asked for: `xorder --help` then needs no numpy, and an audit no repair.
+_LATER = {
+    name: module
+    for module, names in {
+        "_metric": ("PairGains",),
+        "_table": ("ScoreTable",),
+        "engines": ("audit_frame", "compare_frame", "engines"),
+        "estimators": ("ExpectedGap", "FairRanker", "XOrder", "estimators", "expected_gap", "load"),
+        "metrics": ("Audit", "Comparison", "CutGap", "Gap", "Threshold", "audit", "compare", "metrics"),
+        "ordering": ("Frontier", "Ordering", "frontier", "order", "ordering"),
+        "reporting": ("Report", "report", "report_tables", "reporting"),
+        "transfer": ("ScoreMap", "transfer"),
+        "datasets": ("datasets",),
+        "exceptions": ("exceptions",),
+        "plotting": ("plotting",),
+    }.items()
+    for name in names
+}
 
-
-__getattr__ = lazy_names(__name__, _LATER)
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(__name__, _LATER)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_LATER})

@@ -22,12 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._parameters import check_word
+from xorder._parameters import MISSING_GROUPS, UNSEEN_GROUPS, check_word
 from xorder._table import MISSING, IntArray
 from xorder.exceptions import InputError
-
-MISSING_GROUPS = ("error", "leave", "group")
-UNSEEN_GROUPS = ("error", "leave")
 
 
 def is_missing(value: Any, *, blanks: bool = False) -> bool:

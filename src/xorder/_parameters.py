@@ -1,4 +1,7 @@
-"""Checks of parameters, made when they are used: numbers within bounds, one of some words, what weights mean."""
+"""Checks of parameters, made when they are used: numbers within bounds, one of some words, what weights mean.
+
+The command line adds its options from here, so that it shows its help without loading NumPy.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,18 @@ from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
 from xorder.exceptions import InputError
+
+MISSING_GROUPS = ("error", "leave", "group")
+UNSEEN_GROUPS = ("error", "leave")
+
+TABLES = (
+    *("groups", "xauc", "gaps", "cuts", "cut_gaps", "moves"),
+    *("calibration", "calibration_curve", "net_benefit", "scores"),
+)
+"""Tables of an audit."""
+
+FORMATS = ("markdown", "csv", "json")
+"""Formats that they are printed in."""
 
 
 def check_number(

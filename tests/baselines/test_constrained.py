@@ -326,6 +326,7 @@ def test_without_the_extra_one_line_says_what_to_install(missing, names, monkeyp
         monkeypatch.setattr(baselines, module, None, raising=False)
         monkeypatch.delitem(sys.modules, f"xorder.baselines.{module}", raising=False)
     for name in names:
+        monkeypatch.delitem(vars(baselines), name, raising=False)
         with pytest.raises(MissingExtraError) as error:
             getattr(baselines, name)
         assert str(error.value) == (

@@ -12,8 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 import xorder
+from xorder._parameters import TABLES
 from xorder.exceptions import InputError, XorderWarning
-from xorder.metrics._sheet import TABLES
+from xorder.metrics._sheet import _TABLES
 
 
 def people(n: int = 600, seed: int = 0) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -33,6 +34,10 @@ def audited(**options: Any) -> xorder.Audit:
 def repair() -> xorder.XOrder:
     label, score, group = people()
     return xorder.XOrder(do_no_harm=False, max_gap=0.2).fit(score, label, sensitive_features=group)
+
+
+def test_the_command_line_knows_all_tables() -> None:
+    assert tuple(_TABLES) == TABLES
 
 
 class TestFormats:

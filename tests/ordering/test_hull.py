@@ -24,7 +24,7 @@ def slow_pool(table: ScoreTable) -> list[tuple[int, Fraction, Fraction]]:
     return stack
 
 
-@pytest.mark.parametrize("rounds", [0, 1, 6])
+@pytest.mark.parametrize("rounds", [0, 1, 6, 32])
 def test_equals_the_slow_way(rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hull, "_ROUNDS", rounds)
     rng = np.random.default_rng(rounds)

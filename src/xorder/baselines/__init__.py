@@ -1,7 +1,24 @@
 """What the paper compares with: one logistic function after training, and two ways to train for a small gap."""
 
+from typing import TYPE_CHECKING
+
 from xorder._lazy import lazy_names
 from xorder.baselines._post_logit import PostLogit
+
+if TYPE_CHECKING:
+    from xorder.baselines._constrained import ConstrainedRanker, FairRankingProblem
+    from xorder.baselines._correlation import CorrelationRegularized, pairwise_correlation
+    from xorder.baselines._pairs import PairBatch, pair_batches
+
+__all__ = [
+    "ConstrainedRanker",
+    "CorrelationRegularized",
+    "FairRankingProblem",
+    "PairBatch",
+    "PostLogit",
+    "pair_batches",
+    "pairwise_correlation",
+]
 
 # They need torch, which takes seconds to load and may be missing.
 _LATER = {
@@ -13,9 +30,8 @@ _LATER = {
     "pairwise_correlation": "_correlation",
 }
 
-__all__ = ["PostLogit", *_LATER]
-
-__getattr__ = lazy_names(__name__, _LATER)
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(__name__, _LATER)
 
 
 def __dir__() -> list[str]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
-from xorder._table import MISSING
 from xorder.cli._program import add_input, add_output, add_unseen, progress_line, show
-from xorder.engines import apply_to_file
-from xorder.engines._cells import ColumnNames, ReadingOptions
-from xorder.engines._sources import row_of_file
-from xorder.estimators import FittedRepair, load_fitted
+
+if TYPE_CHECKING:
+    from xorder.estimators import FittedRepair
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -29,6 +28,9 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Adjust the scores of a file."""
+    from xorder.engines import apply_to_file
+    from xorder.estimators import load_fitted
+
     repair = load_fitted(options.map)
     repair.warn_of_other_columns(options.score, options.group)
     repair = repair.choosing(missing_group=options.missing_group, unseen_group=options.unseen_group)
@@ -61,6 +63,10 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _explained(repair: FittedRepair, options: argparse.Namespace) -> str:
+    from xorder._table import MISSING
+    from xorder.engines._cells import ColumnNames, ReadingOptions
+    from xorder.engines._sources import row_of_file
+
     names = ColumnNames(options.score, options.group, None, None)
     score, text = row_of_file(options.file, options.explain, ReadingOptions(names, encoding=options.encoding))
     # Groups of files are text; those of a repair that Python has fitted need not be.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+from typing import TYPE_CHECKING
 
 from xorder._atomic import atomic_path
 from xorder._metric import METRICS
+from xorder._parameters import FORMATS, TABLES
 from xorder.cli._program import (
     add_cluster,
     add_confidence,
@@ -19,9 +21,9 @@ from xorder.cli._program import (
     show,
 )
 from xorder.exceptions import InputError, warn_caller
-from xorder.metrics import Audit, audit_tables
-from xorder.metrics._cuts import CUTS
-from xorder.metrics._sheet import FORMATS, TABLES
+
+if TYPE_CHECKING:
+    from xorder.metrics import Audit
 
 _CODES = {"within": 0, "beyond": 1, "cannot tell": 3}
 
@@ -78,6 +80,9 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Audit a file; the exit code says what became of the tolerance."""
+    from xorder.metrics import audit_tables
+    from xorder.metrics._cuts import CUTS
+
     if options.tolerance is None and options.tolerance_cut is not None:
         raise InputError("tolerance_cut comes besides tolerance=; give both.")
     _check_tables(options)

@@ -8,19 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xorder import estimators
 from xorder._atomic import atomic_path
 from xorder._optional import import_optional
-from xorder._present import signed
 from xorder.cli._program import add_output, show
-from xorder.datasets import Population, simulate_population
-from xorder.engines import apply_to_file
 from xorder.exceptions import InputError, MissingExtraError
-from xorder.metrics import Audit, audit
-from xorder.reporting import report
 
 if TYPE_CHECKING:
+    from xorder.datasets import Population
     from xorder.estimators import XOrder
+    from xorder.metrics import Audit
     from xorder.plotting import TradeoffDisplay
 
 _MOST_PEOPLE = 100_000_000
@@ -36,6 +32,8 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Simulate two samples of people, repair the score on the first, apply the map to the second; write all of it."""
+    from xorder.datasets import simulate_population
+    from xorder.estimators import XOrder
     from xorder.plotting import TradeoffDisplay
 
     if not 1 <= options.rows <= _MOST_PEOPLE or options.seed < 0:
@@ -51,7 +49,7 @@ def run(options: argparse.Namespace) -> None:
     known = simulate_population(options.rows, random_state=options.seed)
     new = simulate_population(options.rows, random_state=options.seed + 1)
     # Before anything is written: a few people may be too few for a repair.
-    repair = estimators.XOrder().fit(known.y_score, known.y_true, sensitive_features=known.group)
+    repair = XOrder().fit(known.y_score, known.y_true, sensitive_features=known.group)
     audits = _audits("first sample", known, repair) | _audits("new people", new, repair)
     display = TradeoffDisplay.from_estimator(repair, known.y_score, known.y_true, sensitive_features=known.group)
     try:
@@ -69,6 +67,8 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _audits(name: str, people: Population, repair: XOrder) -> dict[str, Audit]:
+    from xorder.metrics import audit
+
     adjusted = repair.transform(people.y_score, sensitive_features=people.group)
     scores = {"score as it was": people.y_score, "score adjusted": adjusted}
     return {
@@ -79,6 +79,8 @@ def _audits(name: str, people: Population, repair: XOrder) -> dict[str, Audit]:
 
 def _table(audits: dict[str, Audit]) -> str:
     """Lay out AUC and gaps, before and after, for both samples."""
+    from xorder._present import signed
+
     lines = [f"{'':<32}  {'AUC':>6}  {'xAUC gap':>8}  {'95 % interval':^18}  {'PRF gap':>8}"]
     for name, result in audits.items():
         xauc, prf = result.gap("xauc"), result.gap("prf")
@@ -92,6 +94,8 @@ def _write_files(
     out: Path, known: Population, new: Population, repair: XOrder, display: TradeoffDisplay
 ) -> tuple[dict[str, str], list[str]]:
     """Write the samples, the map, the samples adjusted, the trade-off, and a page; return what is what, and notes."""
+    from xorder.engines import apply_to_file
+
     _write_people(out / "people.csv", known)
     _write_people(out / "new_people.csv", new)
     repair.save(out / "map.json", overwrite=True)
@@ -132,6 +136,8 @@ def _write_picture(display: TradeoffDisplay, path: Path) -> None:
 
 
 def _write_report(people: Population, path: Path) -> None:
+    from xorder.reporting import report
+
     result = report(
         people.y_true,
         people.y_score,

@@ -6,8 +6,6 @@ import argparse
 import re
 import shlex
 
-from xorder._groups import BETWEEN
-
 # Arguments of Python, and their options on the command line; all other options are named as their arguments are.
 _OPTIONS = {
     "sensitive_features": "group",
@@ -36,6 +34,8 @@ _NAMED = (
 
 def translated(message: str, options: argparse.Namespace) -> str:
     """Return a message of the library with columns of the file and options in place of arguments of Python."""
+    from xorder._groups import BETWEEN  # Imported here, as it loads NumPy, which help does without.
+
     given = vars(options)
 
     def named(match: re.Match[str]) -> str:

@@ -5,23 +5,17 @@ from __future__ import annotations
 import argparse
 import math
 from dataclasses import fields
+from typing import TYPE_CHECKING
 
 from xorder._metric import METRICS
-from xorder._present import known
-from xorder._table import Tables
 from xorder.cli._program import add_cluster, add_input, add_output, add_unseen, check_output, read_tables, show
-from xorder.estimators import (
-    METHODS,
-    SMALL_GROUPS,
-    ExpectedGap,
-    FittedRepair,
-    RepairSettings,
-    expected_gap_tables,
-    learn_repair,
-)
+from xorder.estimators import METHODS, SMALL_GROUPS, RepairSettings
 from xorder.exceptions import InputError, warn_caller
-from xorder.metrics import audit_tables
-from xorder.metrics._gaps import FEW, judge
+from xorder.metrics._gaps import FEW
+
+if TYPE_CHECKING:
+    from xorder._table import Tables
+    from xorder.estimators import ExpectedGap, FittedRepair
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -85,6 +79,11 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Fit a repair to a file, and save its map."""
+    from xorder._present import known
+    from xorder.estimators import learn_repair
+    from xorder.metrics import audit_tables
+    from xorder.metrics._gaps import judge
+
     check_output(options.output, overwrite=options.force, inputs=[options.file])
     settings = RepairSettings(**{each.name: getattr(options, each.name) for each in fields(RepairSettings)}).checked()
     tables = read_tables(options)
@@ -120,6 +119,8 @@ def run(options: argparse.Namespace) -> None:
 
 def _expected(repair: FittedRepair, tables: Tables) -> tuple[ExpectedGap | None, str]:
     """Return what to expect of the repair on new people, or why that cannot be said."""
+    from xorder.estimators import expected_gap_tables
+
     try:
         return expected_gap_tables(repair, tables), ""
     except InputError as error:

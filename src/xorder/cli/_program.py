@@ -20,19 +20,18 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from xorder import __version__
 from xorder._atomic import check_target
-from xorder._groups import MISSING_GROUPS, UNSEEN_GROUPS
+from xorder._parameters import MISSING_GROUPS, UNSEEN_GROUPS
 from xorder._progress import Progress
-from xorder._table import Tables
 from xorder.cli._errors import translated
-from xorder.engines import tables_of
-from xorder.engines._sources import files_of
 from xorder.exceptions import InputError, XorderError, XorderWarning, warn_caller
-from xorder.metrics import Threshold
-from xorder.metrics._cuts import Cut
+
+if TYPE_CHECKING:
+    from xorder._table import Tables
+    from xorder.metrics._cuts import Cut
 
 # Each command has a module of its name, which adds its options and runs it.
 _COMMANDS = {
@@ -313,6 +312,8 @@ def add_cuts(command: argparse.ArgumentParser) -> None:
 
 def _cut(text: str) -> Cut:
     """Read a cut as the command line writes it."""
+    from xorder.metrics import Threshold
+
     try:
         if text.startswith("score:"):
             return Threshold(float(text.removeprefix("score:")))
@@ -360,6 +361,8 @@ _READING = ("score", "group", "label", "positive", "weight", "weights_are", "mis
 
 def read_tables(options: argparse.Namespace) -> Tables:
     """Read the tables of the file that a command names."""
+    from xorder.engines import tables_of
+
     given = {name: getattr(options, name) for name in _READING}
     given |= {"cluster": vars(options).get("cluster"), "others": vars(options).get("other") or ()}
     with progress_line(sys.stderr) as progress:
@@ -368,6 +371,8 @@ def read_tables(options: argparse.Namespace) -> Tables:
 
 def check_output(output: str, *, overwrite: bool, inputs: Sequence[str]) -> None:
     """Refuse what could not be written in the end before anything is read or computed."""
+    from xorder.engines._sources import files_of
+
     check_target(Path(output), overwrite=overwrite)
     if any(_is_same_file(output, file) for name in inputs for file in files_of(name)):
         raise InputError(f"{output} is an input itself; choose another name.")

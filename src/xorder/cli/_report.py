@@ -6,8 +6,6 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from xorder import estimators
-from xorder._groups import BETWEEN
 from xorder._metric import METRICS
 from xorder.cli._errors import translated
 from xorder.cli._program import (
@@ -19,10 +17,7 @@ from xorder.cli._program import (
     read_tables,
     show,
 )
-from xorder.engines import GroupMaps
-from xorder.engines._apply import check_matched
 from xorder.exceptions import InputError, warn_caller
-from xorder.reporting import report_tables
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -38,27 +33,30 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Write the page on a file."""
+    from xorder._groups import BETWEEN
+    from xorder.engines._apply import check_matched
+    from xorder.estimators import load_fitted
+    from xorder.reporting._report import report_fitted
+
     if options.output is not None:
         inputs = [options.file] if options.map is None else [options.file, options.map]
         check_output(options.output, overwrite=options.force, inputs=inputs)
     elif not options.json:
         raise InputError("name the page to write with -o report.html, or ask for its numbers alone with --json.")
-    repair = None if options.map is None else estimators.load(options.map)
-    if repair is not None and options.unseen_group is not None:
-        repair.set_params(unseen_group=options.unseen_group)
+    repair = None if options.map is None else load_fitted(options.map).choosing(unseen_group=options.unseen_group)
     if options.missing_group is None:
-        options.missing_group = "error" if repair is None else repair.missing_group
+        options.missing_group = "error" if repair is None else repair.settings.missing_group
     tables = read_tables(options)
     # The page has the notes in the words of the command line, too.
     tables = replace(tables, notes=tuple(translated(note, options) for note in tables.notes))
     for note in tables.notes:
         warn_caller(note)
     if repair is not None:
-        maps = GroupMaps(repair.maps_, repair.missing_group, repair.unseen_group)
+        maps = repair.group_maps()
         check_matched(maps, tables, options.file, score=options.score, group=options.group, encoding=options.encoding)
-    result = report_tables(
+    result = report_fitted(
         tables,
-        repair=repair,
+        repair,
         metric=options.metric,
         names={"score": options.score, "label": options.label, "group": BETWEEN.join(options.group)},
         title=options.title,

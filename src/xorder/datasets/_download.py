@@ -6,10 +6,7 @@ several addresses whose bytes differ, so what is verified is the content (:mod:`
 
 from __future__ import annotations
 
-import http.client
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -153,6 +150,9 @@ def _check(verify: Verify, path: Path, url: str) -> None:
 
 def _chunks(url: str) -> Iterator[tuple[bytes, int, int | None]]:
     """Yield what the address gives, piece by piece, with the bytes so far and in all; faults are the address's."""
+    import http.client  # Imported here, as they are slow to load.
+    import urllib.request
+
     request = urllib.request.Request(url, headers={"User-Agent": "xorder"})
     done = 0
     try:
@@ -176,6 +176,8 @@ def _chunks(url: str) -> Iterator[tuple[bytes, int, int | None]]:
 
 
 def _explained(error: Exception) -> _AddressError:
+    import urllib.error
+
     if isinstance(error, urllib.error.HTTPError):
         error.close()
         return _AddressError(f"the server answered {error.code} {error.reason}", passing=error.code >= 500)

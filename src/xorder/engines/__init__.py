@@ -1,7 +1,30 @@
 """Rows where they are: tables and audits of frames and files, and score maps applied to them."""
 
-from xorder.engines._apply import Applied, apply_to_file, apply_to_frame
-from xorder.engines._match_groups import GroupMaps
-from xorder.engines._tables import audit_frame, compare_frame, tables_of
+from typing import TYPE_CHECKING
+
+from xorder._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from xorder.engines._apply import Applied, apply_to_file, apply_to_frame
+    from xorder.engines._match_groups import GroupMaps
+    from xorder.engines._tables import audit_frame, compare_frame, tables_of
 
 __all__ = ["Applied", "GroupMaps", "apply_to_file", "apply_to_frame", "audit_frame", "compare_frame", "tables_of"]
+
+# Who reads rows need not write them, and a map is held without either.
+_LATER = {
+    "Applied": "_apply",
+    "GroupMaps": "_match_groups",
+    "apply_to_file": "_apply",
+    "apply_to_frame": "_apply",
+    "audit_frame": "_tables",
+    "compare_frame": "_tables",
+    "tables_of": "_tables",
+}
+
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(__name__, _LATER)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,15 +1,14 @@
 """Repairs: learnt from tables, or as estimators in scikit-learn's manner, which is loaded when one is asked for."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xorder._lazy import lazy_names
-from xorder.estimators._expected import ExpectedGap, expected_gap_tables
-from xorder.estimators._fitted import METHODS, SMALL_GROUPS, FittedRepair, RepairSettings, load_fitted
-from xorder.estimators._learn import learn_repair
 
 if TYPE_CHECKING:
-    from xorder.estimators._expected import expected_gap
+    from xorder.estimators._expected import ExpectedGap, expected_gap, expected_gap_tables
     from xorder.estimators._fair_ranker import FairRanker
+    from xorder.estimators._fitted import METHODS, SMALL_GROUPS, FittedRepair, RepairSettings, load_fitted
+    from xorder.estimators._learn import learn_repair
     from xorder.estimators._xorder import XOrder, load
 
 __all__ = [
@@ -27,16 +26,24 @@ __all__ = [
     "load_fitted",
 ]
 
-_MODULES = {
+# The estimators need scikit-learn; who applies a saved map needs neither them nor what fits one.
+_LATER = {
+    "METHODS": "_fitted",
+    "SMALL_GROUPS": "_fitted",
+    "ExpectedGap": "_expected",
     "FairRanker": "_fair_ranker",
+    "FittedRepair": "_fitted",
+    "RepairSettings": "_fitted",
     "XOrder": "_xorder",
     "expected_gap": "_expected",
+    "expected_gap_tables": "_expected",
+    "learn_repair": "_learn",
     "load": "_xorder",
+    "load_fitted": "_fitted",
 }
 
-
-def __getattr__(name: str) -> Any:
-    return lazy_names(__name__, _MODULES)(name)
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(__name__, _LATER)
 
 
 def __dir__() -> list[str]:

@@ -7,21 +7,23 @@ import os
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
-from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from xorder._groups import MISSING_GROUPS, UNSEEN_GROUPS, unseen_error
+from xorder import __version__
+from xorder._groups import unseen_error
 from xorder._metric import METRICS
+from xorder._parameters import MISSING_GROUPS, UNSEEN_GROUPS
 from xorder._table import FloatArray, Tables
 from xorder._validation import check_groups, check_scores
 from xorder.engines import GroupMaps
 from xorder.engines._match_groups import warn_of_other_scale
 from xorder.exceptions import InputError, MapFileError, warn_caller
-from xorder.ordering import Ordering
-from xorder.ordering._ordering import check_number
 from xorder.transfer import ScoreMap, read_maps, write_maps
+
+if TYPE_CHECKING:
+    from xorder.ordering import Ordering
 
 METHODS = ("smooth", "frontier", "dp")
 SMALL_GROUPS = ("leave", "merge", "error", "repair")
@@ -97,10 +99,12 @@ class RepairSettings:
             raise InputError(f"min_group_size must be a number of rows from 0 up; got {self.min_group_size!r}.")
         if self.tradeoff is not None and self.max_gap not in (None, 0.0):
             raise InputError("give tradeoff or max_gap, not both.")
-        if self.tradeoff is not None:
-            check_number(self.tradeoff, "tradeoff")
+        for name in ("tradeoff", "max_cut_gap"):
+            if getattr(self, name) is not None:
+                from xorder.ordering._ordering import check_number
+
+                check_number(getattr(self, name), name)
         if self.max_cut_gap is not None:
-            check_number(self.max_cut_gap, "max_cut_gap")
             if self.method == "dp":
                 raise InputError("max_cut_gap is for methods 'smooth' and 'frontier'; got method 'dp'.")
             if self.method == "frontier" and self.is_careful:
@@ -190,9 +194,7 @@ class LearntFrom:
         rows = sum(table.n1 + table.n0 for table in tables.values()) if tables.rows is None else tables.rows
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         raw = tables.replacing({group: tables[group] for group in adjusted if group in tables})
-        return cls(
-            rows, now, version("xorder"), **(tables.columns or {}), before=_quantiles(raw), after=_quantiles(adjusted)
-        )
+        return cls(rows, now, __version__, **(tables.columns or {}), before=_quantiles(raw), after=_quantiles(adjusted))
 
 
 def _quantiles(tables: Tables) -> list[float]:

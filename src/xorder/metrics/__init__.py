@@ -1,6 +1,6 @@
 """Ranking fairness metrics and the audit: functions of rows, or of tables already built."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xorder._lazy import lazy_names
 from xorder.metrics._audit import Audit, GroupMatrix, audit, audit_tables
@@ -60,9 +60,8 @@ _COMPARING = ("Comparison", "Difference", "compare", "compare_audits", "compare_
 _LATER = {name: "_compare" if name in _COMPARING else "_scorers" for name in __all__ if name not in globals()}
 _LATER["AuditTable"] = "_sheet"
 
-
-def __getattr__(name: str) -> Any:
-    return lazy_names(__name__, _LATER)(name)
+if not TYPE_CHECKING:
+    __getattr__ = lazy_names(__name__, _LATER)
 
 
 def __dir__() -> list[str]:

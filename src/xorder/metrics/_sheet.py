@@ -523,12 +523,6 @@ _TABLES: dict[str, Callable[[Sheet], Rows]] = {
     "scores": _scores,
 }
 
-TABLES = tuple(_TABLES)
-"""Names of the tables."""
-
-FORMATS = ("markdown", "csv", "json")
-"""Formats that tables are printed in."""
-
 # Columns that hold counts, by table; the same in all tables are the first.
 _COUNTS = {"": {"positives", "negatives", "rows", "count", "of"}}
 _COUNTS["moves"] = {"selected", "after", "enters", "leaves", "positives_entering", "positives_leaving"}
@@ -550,7 +544,7 @@ def table_of(
     suppress: int | None = None,
 ) -> AuditTable:
     """Make one table of an audit."""
-    check_word("what", what, TABLES)
+    check_word("what", what, _TABLES)
     if suppress is not None:
         check_whole("suppress", suppress)
     sheet = Sheet(audit, reference, repair, thresholds)

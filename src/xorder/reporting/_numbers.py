@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +28,6 @@ from xorder.metrics._placements import Moments, moments
 from xorder.ordering import frontier
 from xorder.reporting._ranks import Standing, group_moves, standing
 from xorder.transfer import ScoreMap
-
-if TYPE_CHECKING:
-    from xorder.estimators import XOrder
 
 MOST_SHOWN = 8
 """Groups that charts and tables of the page show; of more, the pair spoken of and the largest. The numbers have all."""
@@ -77,7 +74,7 @@ class Drawn:
 
 
 def report_numbers(
-    tables: Tables, *, metric: str, confidence: float, repair: XOrder | None = None
+    tables: Tables, *, metric: str, confidence: float, repair: FittedRepair | None = None
 ) -> tuple[dict[str, Any], Drawn]:
     """Work out all numbers of a report, and the curves to draw, from one table per group."""
     check_metric(metric)
@@ -184,10 +181,8 @@ def _limits_to_no_gap(usable: Tables, metric: str) -> list[float]:
     return limits
 
 
-def _maps_of(tables: Tables, repair: XOrder) -> dict[Hashable, ScoreMap]:
+def _maps_of(tables: Tables, repair: FittedRepair) -> dict[Hashable, ScoreMap]:
     """Return the maps of the groups that a fitted repair moves; labels match as they are written if need be."""
-    if not hasattr(repair, "maps_"):
-        raise InputError("repair must be a fitted XOrder, such as xorder.load gives; fit it first.")
     found = {group: _map_of(repair, group, tables) for group in tables}
     return {group: score_map for group, score_map in found.items() if score_map.raw.size}
 
@@ -208,16 +203,16 @@ def _drawn_frontier(reference: ScoreTable, moved: ScoreTable, metric: str, gaps:
     return points
 
 
-def _map_of(repair: XOrder, group: Hashable, tables: Tables) -> ScoreMap:
-    if group in repair.maps_:
-        return repair.maps_[group]
-    alike = [known for known in repair.maps_ if str(known) == str(group)]
+def _map_of(repair: FittedRepair, group: Hashable, tables: Tables) -> ScoreMap:
+    if group in repair.maps:
+        return repair.maps[group]
+    alike = [known for known in repair.maps if str(known) == str(group)]
     if len(alike) == 1:
-        return repair.maps_[alike[0]]
-    if repair.unseen_group == "leave":
+        return repair.maps[alike[0]]
+    if repair.settings.unseen_group == "leave":
         return ScoreMap.identity()
     rows = None if tables.weighted else round(float(tables[group].mass.sum()))
-    raise unseen_error(repr(group), repair.maps_, rows)
+    raise unseen_error(repr(group), repair.maps, rows)
 
 
 def find(audit: Audit, metric: str) -> dict[str, Any]:
@@ -259,7 +254,7 @@ def _readings(audit: Audit, metric: str) -> list[str]:
 
 
 def _after(
-    audit: Audit, finding: dict[str, Any], after: Tables, repair: XOrder | None, outside: dict[Hashable, float]
+    audit: Audit, finding: dict[str, Any], after: Tables, repair: FittedRepair | None, outside: dict[Hashable, float]
 ) -> dict[str, Any]:
     """Audit the scores after the repair that the report is about; say whether it was fitted to these very rows.
 
@@ -269,7 +264,7 @@ def _after(
     metric, pair = finding["metric"], finding["pair"]
     return {
         "kind": "repair" if repair is None else "map",
-        "method": "smooth" if repair is None else repair.method,
+        "method": "smooth" if repair is None else repair.settings.method,
         "learnt_here": repair is None or _fitted_to(audit, repair),
         "outside": [outside.get(group) for group in after],
         "audit": found.to_dict(),
@@ -278,14 +273,14 @@ def _after(
     }
 
 
-def _fitted_to(audit: Audit, repair: XOrder) -> bool:
+def _fitted_to(audit: Audit, repair: FittedRepair) -> bool:
     """Whether a repair's training sample had the AUC and the gap of this one, to the last digits."""
-    first, second = repair.pair_
+    first, second = repair.pair
     try:
-        gap = audit.gap(repair.metric, (first, second)).value
+        gap = audit.gap(repair.settings.metric, (first, second)).value
     except InputError:
         return False
-    return math.isclose(audit.auc, repair.auc_before_, abs_tol=1e-12) and math.isclose(gap, repair.gap_before_)
+    return math.isclose(audit.auc, repair.auc_before, abs_tol=1e-12) and math.isclose(gap, repair.gap_before)
 
 
 def _at_stop(m: Moments, metric: str, pair: list[int] | None) -> dict[str, Any]:

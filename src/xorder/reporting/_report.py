@@ -24,7 +24,7 @@ from xorder.reporting._page import display_names, render
 from xorder.reporting._text import summary
 
 if TYPE_CHECKING:
-    from xorder.estimators import XOrder
+    from xorder.estimators import FittedRepair, XOrder
 
 _COLUMNS = ("score", "label", "group")
 
@@ -207,6 +207,21 @@ def report_tables(
     Report
         As from :func:`report`.
     """
+    fitted = None if repair is None else _fitted(repair)
+    return report_fitted(tables, fitted, metric=metric, names=names, title=title, confidence=confidence, source=source)
+
+
+def report_fitted(
+    tables: Tables | Mapping[Hashable, ScoreTable],
+    repair: FittedRepair | None,
+    *,
+    metric: str | None,
+    names: Mapping[str, str] | None,
+    title: str | None,
+    confidence: float,
+    source: str | os.PathLike[str] | None,
+) -> Report:
+    """Report on tables and on a repair without its estimator, which needs scikit-learn."""
     check_confidence(confidence)
     tables = as_tables(tables)
     empty = [group for group, table in tables.items() if not len(table)]
@@ -217,7 +232,7 @@ def report_tables(
     if not set(columns) <= set(_COLUMNS):
         raise InputError(f"names must have keys among {', '.join(_COLUMNS)}; got {', '.join(columns)}.")
     if metric is None:
-        metric = "xauc" if repair is None else repair.metric
+        metric = "xauc" if repair is None else repair.settings.metric
     facts = {
         "title": "How the score ranks each group" if title is None else str(title),
         "names": columns,
@@ -227,6 +242,12 @@ def report_tables(
     }
     numbers, drawn = report_numbers(tables, metric=metric, confidence=float(confidence), repair=repair)
     return Report(facts | numbers, drawn)
+
+
+def _fitted(repair: XOrder) -> FittedRepair:
+    if not hasattr(repair, "fitted_"):
+        raise InputError("repair must be a fitted XOrder, such as xorder.load gives; fit it first.")
+    return repair.fitted_.choosing(missing_group=repair.missing_group, unseen_group=repair.unseen_group)
 
 
 def _source(path: Path) -> dict[str, Any]:
