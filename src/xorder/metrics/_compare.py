@@ -293,7 +293,7 @@ def compare_tables(
     squares = all(len(table.sums) == 4 for table in tables.values())
     every = [tables, *(held.tables(number_of, squares=squares) for number_of in range(1, len(held.scores)))]
     rows = Rows.of(held, list(tables))
-    if held.clusters is None and held.weight is not None and not squares:
+    if held.clusters is None and rows.weight is not None and not squares:
         # A row that counts as four is four that vary each by itself: four squares, not the square of four.
         rows = rows._replace(weight=np.sqrt(rows.weight), counted=True)
     found = _compared(every, list(others), rows, cuts, confidence)
