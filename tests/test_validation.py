@@ -301,5 +301,5 @@ def test_texts_with_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> 
     ],
 )
 def test_missing_clusters_are_named(labels: Any) -> None:
-    with pytest.raises(InputError, match="for each row; 1 rows have none, the first is row 1"):
+    with pytest.raises(InputError, match="clusters must name a cluster for each row; 1 row has none, row 1"):
         check_clusters(labels, 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -86,8 +86,9 @@ def check_rows(
     *,
     weights_are: WeightKind = "counts",
     missing_group: str = "error",
+    beside: Mapping[str, Any] | None = None,
 ) -> CheckedRows:
-    """Check rows; groups are in their sorted order."""
+    """Check rows; groups are in their sorted order. What comes ``beside`` them is matched by position as well."""
     check_weights_are(weights_are)
     check_group_choices(missing_group)
     score = check_scores(y_score)
@@ -109,7 +110,8 @@ def check_rows(
     masks = dict(check_groups(sensitive_features, score.size, missing_group))
     rows = int(sum(np.count_nonzero(mask) for mask in masks.values()))
     notes += [*look_alike(list(masks)), *notes_on_missing(score.size - rows)]
-    _check_indexes(y_true=y_true, y_score=y_score, sensitive_features=sensitive_features, sample_weight=sample_weight)
+    columns = {"y_true": y_true, "y_score": y_score, "sensitive_features": sensitive_features}
+    _check_indexes({**columns, "sample_weight": sample_weight, **(beside or {})})
     return CheckedRows(score, positive, weight, masks, tuple(notes), is_sampling)
 
 
@@ -140,15 +142,20 @@ def check_clusters(clusters: Any, rows: int) -> IntArray:
     if not plain and _some_missing(labels):
         # Times lose what they are on their way to a list, and differ from themselves where they are missing.
         lost = labels != labels if labels.dtype.kind in "fmM" else np.array([*map(is_missing, labels.tolist())])
-        raise InputError(
-            f"clusters must name a cluster for each row; {lost.sum():,} rows have none, the first is row "
-            f"{lost.argmax()}. Give a row that stands alone a cluster of its own."
-        )
+        raise no_cluster("clusters", int(lost.sum()), f"row {lost.argmax()}")
     # Rows of one cluster mostly follow each other.
     starts = np.flatnonzero(np.append(True, labels[1:] != labels[:-1]))
     if 2 * starts.size < rows:
         return np.repeat(_numbered(labels[starts]), np.diff(np.append(starts, rows)))
     return _numbered(labels)
+
+
+def no_cluster(name: str, rows: int, first: str | None = None) -> InputError:
+    """Return the complaint about rows without a cluster; ``first`` says where one is."""
+    return InputError(
+        f"{name} must name a cluster for each row; {without_value(rows, first)}. Give a row that stands alone a "
+        "cluster of its own."
+    )
 
 
 def _numbered(labels: NDArray[Any]) -> IntArray:
@@ -208,7 +215,7 @@ def notes_on_counts(name: str, whole: bool, total: float, rows: int) -> list[str
     ]
 
 
-def _check_indexes(**columns: Any) -> None:
+def _check_indexes(columns: Mapping[str, Any]) -> None:
     """Warn of pandas columns whose indexes hold the same labels in another order: rows are matched by position."""
     indexed = {name: column.index for name, column in columns.items() if hasattr(column, "iloc")}
     for (first, index), (second, other) in pairwise(indexed.items()):
