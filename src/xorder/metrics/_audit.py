@@ -269,7 +269,7 @@ class Audit:
             "prf": [known(value) for value in self.prf.values()],
             "prf_interval": [_ends(self.prf_interval[group]) for group in self.groups],
             "gaps": [gap.to_dict() for gap in self.gaps],
-            "cuts": [gap.to_dict() for gap in self._cut_gaps()],
+            "cuts": [{"at": at} | gap.to_dict() for at, gap in self._named_cuts()],
             "confidence": self.confidence,
             "clusters": self.clusters,
             "tolerance": self.tolerance,
@@ -314,6 +314,11 @@ class Audit:
         """The worst cut of each pair of groups, then each of the cuts to report."""
         pairs = [] if self._tables is None else list(combinations(self.groups, 2))
         return [self.cut_gap(at, pair) for pair in pairs for at in (None, *self.cuts)]
+
+    def _named_cuts(self) -> list[tuple[str | None, CutGap]]:
+        """The same with how each cut is written; the worst has None."""
+        names = cycle([None, *map(cut_text, self.cuts)])
+        return list(zip(names, self._cut_gaps(), strict=False))
 
     def __str__(self) -> str:
         return audit_text(self)
@@ -361,10 +366,10 @@ def _gap_rows(audit: Audit) -> list[dict[str, Any]]:
 
 def _cut_rows(audit: Audit) -> list[dict[str, Any]]:
     return [
-        {"at": "worst" if at is None else cut_text(at), "share": gap.cut, "threshold": gap.threshold}
+        {"at": at or "worst", "share": gap.cut, "threshold": gap.threshold}
         | {"first_rate": gap.rates[0], "second_rate": gap.rates[1]}
         | {**_pair_cells(gap), "confidence": audit.confidence}
-        for gap, at in zip(audit._cut_gaps(), cycle((None, *audit.cuts)), strict=False)
+        for at, gap in audit._named_cuts()
     ]
 
 
@@ -447,7 +452,13 @@ def audit(
     """
     check_confidence(confidence)
     checked = check_rows(
-        y_true, y_score, sensitive_features, sample_weight, weights_are=weights_are, missing_group=missing_group
+        y_true,
+        y_score,
+        sensitive_features,
+        sample_weight,
+        weights_are=weights_are,
+        missing_group=missing_group,
+        beside={"clusters": clusters},
     )
     tables = checked.tables()
     if clusters is not None:
