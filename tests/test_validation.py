@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from xorder import ScoreTable
 from xorder._table import check_both_classes
 from xorder._validation import (
     MAX_GROUPS,
+    check_clusters,
     check_groups,
     check_scores,
     check_tables,
@@ -257,3 +259,47 @@ def test_a_group_with_one_class(labels, words):
 def test_a_table_without_mass_lacks_both_classes():
     with pytest.raises(InputError, match=r"^table a has no positives and no negatives \(positives 0, negatives 0\)"):
         check_both_classes(ScoreTable.from_arrays([], []), "table a")
+
+
+CLUSTERS = {
+    "small numbers": np.random.default_rng(0).integers(-128, 128, 3000).astype(np.int8),
+    "large numbers": np.random.default_rng(0).choice(np.array([0, 2**63, 2**64 - 1], dtype=np.uint64), 90),
+    "numbers far apart": np.random.default_rng(0).choice([-(2**62), 5, 2**62], 90),
+    "text": np.random.default_rng(0).choice(["", "a", "bb", "\u00e4\u20ac", "zzzzzzzz"], 400),
+    "text in order": np.repeat(["b", "a", "c", "a"], 9),
+    "objects": np.array(["a", -1, -2, (1, 2)] * 20, dtype=object),
+    "amounts": np.random.default_rng(0).random(50).round(1),
+    "times": np.random.default_rng(0).integers(0, 9, 50).astype("datetime64[ns]"),
+    "one": np.array([7]),
+}
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_clusters_are_numbered_from_0_up(name: str) -> None:
+    labels = CLUSTERS[name]
+    found = check_clusters(labels, labels.size)
+    slow = [labels.tolist().index(label) for label in labels.tolist()]
+    assert len({*zip(found.tolist(), slow, strict=True)}) == len({*slow}) == len({*found.tolist()})
+    assert sorted({*found.tolist()}) == list(range(len({*slow})))
+
+
+def test_texts_with_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xorder._validation._hashes", lambda labels: np.zeros(labels.size, dtype=np.uint64))
+    found = check_clusters(np.array(["a", "b", "c", "a"]), 4)
+    assert {*found.tolist()} == {0, 1, 2}
+    assert found[0] == found[3]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["2020-01-01", "NaT"], dtype="datetime64[ns]"),
+        np.array(["2020-01-01", "NaT"], dtype="datetime64[D]"),
+        np.array([1.0, np.nan]),
+        np.array(["a", None], dtype=object),
+        np.array([1, np.nan], dtype=object),
+    ],
+)
+def test_missing_clusters_are_named(labels: Any) -> None:
+    with pytest.raises(InputError, match="clusters must name a cluster for each row; 1 row has none, row 1"):
+        check_clusters(labels, 2)

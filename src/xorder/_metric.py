@@ -305,6 +305,11 @@ def normal_quantile(confidence: float) -> float:
     return NormalDist().inv_cdf(0.5 + confidence / 2)
 
 
+def student_quantile(confidence: float, freedom: float) -> float:
+    """Return the same of an error that is itself an estimate, with so many degrees of freedom."""
+    return _student(normal_quantile(confidence), freedom)
+
+
 def chance_interval(estimate: Estimate, confidence: float) -> tuple[float, float]:
     """Return the confidence interval of a chance, on the scale of log odds, so that it stays between 0 and 1."""
     if not estimate.stderr > 0:

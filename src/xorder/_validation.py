@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -69,11 +69,13 @@ class CheckedRows(NamedTuple):
         group = np.full(self.score.size, -1)
         for number, mask in enumerate(self.masks.values()):
             group[mask] = number
-        kept = np.flatnonzero(group >= 0)
-        scores = tuple(np.asarray(score, dtype=np.float64)[kept] for score in (self.score, *others))
-        weight = None if self.weight is None else self.weight[kept]
-        labels = tuple(self.masks)
-        return HeldRows(labels, group[kept], self.positive[kept], weight, scores, None if unit is None else unit[kept])
+        scores = [np.asarray(score, dtype=np.float64) for score in (self.score, *others)]
+        columns: list[Any] = [group, self.positive, self.weight, *scores, unit]
+        kept = group >= 0
+        if not kept.all():
+            columns = [None if column is None else column[kept] for column in columns]
+        group, positive, weight, *of_rows, unit = columns
+        return HeldRows(tuple(self.masks), group, positive, weight, tuple(of_rows), unit)
 
 
 def check_rows(
@@ -84,8 +86,9 @@ def check_rows(
     *,
     weights_are: WeightKind = "counts",
     missing_group: str = "error",
+    beside: Mapping[str, Any] | None = None,
 ) -> CheckedRows:
-    """Check rows; groups are in their sorted order."""
+    """Check rows; groups are in their sorted order. What comes ``beside`` them is matched by position as well."""
     check_weights_are(weights_are)
     check_group_choices(missing_group)
     score = check_scores(y_score)
@@ -107,7 +110,8 @@ def check_rows(
     masks = dict(check_groups(sensitive_features, score.size, missing_group))
     rows = int(sum(np.count_nonzero(mask) for mask in masks.values()))
     notes += [*look_alike(list(masks)), *notes_on_missing(score.size - rows)]
-    _check_indexes(y_true=y_true, y_score=y_score, sensitive_features=sensitive_features, sample_weight=sample_weight)
+    columns = {"y_true": y_true, "y_score": y_score, "sensitive_features": sensitive_features}
+    _check_indexes({**columns, "sample_weight": sample_weight, **(beside or {})})
     return CheckedRows(score, positive, weight, masks, tuple(notes), is_sampling)
 
 
@@ -134,16 +138,66 @@ def check_clusters(clusters: Any, rows: int) -> IntArray:
     labels = np.asarray(clusters)
     if labels.shape != (rows,):
         raise InputError(f"clusters must have one value per row; got shape {labels.shape} for {rows:,} rows.")
-    lost = [is_missing(label) for label in labels.tolist()] if labels.dtype.kind in "Of" else []
-    if any(lost):
-        raise InputError(
-            f"clusters must name a cluster for each row; {sum(lost):,} rows have none, the first is row "
-            f"{lost.index(True)}. Give a row that stands alone a cluster of its own."
-        )
-    if labels.dtype.kind == "O":
-        codes: dict[Any, int] = {}
-        return np.fromiter((codes.setdefault(label, len(codes)) for label in labels.tolist()), np.int64, rows)
-    return np.unique(labels, return_inverse=True)[1].astype(np.int64)
+    plain = labels.dtype == object and {*map(type, labels.tolist())} <= {str, int}
+    if not plain and _some_missing(labels):
+        # Times lose what they are on their way to a list, and differ from themselves where they are missing.
+        lost = labels != labels if labels.dtype.kind in "fmM" else np.array([*map(is_missing, labels.tolist())])
+        raise no_cluster("clusters", int(lost.sum()), f"row {lost.argmax()}")
+    # Rows of one cluster mostly follow each other.
+    starts = np.flatnonzero(np.append(True, labels[1:] != labels[:-1]))
+    if 2 * starts.size < rows:
+        return np.repeat(_numbered(labels[starts]), np.diff(np.append(starts, rows)))
+    return _numbered(labels)
+
+
+def no_cluster(name: str, rows: int, first: str | None = None) -> InputError:
+    """Return the complaint about rows without a cluster; ``first`` says where one is."""
+    return InputError(
+        f"{name} must name a cluster for each row; {without_value(rows, first)}. Give a row that stands alone a "
+        "cluster of its own."
+    )
+
+
+def _numbered(labels: NDArray[Any]) -> IntArray:
+    """Return numbers from 0 up in place of labels, the same for the same label."""
+    if labels.dtype.kind in "iu":
+        low, high = int(labels.min()), int(labels.max())
+        if low > -(2**62) and high < min(2**62, low + 4 * labels.size):
+            # Few numbers are left out: counting finds those that are there.
+            offset = labels.astype(np.int64) - low
+            return np.asarray((np.cumsum(np.bincount(offset) > 0) - 1)[offset])
+    if labels.dtype.kind not in "OU":
+        return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
+    # Less work than sorting: in a table with room for all, a label has the slot that its hash names, and the last row
+    # that comes stays in it. Rows whose label it has take its number; the others try again with other bits of the hash.
+    hashes = _hashes(labels)
+    bits = max((2 * labels.size).bit_length(), 8)
+    slots, found = np.zeros(2**bits, dtype=np.int64), np.zeros(labels.size, dtype=np.int64)
+    rows, shift = np.arange(labels.size), 0
+    while rows.size:
+        slot = (hashes[rows] >> np.uint64(shift) & np.uint64(2**bits - 1)).astype(np.int64)
+        slots[slot] = rows
+        there = slots[slot]
+        same = np.asarray(labels[there] == labels[rows], dtype=bool)
+        found[rows[same]] = there[same]
+        rows, shift = rows[~same], (shift + 11) % (64 - bits)
+    return _numbered(found)
+
+
+def _hashes(labels: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return a number for each label, the same for the same label and nearly always another for another."""
+    if labels.dtype == object:
+        return np.fromiter(map(hash, labels.tolist()), np.int64, labels.size).view(np.uint64)
+    letters = np.ascontiguousarray(labels).view(np.uint32).reshape(labels.size, -1)
+    found = np.zeros(labels.size, dtype=np.uint64)
+    # A part at a time stays in the processor's cache.
+    for first in range(0, labels.size, 8_192):
+        part = found[first : first + 8_192]
+        for column in letters[first : first + 8_192].T:
+            part ^= column
+            part *= np.uint64(0x9E3779B97F4A7C15)
+            part ^= part >> np.uint64(32)
+    return found
 
 
 def notes_on_counts(name: str, whole: bool, total: float, rows: int) -> list[str]:
@@ -161,7 +215,7 @@ def notes_on_counts(name: str, whole: bool, total: float, rows: int) -> list[str
     ]
 
 
-def _check_indexes(**columns: Any) -> None:
+def _check_indexes(columns: Mapping[str, Any]) -> None:
     """Warn of pandas columns whose indexes hold the same labels in another order: rows are matched by position."""
     indexed = {name: column.index for name, column in columns.items() if hasattr(column, "iloc")}
     for (first, index), (second, other) in pairwise(indexed.items()):

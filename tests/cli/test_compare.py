@@ -80,3 +80,40 @@ def test_a_tolerance_of_cuts_comes_besides(run: Callable[..., Ran], people: Path
     assert "--tolerance-cut comes besides --tolerance" in one_line(alone)
     ran = run("audit", people, *LABELLED, "--tolerance", "1", "--tolerance-cut", "0.001")
     assert ran.code in (1, 3)
+
+
+def test_a_map_of_numbers_serves_their_texts(
+    succeed: Callable[..., str], run: Callable[..., Ran], tmp_path: Path
+) -> None:
+    numbers = np.where(PEOPLE.group == "B", 2, 1)
+    saved = tmp_path / "numbers.json"
+    repair = xorder.XOrder().fit(PEOPLE.y_score, PEOPLE.y_true, sensitive_features=numbers)
+    repair.save(saved)
+    people = write(tmp_path / "numbers.csv", table() | {"group": numbers.tolist()})
+    found = json.loads(succeed("compare", people, *LABELLED, "--map", saved, "--json"))
+    adjusted = repair.transform(PEOPLE.y_score, sensitive_features=numbers)
+    expected = xorder.compare(PEOPLE.y_true, PEOPLE.y_score, {"after": adjusted}, sensitive_features=numbers)
+    assert found["groups"] == ["1", "2"]
+    for one, two in zip(found["differences"], expected.to_dict()["differences"], strict=True):
+        assert (one["value"], one["stderr"]) == pytest.approx((two["value"], two["stderr"]), rel=1e-6)
+    others = write(tmp_path / "others.csv", table() | {"group": (numbers + 1).tolist()})
+    assert "group '3' was not seen in fit" in one_line(run("compare", others, *LABELLED, "--map", saved))
+
+
+def test_options_that_saved_audits_cannot_use_are_refused(
+    succeed: Callable[..., str], run: Callable[..., Ran], people: Path, tmp_path: Path
+) -> None:
+    saved = tmp_path / "audit.json"
+    saved.write_text(succeed("audit", people, *LABELLED, "--cut", "20", "--json"), encoding="utf-8")
+    assert "20 places of the list" in succeed("compare", saved, saved, "--confidence", "0.9")
+    ran = run("compare", saved, saved, "--score", "score", "--cut", "5%", "--cluster", "person")
+    assert (
+        "two saved audits hold numbers, and no rows: they cannot be compared with --cluster, --cut, --score."
+        in one_line(ran)
+    )
+
+
+def test_a_metric_without_a_tolerance_is_said_to_do_nothing(run: Callable[..., Ran], people: Path) -> None:
+    ran = run("audit", people, *LABELLED, "--metric", "prf")
+    assert ran.err == "xorder: warning: --metric has no effect without --tolerance.\n"
+    assert not run("audit", people, *LABELLED, "--metric", "prf", "--tolerance", "1").err

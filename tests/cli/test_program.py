@@ -18,7 +18,8 @@ READING = {"--missing-group", "--json", "--score", "--group", "--encoding", "--m
 OPTIONS = {
     "audit": READING
     | {"--label", "--positive", "--weight", "--weights-are", "--confidence", "--cut", "--cluster"}
-    | {"--tolerance", "--metric", "--tolerance-cut"},
+    | {"--tolerance", "--metric", "--tolerance-cut"}
+    | {"--table", "--format", "--map", "--reference", "--threshold", "--suppress", "--output", "--force"},
     "compare": READING
     | {"--label", "--positive", "--weight", "--weights-are", "--confidence", "--cut", "--cluster", "--other", "--map"},
     "fit": READING
@@ -40,7 +41,7 @@ OPTIONS = {
     "apply": READING | {"--map", "--output", "--force", "--into", "--unseen-group", "--explain"},
     "report": READING
     | {"--label", "--positive", "--weight", "--output", "--force", "--map", "--metric", "--title"}
-    | {"--confidence", "--weights-are", "--unseen-group"},
+    | {"--confidence", "--weights-are", "--unseen-group", "--cluster"},
     "demo": {"--output", "--rows", "--seed", "--force"},
 }
 

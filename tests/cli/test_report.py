@@ -59,3 +59,13 @@ def test_a_report_expects_what_fit_expects(run: Callable[..., Ran], tmp_path: Pa
     reported = json.loads(run("report", *weighted).out)["expected"]
     assert reported["auc"] == pytest.approx(fitted["auc"], abs=1e-12)
     assert reported["gap"] == pytest.approx(fitted["gaps"][0]["value"], abs=1e-12)
+
+
+@pytest.mark.slow
+def test_a_report_knows_clusters(succeed: Callable[..., str], tmp_path: Path) -> None:
+    person = [f"p{row // 3}" for row in range(ROWS)]
+    people = write(tmp_path / "people.csv", table() | {"person": person})
+    numbers = json.loads(succeed("report", people, *LABELLED, "--cluster", "person", "--json"))
+    found = xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group, clusters=person)
+    assert numbers["audit"]["clusters"] == found.clusters
+    assert numbers["audit"]["auc_stderr"] == pytest.approx(found.auc_stderr, rel=1e-6)

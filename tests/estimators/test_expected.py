@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -12,7 +13,7 @@ from sklearn.model_selection import KFold
 
 from support.odds_shift import Leave, OddsShift
 from support.oracles import gap
-from xorder import ScoreTable, XOrder, audit
+from xorder import ScoreTable, XOrder, audit, compare
 from xorder._groups import naming_missing
 from xorder._validation import check_tables
 from xorder.baselines import PostLogit
@@ -110,7 +111,8 @@ def test_rows_too_few_for_the_target_are_told():
     positives = int(label[group == "B"].sum())
     found = expected_gap(OddsShift(), score, label, sensitive_features=group)
     assert found.target == 0.05
-    assert found.smallest_visible == pytest.approx(1.959964 * found.gap().stderr, rel=1e-6)
+    freedom = found.gap().estimate.freedom
+    assert found.smallest_visible == pytest.approx(stats.t.ppf(0.975, freedom) * found.gap().stderr, rel=1e-4)
     words = f"With {positives} positives in group 'B' a gap in xauc below {found.smallest_visible:.2g} cannot be told"
     assert found.caution.startswith(words)
     assert "below 0.05 cannot be known" in found.caution
@@ -475,7 +477,8 @@ def test_groups_set_aside_are_listed_and_the_others_make_the_headline():
     assert {*found.gap().pair} == {"A", "B"}
     assert abs(found.gap().value) < abs(widest.value)
     assert f"{found.gap().value:+.4f} after repair" in repr(found)
-    assert found.smallest_visible == pytest.approx(1.959964 * found.gap().stderr, rel=1e-6)
+    freedom = found.gap().estimate.freedom
+    assert found.smallest_visible == pytest.approx(stats.t.ppf(0.975, freedom) * found.gap().stderr, rel=1e-4)
     assert found.caution is None
     lines = str(found).splitlines()
     (first, *others) = [line for line in lines if line.startswith("xauc gap")]
@@ -525,3 +528,38 @@ def test_the_expectation_says_no_more_than_the_repair_of_all_rows():
         warnings.simplefilter("always", XorderWarning)
         expected_gap(plain_repair(**LEAVE_SMALL), score, y, sensitive_features=naming_missing(group))
     assert len({str(warning.message) for warning in caught}) == len(caught) <= 1
+
+
+# What the repair changes
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
+def test_before_minus_after_is_that_of_a_paired_comparison(metric: str, clustered: bool) -> None:
+    people = simulate_population(400)
+    clusters = np.arange(400) // 4 if clustered else None
+    rows = {"sensitive_features": people.group, "clusters": clusters}
+    repair = XOrder(metric=metric).fit(people.y_score, people.y_true, **rows)
+    found = expected_gap(repair, people.y_score, people.y_true, **rows)
+    adjusted = repair.transform(people.y_score, sensitive_features=people.group)
+    by_rows = compare(people.y_true, adjusted, people.y_score, **rows)
+    auc, gap = found.before_minus_after
+    for one, two in ((auc, by_rows.auc), (gap, by_rows.gap(metric, gap.pair))):
+        assert (one.value, one.stderr, one.pvalue) == pytest.approx((two.value, two.stderr, two.pvalue), rel=1e-9)
+        assert one.interval == pytest.approx(two.interval, rel=1e-9)
+    assert gap.value == pytest.approx(
+        found.before.gap(metric, gap.pair).value - found.after.gap(metric, gap.pair).value
+    )
+    low, high = gap.interval
+    said = f"{metric} gap {gap.pair[0]} - {gap.pair[1]} {gap.value:+.4f} [{low:+.4f}, {high:+.4f}]."
+    assert f"Before minus after, by pairs of the same rows: AUC {auc.value:+.4f} [" in str(found)
+    assert said in str(found)
+    assert found.to_dict()["before_minus_after"] == [auc.to_dict(), gap.to_dict()]
+
+
+def test_folds_have_no_map_to_speak_of() -> None:
+    people = simulate_population(300)
+    rows = {"sensitive_features": people.group}
+    found = expected_gap(XOrder(method="frontier"), people.y_score, people.y_true, **rows)
+    assert found.before_minus_after == ()
+    assert "Before minus after" not in str(found)

@@ -6,10 +6,11 @@ import json
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from support import backends
-from xorder import XOrder, audit, compare, compare_frame
+from xorder import Threshold, XOrder, audit, compare, compare_frame
 from xorder._validation import check_tables
 from xorder.datasets import simulate_population
 from xorder.estimators._learn import mapped
@@ -108,6 +109,7 @@ def test_before_and_after_a_map_from_tables_alone() -> None:
     by_tables = compare_map(tables, mapped(tables, repair.maps_))
     for one, two in zip(by_rows.differences, by_tables.differences, strict=True):
         assert (two.value, two.stderr) == pytest.approx((one.value, one.stderr), rel=1e-9)
+        assert two.interval == pytest.approx(one.interval, rel=1e-9)
 
 
 def test_several_scores_are_adjusted_for_each_other() -> None:
@@ -165,3 +167,46 @@ def test_a_gap_that_turns_round_and_rows_left_out_are_said() -> None:
     group[:5] = None
     with pytest.warns(match="5 rows without a group are left out"):
         compare(**data | {"sensitive_features": group}, missing_group="leave")
+
+
+def test_other_scores_in_another_order_are_noticed() -> None:
+    data = two_scores(300)
+    series = data | {"y_score": pd.Series(data["y_score"]), "other_score": pd.Series(data["other_score"])[::-1]}
+    with pytest.warns(match="y_score and other_score have the same pandas index in another order"):
+        compare(**series)
+    with pytest.warns(match=r"y_score and other_score\['new'\] have the same pandas index in another order"):
+        compare(**series | {"other_score": {"new": series["other_score"]}})
+
+
+def test_a_group_of_too_few_is_marked() -> None:
+    data = two_scores(400)
+    group = data["sensitive_features"].astype(object)
+    positive = np.flatnonzero(data["y_true"])
+    group[positive[:4]] = "C"
+    group[np.flatnonzero(data["y_true"] == 0)[:30]] = "C"
+    found = compare(**data | {"sensitive_features": group})
+    assert found.too_few == ("C",)
+    assert found.to_dict()["too_few"] == ["C"]
+    assert np.isnan(found.gap("xauc", ("A", "C")).pvalue_holm)
+    of_all = [each.pvalue for each in found.differences if each.what == "xauc" and "C" not in each.pair]
+    # Pairs of C count among the three, though they say nothing themselves.
+    assert found.gap("xauc", ("A", "B")).pvalue_holm == pytest.approx(min(3 * of_all[0], 1.0))
+    assert "Fewer than 10 positives or negatives: C. Too few to say whether their gaps differ." in str(found)
+
+
+def test_saved_audits_have_the_cuts_that_both_report() -> None:
+    first, second = (simulate_population(700, random_state=seed) for seed in (1, 2))
+    both = []
+    for people, cuts in ((first, [0.05, 30, Threshold(0.5)]), (second, [30, Threshold(0.5), 0.1, Threshold(0.25)])):
+        found = audit(people.y_true, people.y_score, sensitive_features=people.group, cuts=cuts)
+        both.append(found)
+    found = compare_audits(*(each.to_dict() for each in both))
+    assert [each.at for each in found.differences if each.what == "cut"] == ["30 places", "score from 0.5"]
+    for cut in (30, Threshold(0.5)):
+        one, two = (each.cut_gap(cut, ("A", "B")) for each in both)
+        difference = found.cut_gap(cut, ("A", "B"))
+        assert difference.value == pytest.approx(two.value - one.value)
+        assert difference.stderr == pytest.approx(np.hypot(one.stderr, two.stderr))
+    few = compare_audits(both[0].to_dict(), both[1].to_dict() | {"too_few": ["B"]})
+    assert few.too_few == ("B",)
+    assert "too few positives or negatives of B to say" in str(few)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from support import backends
@@ -128,11 +129,34 @@ def test_every_row_needs_a_cluster(tmp_path: Any) -> None:
     with pytest.raises(InputError, match=r"clusters must have one value per row; got shape \(59,\) for 60 rows"):
         audit(**data | {"clusters": data["clusters"][1:]})
     names = [None, *map(str, data["clusters"][1:])]
-    with pytest.raises(InputError, match="for each row; 1 rows have none, the first is row 0"):
+    with pytest.raises(InputError, match="for each row; 1 row has none, row 0"):
         audit(**data | {"clusters": names})
     columns = {"s": data["y_score"], "y": data["y_true"], "g": data["sensitive_features"], "p": ["", *names[1:]]}
-    with pytest.raises(InputError, match=r"column 'p' must name a cluster .* the first is row 1"):
-        tables_of(backends.make("csv", columns, tmp_path), score="s", label="y", group="g", cluster="p")
+    blank = columns | {"p": ["a", "", " ", *names[3:]]}
+    for frame, large in ((backends.make("csv", blank, tmp_path), 10**9), (backends.make("csv", blank, tmp_path), 0)):
+        with pytest.raises(
+            InputError, match=r"column 'p' must name a cluster .* 2 rows have none, the first in line 3\."
+        ):
+            tables_of(frame, score="s", label="y", group="g", cluster="p", large=large)
+
+
+@pytest.mark.parametrize("name", backends.NAMES)
+def test_a_frame_without_a_cluster_is_refused(name: str, tmp_path: Any) -> None:
+    data = people(np.random.default_rng(7), 30, 2)
+    columns = {"s": data["y_score"], "y": data["y_true"], "g": data["sensitive_features"]}
+    columns |= {"p": [None, *map(str, data["clusters"][1:])]}
+    with pytest.raises(InputError, match="column 'p' must name a cluster for each row; 1 row has none"):
+        audit_frame(backends.make(name, columns, tmp_path), score="s", label="y", group="g", cluster="p")
+
+
+def test_clusters_in_another_order_are_noticed() -> None:
+    data = people(np.random.default_rng(7), 300, 2)
+    data["y_score"] = data["y_score"] - 2 * (data["sensitive_features"] == "b")
+    label, clusters = pd.Series(data["y_true"]), pd.Series(data["clusters"])[::-1]
+    with pytest.warns(match=r"y_true and clusters have the same pandas index in another order"):
+        audit(**data | {"y_true": label, "clusters": clusters})
+    with pytest.warns(match=r"y_true and clusters have the same pandas index in another order"):
+        XOrder().fit(data["y_score"], label, sensitive_features=data["sensitive_features"], clusters=clusters)
 
 
 def test_a_repair_keeps_less_of_what_clusters_make_uncertain() -> None:

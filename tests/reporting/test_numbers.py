@@ -303,3 +303,17 @@ def test_scores_are_outside_a_map_by_what_they_were_not_by_what_it_makes_of_them
     (first, second) = report(**drawn | {"y_score": score}, repair=repair).to_dict()["after"]["outside"]
     assert {first, second} == {None, np.mean(score[mine] > knots[-1])}
     assert np.mean(score[mine] > knots[-1]) == pytest.approx(0.1, abs=0.01)
+
+
+@pytest.mark.slow
+def test_the_page_allows_for_clusters_or_says_that_it_does_not(few_steps: None) -> None:
+    data = people(300, {"A": 0.0, "B": 0.8})
+    clusters = np.arange(len(data["y_true"])) // 3
+    careless = xorder.XOrder(do_no_harm=False)
+    repair = careless.fit(data["y_score"], data["y_true"], sensitive_features=data["sensitive_features"])
+    found, alone = report(**data, clusters=clusters, repair=repair), report(**data)
+    audit = xorder.audit(**data, clusters=clusters)
+    assert found.to_dict()["audit"]["gaps"] == audit.to_dict()["gaps"]
+    assert found.to_dict()["after"]["audit"]["clusters"] == audit.clusters
+    assert f"They allow for {audit.clusters} clusters of rows." in found.html()
+    assert "intervals are too short unless the report is given clusters" in alone.html()

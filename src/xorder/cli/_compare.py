@@ -7,10 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from xorder.cli._program import add_cluster, add_confidence, add_cuts, add_input, read_tables, show
+from xorder._groups import unseen_error
+from xorder.cli._program import add_cluster, add_confidence, add_cuts, add_input, given_options, read_tables, show
 from xorder.exceptions import InputError
 from xorder.metrics._compare import Comparison, compare_audits, compare_map, compare_tables
 from xorder.metrics._cuts import CUTS
+from xorder.transfer import ScoreMap
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -35,7 +37,15 @@ def run(options: argparse.Namespace) -> None:
     show(found.to_dict() if options.json else str(found))
 
 
+# Options that two saved audits leave a meaning.
+_OF_AUDITS = {"file", "second", "json", "confidence"}
+
+
 def _of_audits(options: argparse.Namespace) -> Comparison:
+    given = given_options(options) | {name for name in ("group", "other", "cut") if getattr(options, name) is not None}
+    idle = sorted(f"--{name.replace('_', '-')}" for name in given - _OF_AUDITS)
+    if idle:
+        raise InputError(f"two saved audits hold numbers, and no rows: they cannot be compared with {', '.join(idle)}.")
     return compare_audits(_saved(options.file), _saved(options.second), options.confidence)
 
 
@@ -61,11 +71,17 @@ def _of_rows(options: argparse.Namespace) -> Comparison:
         return compare_tables(tables, options.other, cuts=cuts, confidence=options.confidence)
     if options.cluster is not None:
         raise InputError("--cluster and --map do not go together yet: adjust the file with apply, and name --other.")
+    from xorder.engines._match_groups import GroupNumbers
     from xorder.estimators import load_fitted
     from xorder.estimators._learn import mapped
 
-    maps = load_fitted(options.map).maps
-    unseen = [group for group in tables if group not in maps]
-    if unseen:
-        raise InputError(f"group {unseen[0]!r} was not seen in fit; the map is for {', '.join(map(repr, maps))}.")
+    repair = load_fitted(options.map)
+    repair.warn_of_other_columns(options.score, options.group)
+    of_groups, maps = GroupNumbers(repair.group_maps()), {}
+    for group in tables:
+        # Groups of files are text; those of a map need not be.
+        place = of_groups.get(group)
+        if place is None:
+            raise unseen_error(repr(group), repair.maps)
+        maps[group] = [*repair.maps.values(), ScoreMap.identity()][place]
     return compare_map(tables, mapped(tables, maps), cuts=cuts, confidence=options.confidence)

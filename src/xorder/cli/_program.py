@@ -182,7 +182,7 @@ def _show_warning(
 
 
 # Options that do nothing where another one, if the command has it, is not given.
-_NEEDED = {"weights_are": "weight", "unseen_group": "map", "force": "output"}
+_NEEDED = {"metric": "tolerance", "weights_are": "weight", "unseen_group": "map", "force": "output"}
 
 
 class _Once(argparse.Action):

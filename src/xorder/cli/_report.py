@@ -9,6 +9,7 @@ from pathlib import Path
 from xorder._metric import METRICS
 from xorder.cli._errors import translated
 from xorder.cli._program import (
+    add_cluster,
     add_confidence,
     add_input,
     add_output,
@@ -23,6 +24,7 @@ from xorder.exceptions import InputError, warn_caller
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_input(command, labelled=True, missing="as in the map, or error")
+    add_cluster(command)
     add_output(command, "PAGE", "Page to write (HTML)", required=False)
     command.add_argument("--map", metavar="MAP", help="Map that 'xorder fit' wrote, to say what it does to these rows")
     add_unseen(command, None)

@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import partial, reduce
+from itertools import islice
 from operator import or_
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,11 @@ from numpy.typing import NDArray
 from xorder._duckdb import duckdb_connection, first_line
 from xorder._groups import Combinations, is_missing
 from xorder._optional import import_optional
-from xorder._validation import MAX_GROUPS
+from xorder._validation import MAX_GROUPS, no_cluster
 from xorder.engines import _cells as cells
 from xorder.engines._cells import (
     FRAME,
     MOST_LABELS,
-    CodeArray,
     Coding,
     ColumnNames,
     Distinct,
@@ -269,6 +269,7 @@ class FileReading:
         self.kind = file_kind(str(self.path))
         self.groups, self.labels = TextColumn(options.names.groups), TextColumn((options.names.label or "",))
         self.clusters = TextColumn((options.names.cluster or "",))
+        self._blank: list[int] = []
 
     def batches(self) -> Iterator[tuple[NDArray[Any], ...]]:
         """Yield scores, numbers of groups, numbers of labels, weights, other scores, and numbers of clusters.
@@ -276,6 +277,8 @@ class FileReading:
         What is not asked for is an empty array or, of other scores and clusters, not there.
         """
         names, rows = self.options.names, 0
+        lost: list[str] = []
+        alone = 0
         with blaming_gzip(self.path), closing(self._read(names.all)) as batches:
             for batch in batches:
                 scores = cells.scores(batch, names.score)
@@ -287,11 +290,19 @@ class FileReading:
                     weights = cells.weights(batch, names.weight)
                 more: list[NDArray[Any]] = [cells.scores(batch, name) for name in names.others]
                 if names.cluster is not None:
-                    more.append(self.clusters.read(batch))
+                    seen = len(self.clusters.codes)
+                    more.append(self.clusters.encode(batch))
+                    texts = islice(self.clusters.codes.items(), seen, None)
+                    self._blank += [number for text, number in texts if not text.strip()]
+                    blank = np.flatnonzero(np.isin(more[-1], self._blank))
+                    lost += [batch.place(int(row)) for row in blank[:1]]
+                    alone += blank.size
                 rows += len(scores)
                 yield scores, groups, labels, weights, *more
         if not (rows or self.among):
             raise no_rows(str(self.path))
+        if lost:
+            raise no_cluster(f"{self.path}: column {names.cluster!r}", alone, lost[0])
 
     def _read(self, wanted: list[str]) -> Generator[FileBatch, None, None]:
         watch = partial(self.options.watch, "reading rows")
@@ -330,8 +341,6 @@ def open_small_file(path: str | os.PathLike[str], options: ReadingOptions) -> tu
     reading = FileReading(path, options)
     score, groups, labels, weight, *more = (np.concatenate(parts) for parts in zip(*reading.batches(), strict=True))
     found = reading.coding()
-    if options.names.cluster is not None:
-        _check_cluster_texts(options.names.cluster, list(reading.clusters.codes), more[-1])
     code = found.of_texts(reading.groups.codes, groups, reading.labels.codes, labels)
 
     def batches(*_: Any) -> Generator[Batch, None, None]:
@@ -548,17 +557,6 @@ def _counted(
         first={lost[0]: f"row {row[0]}"} if row else {},
         rows=dict.fromkeys(lost, 0) | {lost[0]: int(rows)},
     )
-
-
-def _check_cluster_texts(name: str, texts: list[str], rows: CodeArray) -> None:
-    """Refuse rows of a file without a cluster."""
-    blank = [number for number, text in enumerate(texts) if not text.strip()]
-    lost = np.isin(rows, blank)
-    if lost.any():
-        raise InputError(
-            f"column {name!r} must name a cluster for each row; {lost.sum():,} rows have none, the first is row "
-            f"{int(np.argmax(lost)) + 1:,}. Give a row that stands alone a cluster of its own."
-        )
 
 
 def _batches(frame: Any, wanted: Sequence[Any], more: Sequence[str]) -> Generator[Batch, None, None]:

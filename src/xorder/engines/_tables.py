@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from xorder._groups import check_group_choices, look_alike, notes_on_missing, written
+from xorder._groups import check_group_choices, is_missing, look_alike, notes_on_missing, written
 from xorder._metric import METRICS
 from xorder._parameters import WeightKind, check_number, check_weights_are, check_whole
 from xorder._progress import Progress
 from xorder._table import BinningError, FloatArray, HeldRows, IntArray, ScoreTable, Tables
-from xorder._validation import notes_on_counts
+from xorder._validation import check_clusters, no_cluster, notes_on_counts
 from xorder.engines._cells import FRAME, ColumnNames, GroupNames, ReadingOptions, no_rows
 from xorder.engines._sources import (
     LARGE,
@@ -374,17 +374,21 @@ def _built(rows: Tally, names: ColumnNames, source: str, squares: bool, toleranc
         binning_error=error,
         notes=tuple(notes),
         weighted=names.weight is not None,
-        held=_held(rows, names) if names.more else None,
+        held=_held(rows, names, source) if names.more else None,
         columns={"score": names.score, "group": [names.group] if isinstance(names.group, str) else list(names.group)},
     )
 
 
-def _held(rows: Tally, names: ColumnNames) -> HeldRows:
+def _held(rows: Tally, names: ColumnNames, source: str) -> HeldRows:
     """Collect the rows, in a pass of their own."""
     found, clusters = rows.collect(), None
     *others, last = (found.score, *found.more) if names.cluster is not None else (found.score, *found.more, None)
-    if names.cluster is not None:
-        clusters = last
+    if last is not None:
+        blanks = source != FRAME
+        if last.dtype == object and any(is_missing(label, blanks=blanks) for label in {*last.tolist()}):
+            lost = sum(is_missing(label, blanks=blanks) for label in last.tolist())
+            raise no_cluster(f"{'' if source == FRAME else f'{source}: '}column {names.cluster!r}", lost)
+        clusters = check_clusters(last, last.size)
     scores = tuple(np.asarray(each, dtype=np.float64) for each in others)
     for name, score in zip(names.others, scores[1:], strict=True):
         if not np.isfinite(score).all():

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xorder._groups import group_labels, is_missing
-from xorder._metric import normal_quantile
+from xorder._metric import student_quantile
 from xorder._parameters import WeightKind
 from xorder._table import MISSING, BoolArray, FloatArray, IntArray, ScoreTable, Tables, as_tables
 from xorder._validation import check_rows, check_scores
@@ -25,7 +25,8 @@ from xorder.estimators._learn import NOBODY, GroupPlan, SetAside, find_repair, m
 from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics._audit import Audit, audit_tables
 from xorder.metrics._cuts import CutGap, cut_text
-from xorder.metrics._gaps import Gap, json_label
+from xorder.metrics._gaps import Difference, Gap, change_of, json_label, with_holm
+from xorder.metrics._placements import moments
 from xorder.transfer import ScoreMap
 
 if TYPE_CHECKING:
@@ -82,6 +83,34 @@ class ExpectedGap:
         return max(self._repaired(), key=lambda gap: abs(gap.value) if math.isfinite(gap.value) else -1.0)
 
     @property
+    def before_minus_after(self) -> tuple[Difference, ...]:
+        """What the repair changes: AUC before less AUC after, then the gap of each pair likewise.
+
+        Both are of the same rows, so that errors are paired; the map is taken as it is. Empty where it was tried in
+        folds, which have a map each.
+        """
+        before, after, confidence = self.before._tables, self.after._tables, self.after.confidence
+        if self.folds is not None or before is None or after is None:
+            return ()
+        if before.held is not None and after.held is not None:
+            from xorder.metrics._compare import compare_tables
+
+            both = replace(
+                after, held=after.held._replace(scores=(after.held.scores[0], before.held.scores[0])), notes=()
+            )
+            found = compare_tables(both, ["before"], cuts=(), confidence=confidence).differences
+            return tuple(each for each in found if each.what in ("auc", self.metric))
+        change = moments(list(before.values()), before=list(after.values()))
+        aucs = (self.after.auc, self.before.auc)
+        of_auc = Difference.between("auc", "before", None, None, aucs, change_of(change, "auc", 0, 1), confidence)
+        of_gaps = []
+        for gap in (gap for gap in self.after.gaps if gap.metric == self.metric):
+            error = change_of(change, self.metric, *map(self.after.groups.index, gap.pair))
+            gaps = (gap.value, self.before.gap(self.metric, gap.pair).value)
+            of_gaps.append(Difference.between(self.metric, "before", gap.pair, None, gaps, error, confidence))
+        return (replace(of_auc, pvalue_holm=of_auc.pvalue), *with_holm(of_gaps, self.after.too_few))
+
+    @property
     def likely_gap(self) -> float:
         r"""Mean size of the widest pair's gap among all people, given what the rows tell of it.
 
@@ -97,7 +126,9 @@ class ExpectedGap:
 
         ``nan`` if the rows cannot tell for some pair, such as one with a single positive.
         """
-        return normal_quantile(self.after.confidence) * self._most_uncertain().stderr
+        gap = self._most_uncertain()
+        freedom = math.inf if gap.estimate is None else gap.estimate.freedom
+        return student_quantile(self.after.confidence, freedom) * gap.stderr
 
     @property
     def caution(self) -> str | None:
@@ -120,6 +151,7 @@ class ExpectedGap:
             "folds": self.folds,
             **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
             "caution": self.caution,
+            "before_minus_after": [each.to_dict() for each in self.before_minus_after],
             "left": [json_label(group) for group in self.aside.left],
             "merged": [json_label(group) for group in self.aside.merged],
             "before": self.before.to_dict(),
@@ -316,6 +348,7 @@ def expected_text(expected: ExpectedGap) -> str:
         lines.insert(-1 - len(after.cuts), f"... and {len(pairs) - _MOST_PAIRS} {which}")
     lines += [
         "",
+        *_change_text(expected),
         "At a part of the list: how the shares of each group's positives in it differ.",
         "Intervals are for all people of whom these rows are a sample"
         + ("." if after.clusters is None else f", and allow for {after.clusters:,} clusters of rows."),
@@ -323,8 +356,23 @@ def expected_text(expected: ExpectedGap) -> str:
     return "\n".join([*lines, expected.caution] if expected.caution else lines)
 
 
-def _names(gap: Gap | CutGap) -> str:
-    return f"{gap.pair[0]} - {gap.pair[1]}"
+def _change_text(expected: ExpectedGap) -> list[str]:
+    """Say, in a line, by how much the repair changes AUC, and the gap that was widest among groups it repairs."""
+    auc, *gaps = expected.before_minus_after or (None,)
+    if auc is None:
+        return []
+    pairs = {gap.pair for gap in expected._repaired()}
+    widest = max((each for each in gaps if each.pair in pairs), key=lambda each: abs(_or_zero(each.second)))
+    parts = []
+    for name, each in (("AUC", auc), (f"{expected.metric} gap {_names(widest)}", widest)):
+        low, high = each.interval
+        ends = f" [{low:+.4f}, {high:+.4f}]" if math.isfinite(low) else ""
+        parts.append(f"{name} {each.value:+.4f}{ends}")
+    return [f"Before minus after, by pairs of the same rows: {'; '.join(parts)}."]
+
+
+def _names(gap: Gap | CutGap | Difference) -> str:
+    return " - ".join(map(str, gap.pair or ()))
 
 
 def caution_text(gap: Gap, audit: Audit, visible: float, target: float) -> str:
@@ -445,7 +493,15 @@ def expected_gap(
     missing = getattr(repair, "missing_group", "error")
 
     # All columns are checked before anything is cut.
-    rows = check_rows(label, score, groups, sample_weight, weights_are=weights_are, missing_group=missing)
+    rows = check_rows(
+        label,
+        score,
+        groups,
+        sample_weight,
+        weights_are=weights_are,
+        missing_group=missing,
+        beside={"clusters": clusters},
+    )
     tables = rows.tables()
     if clusters is not None:
         if not isinstance(repair, XOrder):

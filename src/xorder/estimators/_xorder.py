@@ -211,6 +211,7 @@ class XOrder(BaseRepair):
             sample_weight,
             weights_are=weights_are,
             missing_group=settings.missing_group,
+            beside={"clusters": clusters},
         )
         tables = checked.tables()
         if clusters is not None:

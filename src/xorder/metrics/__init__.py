@@ -12,10 +12,10 @@ from xorder.metrics._functions import (
     xauc_difference,
     xauc_matrix,
 )
-from xorder.metrics._gaps import Gap
+from xorder.metrics._gaps import Difference, Gap
 
 if TYPE_CHECKING:
-    from xorder.metrics._compare import Comparison, Difference, compare, compare_audits, compare_map
+    from xorder.metrics._compare import Comparison, compare, compare_audits, compare_map
     from xorder.metrics._scorers import (
         GapScorer,
         auc_minus_prf_difference,
@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 # Comparisons and tables are asked for by few, and scorers are made for scikit-learn, which is slow to load.
-_COMPARING = ("Comparison", "Difference", "compare", "compare_audits", "compare_map")
+_COMPARING = ("Comparison", "compare", "compare_audits", "compare_map")
 _LATER = {name: "_compare" if name in _COMPARING else "_scorers" for name in __all__ if name not in globals()}
 _LATER["AuditTable"] = "_sheet"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
-from itertools import combinations
+from itertools import combinations, cycle
 from numbers import Real
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,7 +20,7 @@ from xorder._table import BinningError, FloatArray, ScoreTable, Tables, as_table
 from xorder._validation import check_rows
 from xorder.exceptions import InputError, MissingExtraError, warn_caller
 from xorder.metrics._audit_text import ANY_LENGTH, aligned, audit_text, reading
-from xorder.metrics._cuts import CUTS, Cut, CutGap, Cuts, Of, check_cut, check_cuts, check_of
+from xorder.metrics._cuts import CUTS, Cut, CutGap, Cuts, Of, check_cut, check_cuts, check_of, cut_text
 from xorder.metrics._gaps import Gap, Pair, against_tolerance, are_few, json_label, with_holm
 from xorder.metrics._placements import Moments, moments
 
@@ -266,7 +266,7 @@ class Audit:
             "prf": [known(value) for value in self.prf.values()],
             "prf_interval": [_ends(self.prf_interval[group]) for group in self.groups],
             "gaps": [gap.to_dict() for gap in self.gaps],
-            "cuts": [gap.to_dict() for gap in self._cut_gaps()],
+            "cuts": [{"at": at} | gap.to_dict() for at, gap in self._named_cuts()],
             "confidence": self.confidence,
             "clusters": self.clusters,
             "tolerance": self.tolerance,
@@ -386,6 +386,11 @@ class Audit:
         pairs = [] if self._tables is None else list(combinations(self.groups, 2))
         return [self.cut_gap(at, pair) for pair in pairs for at in (None, *self.cuts)]
 
+    def _named_cuts(self) -> list[tuple[str | None, CutGap]]:
+        """The same with how each cut is written; the worst has None."""
+        names = cycle([None, *map(cut_text, self.cuts)])
+        return list(zip(names, self._cut_gaps(), strict=False))
+
     def __str__(self) -> str:
         return audit_text(self)
 
@@ -475,7 +480,13 @@ def audit(
     """
     check_confidence(confidence)
     checked = check_rows(
-        y_true, y_score, sensitive_features, sample_weight, weights_are=weights_are, missing_group=missing_group
+        y_true,
+        y_score,
+        sensitive_features,
+        sample_weight,
+        weights_are=weights_are,
+        missing_group=missing_group,
+        beside={"clusters": clusters},
     )
     tables = checked.tables()
     if clusters is not None:

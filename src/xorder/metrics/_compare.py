@@ -10,94 +10,21 @@ from typing import Any
 
 import numpy as np
 
-from xorder._metric import METRICS, Estimate, auc_estimate, gap_interval, gap_pvalue
+from xorder._metric import METRICS, auc_estimate
 from xorder._parameters import WeightKind
-from xorder._present import group_names, known, level, number, pvalue_text, signed
+from xorder._present import group_names, level, number, pvalue_text, signed
 from xorder._table import ScoreTable, Tables, as_tables
 from xorder._validation import check_rows, check_scores
 from xorder.exceptions import InputError, warn_caller
 from xorder.metrics._audit import check_confidence
 from xorder.metrics._audit_text import ANY_LENGTH, aligned
 from xorder.metrics._cuts import CUTS, Cut, Cuts, check_cut, check_cuts, cut_text
-from xorder.metrics._gaps import Pair, holm, json_label
-from xorder.metrics._placements import moments
+from xorder.metrics._gaps import FEW, Difference, Pair, change_of, is_too_few, json_label, with_holm
+from xorder.metrics._placements import Moments, moments
 from xorder.metrics._units import Rows, Units
 
 # Pairs of groups that are printed: those of the widest xAUC gaps of the first score.
 _MOST_PAIRS = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """How a number of another score differs from that of the first; made by :func:`xorder.compare`.
-
-    Parameters
-    ----------
-    what : str
-        ``"auc"``, the name of a metric, or ``"cut"``.
-    other : str
-        Name of the other score.
-    pair : tuple or None
-        Labels of the two groups of a gap, first minus second.
-    at : str or None
-        The cut, as it is written.
-    first : float
-        The number for the first score.
-    second : float
-        The number for the other.
-    value : float
-        The second less the first.
-    stderr : float
-        Standard error of that difference.
-    interval : tuple of float
-        Ends of its confidence interval.
-    pvalue : float
-        That of "no difference".
-    pvalue_holm : float, default=nan
-        The same, adjusted by Holm's rule for all pairs of groups and all other scores.
-    """
-
-    what: str
-    other: str
-    pair: Pair | None
-    at: str | None
-    first: float
-    second: float
-    value: float
-    stderr: float
-    interval: tuple[float, float]
-    pvalue: float
-    pvalue_holm: float = np.nan
-
-    def reversed(self) -> Difference:
-        """Return the same of the pair in the other order.
-
-        Returns
-        -------
-        Difference
-            The second group minus the first.
-        """
-        low, high = self.interval
-        turned = {name: -getattr(self, name) for name in ("first", "second", "value")}
-        return replace(self, pair=None if self.pair is None else self.pair[::-1], interval=(-high, -low), **turned)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the difference as a dict ready for JSON.
-
-        Returns
-        -------
-        dict
-            The attributes by name; ``nan`` becomes ``None``.
-        """
-        names = ("first", "second", "value", "stderr", "pvalue", "pvalue_holm")
-        return {
-            "what": self.what,
-            "other": self.other,
-            "pair": None if self.pair is None else [json_label(group) for group in self.pair],
-            "at": self.at,
-            **{name: known(getattr(self, name)) for name in names},
-            "interval": [known(end) for end in self.interval],
-        }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,6 +45,8 @@ class Comparison:
         Whether the same people have all scores.
     clusters : int or None, default=None
         Number of clusters that the errors allow for.
+    too_few : tuple, default=()
+        Groups with fewer than ten positives or ten negatives: too few to say whether their gaps differ.
     """
 
     groups: tuple[Hashable, ...]
@@ -126,6 +55,7 @@ class Comparison:
     confidence: float
     paired: bool = True
     clusters: int | None = None
+    too_few: tuple[Hashable, ...] = ()
 
     @property
     def auc(self) -> Difference:
@@ -197,6 +127,7 @@ class Comparison:
             "paired": self.paired,
             "clusters": self.clusters,
             "confidence": self.confidence,
+            "too_few": [json_label(group) for group in self.too_few],
             "differences": [each.to_dict() for each in self.differences],
         }
 
@@ -267,12 +198,19 @@ def compare(
     >>> found.gap("xauc", ("A", "B")).value < 0, found.gap("xauc").pvalue < 0.001
     (True, True)
     """
-    checked = check_rows(
-        y_true, y_score, sensitive_features, sample_weight, weights_are=weights_are, missing_group=missing_group
-    )
     named = other_score if isinstance(other_score, Mapping) else {"other": other_score}
     if not named:
         raise InputError("other_score must hold at least one score to compare with.")
+    called = {f"other_score[{name!r}]": score for name, score in named.items()}
+    checked = check_rows(
+        y_true,
+        y_score,
+        sensitive_features,
+        sample_weight,
+        weights_are=weights_are,
+        missing_group=missing_group,
+        beside={"clusters": clusters, **(called if named is other_score else {"other_score": other_score})},
+    )
     others = {str(name): check_scores(score, f"other_score {str(name)!r}") for name, score in named.items()}
     for name, score in others.items():
         if score.size != checked.score.size:
@@ -293,7 +231,7 @@ def compare_tables(
     squares = all(len(table.sums) == 4 for table in tables.values())
     every = [tables, *(held.tables(number_of, squares=squares) for number_of in range(1, len(held.scores)))]
     rows = Rows.of(held, list(tables))
-    if held.clusters is None and held.weight is not None and not squares:
+    if held.clusters is None and rows.weight is not None and not squares:
         # A row that counts as four is four that vary each by itself: four squares, not the square of four.
         rows = rows._replace(weight=np.sqrt(rows.weight), counted=True)
     found = _compared(every, list(others), rows, cuts, confidence)
@@ -338,13 +276,22 @@ def compare_map(
     group_of, positive, weight, score, other = map(np.concatenate, zip(*parts, strict=True))
     counted = all(len(table.sums) == 2 for table in before.values())
     rows = Rows(group_of.astype(np.int64), positive > 0, weight, (score, other), np.arange(score.size), counted)
-    return _compared([before, after], ["after"], rows, cuts, confidence)
+    change = moments(list(after.values()), before=list(before.values()))
+    return _compared([before, after], ["after"], rows, cuts, confidence, change)
 
 
 def _compared(
-    every: Sequence[Tables], others: Sequence[str], rows: Rows, cuts: Sequence[Cut], confidence: float
+    every: Sequence[Tables],
+    others: Sequence[str],
+    rows: Rows,
+    cuts: Sequence[Cut],
+    confidence: float,
+    change: Moments | None = None,
 ) -> Comparison:
-    """Compare the tables of several scores with the first of them, the rows being those of all."""
+    """Compare the tables of several scores with the first of them, the rows being those of all.
+
+    ``change`` is that of their placements, where tables alone tell it.
+    """
     check_confidence(confidence)
     for note in every[0].notes:
         warn_caller(note)
@@ -361,12 +308,15 @@ def _compared(
         both = (found[0], found[other])
         one, two = (auc_estimate(m) if what == "auc" else METRICS[what].estimate(m, a, b) for m in both)
         stderr, freedom = np.nan, np.inf
-        if np.isfinite(two.value - one.value) and one.terms and two.terms:
+        if change is not None:
+            stderr, freedom = change_of(change, what, a, b)
+        elif np.isfinite(two.value - one.value) and one.terms and two.terms:
             variance, freedom = units.variance([(0, -1.0, one.terms), (other, 1.0, two.terms)])
             # What is left of squares below their rounding is none.
             stderr = math.sqrt(variance) if variance > 1e-24 else np.nan
         pair = None if what == "auc" else (groups[a], groups[b])
-        return _difference(what, others[other - 1], pair, None, one.value, two.value, stderr, freedom, confidence)
+        both_values = (one.value, two.value)
+        return Difference.between(what, others[other - 1], pair, None, both_values, (stderr, freedom), confidence)
 
     def at_cut(cut: Cut, other: int, a: int, b: int) -> Difference:
         pair, both = (groups[a], groups[b]), (by_cut[0], by_cut[other])
@@ -376,38 +326,17 @@ def _compared(
             was, now = (of.influence(cut, pair, "sensitivity") for of in both)
             found_stderr = units.stderr(now - was)
             stderr = found_stderr if found_stderr > 1e-12 else np.nan
-        return _difference("cut", others[other - 1], pair, cut_text(cut), one, two, stderr, np.inf, confidence)
+        return Difference.between(
+            "cut", others[other - 1], pair, cut_text(cut), (one, two), (stderr, np.inf), confidence
+        )
 
     numbers = range(1, len(every))
     families = [[in_estimates("auc", other, 0, 1) for other in numbers]]
     families += [[in_estimates(name, other, *pair) for other in numbers for pair in pairs] for name in METRICS]
     families += [[at_cut(cut, other, *pair) for other in numbers for pair in pairs] for cut in cuts]
-    return Comparison(groups, tuple(others), _adjusted(families), confidence)
-
-
-def _difference(
-    what: str,
-    other: str,
-    pair: Pair | None,
-    at: str | None,
-    one: float,
-    two: float,
-    stderr: float,
-    freedom: float,
-    confidence: float,
-) -> Difference:
-    found = Estimate(two - one, stderr, freedom)
-    ends = gap_interval(found, confidence)
-    return Difference(what, other, pair, at, one, two, two - one, stderr, ends, gap_pvalue(found))
-
-
-def _adjusted(families: Sequence[Sequence[Difference]]) -> list[Difference]:
-    """Adjust p-values within each family: the same number, for all pairs and scores."""
-    done = []
-    for family in families:
-        adjusted = holm([each.pvalue for each in family]).tolist()
-        done += [replace(each, pvalue_holm=pvalue) for each, pvalue in zip(family, adjusted, strict=True)]
-    return done
+    too_few = tuple(group for group, table in every[0].items() if is_too_few(table))
+    differences = [each for family in families for each in with_holm(family, too_few)]
+    return Comparison(groups, tuple(others), differences, confidence, too_few=too_few)
 
 
 def compare_audits(first: Mapping[str, Any], second: Mapping[str, Any], confidence: float = 0.95) -> Comparison:
@@ -423,7 +352,7 @@ def compare_audits(first: Mapping[str, Any], second: Mapping[str, Any], confiden
     Returns
     -------
     Comparison
-        Differences in AUC, gaps and cuts, whose errors add up as squares.
+        Differences in AUC, in gaps, and at the cuts that both audits report; their errors add up as squares.
     """
     check_confidence(confidence)
     try:
@@ -431,6 +360,7 @@ def compare_audits(first: Mapping[str, Any], second: Mapping[str, Any], confiden
         if set(groups) != set(second["groups"]):
             raise InputError(f"the audits have different groups: {first['groups']} and {second['groups']}.")
         numbers = [_numbers_of(audit) for audit in (first, second)]
+        too_few = tuple(group for group in groups if group in {*first["too_few"], *second["too_few"]})
     except (KeyError, TypeError) as error:
         raise InputError("that is no audit as 'xorder audit --json' prints it.") from error
     families: dict[Any, list[Difference]] = {}
@@ -440,9 +370,11 @@ def compare_audits(first: Mapping[str, Any], second: Mapping[str, Any], confiden
             two, sign = numbers[1].get((what, at, pair[::-1])), -1.0
         if two is not None:
             stderr = math.hypot(one[1], two[1])
-            found = _difference(what, "second", pair, at, one[0], sign * two[0], stderr, math.inf, confidence)
+            values = (one[0], sign * two[0])
+            found = Difference.between(what, "second", pair, at, values, (stderr, math.inf), confidence)
             families.setdefault((what, at), []).append(found)
-    return Comparison(groups, ("second",), _adjusted(list(families.values())), confidence, paired=False)
+    differences = [each for family in families.values() for each in with_holm(family, too_few)]
+    return Comparison(groups, ("second",), differences, confidence, paired=False, too_few=too_few)
 
 
 def _numbers_of(audit: Mapping[str, Any]) -> dict[tuple[str, str | None, Pair | None], tuple[float, float]]:
@@ -457,8 +389,8 @@ def _numbers_of(audit: Mapping[str, Any]) -> dict[tuple[str, str | None, Pair | 
     found: dict[tuple[str, str | None, Pair | None], tuple[float, float]]
     found = {("auc", None, None): numbers(audit, "auc", "auc_stderr")}
     found |= {(gap["metric"], None, pair_of(gap)): numbers(gap, "value", "stderr") for gap in audit["gaps"]}
-    cuts = (gap for gap in audit["cuts"] if gap["stderr"] is not None)
-    return found | {("cut", f"{100 * gap['cut']:.3g} %", pair_of(gap)): numbers(gap, "value", "stderr") for gap in cuts}
+    cuts = (gap for gap in audit["cuts"] if gap["at"] is not None)
+    return found | {("cut", gap["at"], pair_of(gap)): numbers(gap, "value", "stderr") for gap in cuts}
 
 
 def comparison_text(comparison: Comparison) -> str:
@@ -497,6 +429,9 @@ def comparison_text(comparison: Comparison) -> str:
         if comparison.paired
         else ("Two different samples: errors add up as squares.")
     )
+    if comparison.too_few:
+        few = ", ".join(names[group] for group in comparison.too_few)
+        lines += [f"Fewer than {FEW} positives or negatives: {few}. Too few to say whether their gaps differ.", ""]
     if comparison.clusters is not None:
         how += f" They allow for {comparison.clusters:,} clusters of rows."
     return "\n".join([*lines, how])
@@ -514,6 +449,9 @@ def _in_words(comparison: Comparison, other: str) -> str:
         which += f" is {number(abs(change))} {'narrower' if change < 0 else 'wider'} than that of the first score"
     else:
         which += " is as wide as that of the first score"
+    few = " and ".join(str(group) for group in comparison.too_few if group in (first, second))
+    if few:
+        return f"{which}; there are too few positives or negatives of {few} to say whether that is chance."
     if not np.isfinite(found.pvalue_holm):
         return f"{which}; how certain that is cannot be said."
     if found.pvalue_holm > 1 - comparison.confidence:

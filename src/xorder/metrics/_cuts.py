@@ -392,18 +392,15 @@ class Cuts:
         return float(np.hypot(units.stderr(self.influence(cut, pair, of)), np.sqrt(more))), min(counts) - 1
 
     def influence(self, cut: Cut, pair: Pair, of: Of) -> FloatArray:
-        """What each row of the units adds to the gap at a cut, by its own rate and by moving the cut."""
+        """What each unit adds to the gap at a cut, by its own rate and by moving the cut."""
         threshold, part, share = self.place(cut)
         slope = 0.0 if isinstance(cut, Threshold) else self._slope(share, pair, of)
-        rows = cast("Units", self.units).rows
-        score = rows.scores[self.number]
-        selected = np.where(score == threshold, part, score > threshold)
-        found = -slope / self.total * (selected - share)
-        of_class = {"sensitivity": rows.positive, "specificity": ~rows.positive}.get(of, np.full(score.size, True))
+        classes = {"sensitivity": [True], "specificity": [False], "selected": [True, False]}[of]
+        own: dict[tuple[int, bool], tuple[float, float]] = {}
         for group, sign in zip(pair, (1.0, -1.0), strict=True):
-            own, column = of_class & (rows.group == list(self.tables).index(group)), self._column(of, group)
-            found[own] += sign / column.mass[-1] * (selected[own] - column.at(threshold).rate(part))
-        return np.asarray(found * rows.weight)
+            column, place = self._column(of, group), list(self.tables).index(group)
+            own |= {(place, each): (sign / column.mass[-1], column.at(threshold).rate(part)) for each in classes}
+        return cast("Units", self.units).at_cut(self.number, threshold, part, (-slope / self.total, share), own)
 
     def _half_width(self, columns: list[_Column], places: list[list[NDArray[np.int64]]]) -> float:
         """Half the width of the band: the quantile of the largest difference of the two processes."""

@@ -15,16 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
-from xorder._metric import Estimate, gap_interval, gap_pvalue
+from xorder._metric import METRICS, Estimate, auc_estimate, gap_interval, gap_pvalue
 from xorder._present import known
 from xorder._table import FloatArray, ScoreTable
 
 if TYPE_CHECKING:
     from xorder.metrics._audit import Audit
+    from xorder.metrics._placements import Moments
 
 Pair = tuple[Hashable, Hashable]
 
@@ -141,6 +142,122 @@ class Gap:
         return {"metric": self.metric, "pair": pair, **numbers, "interval": [known(end) for end in self.interval]}
 
 
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How a number of another score differs from that of the first; made by :func:`xorder.compare`.
+
+    Parameters
+    ----------
+    what : str
+        ``"auc"``, the name of a metric, or ``"cut"``.
+    other : str
+        Name of the other score.
+    pair : tuple or None
+        Labels of the two groups of a gap, first minus second.
+    at : str or None
+        The cut, as it is written.
+    first : float
+        The number for the first score.
+    second : float
+        The number for the other.
+    value : float
+        The second less the first.
+    stderr : float
+        Standard error of that difference.
+    interval : tuple of float
+        Ends of its confidence interval.
+    pvalue : float
+        That of "no difference".
+    pvalue_holm : float, default=nan
+        The same, adjusted by Holm's rule for all pairs of groups and all other scores.
+    """
+
+    what: str
+    other: str
+    pair: Pair | None
+    at: str | None
+    first: float
+    second: float
+    value: float
+    stderr: float
+    interval: tuple[float, float]
+    pvalue: float
+    pvalue_holm: float = np.nan
+
+    @classmethod
+    def between(
+        cls,
+        what: str,
+        other: str,
+        pair: Pair | None,
+        at: str | None,
+        values: tuple[float, float],
+        error: tuple[float, float],
+        confidence: float,
+    ) -> Difference:
+        """Put an interval and a p-value around the difference of two values.
+
+        Parameters
+        ----------
+        what, other, pair, at
+            As of the class.
+        values : tuple of float
+            The number for the first score, and for the other.
+        error : tuple of float
+            Standard error of the difference, and its degrees of freedom.
+        confidence : float
+            Confidence of the interval, between 0 and 1.
+
+        Returns
+        -------
+        Difference
+            The second less the first.
+        """
+        found = Estimate(values[1] - values[0], *error)
+        return cls(what, other, pair, at, *values, *found[:2], gap_interval(found, confidence), gap_pvalue(found))
+
+    def reversed(self) -> Difference:
+        """Return the same of the pair in the other order.
+
+        Returns
+        -------
+        Difference
+            The second group minus the first.
+        """
+        low, high = self.interval
+        turned = {name: -getattr(self, name) for name in ("first", "second", "value")}
+        return replace(self, pair=None if self.pair is None else self.pair[::-1], interval=(-high, -low), **turned)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the difference as a dict ready for JSON.
+
+        Returns
+        -------
+        dict
+            The attributes by name; ``nan`` becomes ``None``.
+        """
+        names = ("first", "second", "value", "stderr", "pvalue", "pvalue_holm")
+        return {
+            "what": self.what,
+            "other": self.other,
+            "pair": None if self.pair is None else [json_label(group) for group in self.pair],
+            "at": self.at,
+            **{name: known(getattr(self, name)) for name in names},
+            "interval": [known(end) for end in self.interval],
+        }
+
+
+def change_of(change: Moments, what: str, a: int, b: int) -> tuple[float, float]:
+    """Return the paired standard error of how AUC, or a gap of a pair, changes with the scores, and its freedom.
+
+    ``change`` is that of the placements of the same rows, as :func:`~xorder.metrics._placements.moments` finds it: the
+    error of their mean is one of differences, row by row.
+    """
+    found = auc_estimate(change) if what == "auc" else METRICS[what].estimate(change, a, b)
+    rows = [sample.mass**2 / sample.spread for sample, *_ in found.terms if sample.spread > 0]
+    return found.stderr, min(rows, default=np.nan) - 1
+
+
 def json_label(label: Hashable) -> str | int | float | bool:
     """Return a group's label as JSON can hold it: as it is, or as it is written."""
     return label if isinstance(label, str | int | float | bool) else str(label)
@@ -186,13 +303,16 @@ def holm(pvalues: Sequence[float]) -> FloatArray:
     return adjusted
 
 
-def with_holm(gaps: Sequence[Gap], too_few: Collection[Hashable]) -> list[Gap]:
-    """Adjust the p-values of one metric's gaps for each other.
+Judged = TypeVar("Judged", Gap, Difference)
+
+
+def with_holm(gaps: Sequence[Judged], too_few: Collection[Hashable]) -> list[Judged]:
+    """Adjust the p-values of one metric's gaps, or of their differences, for each other.
 
     A pair with a group of too few rows counts among them, but is itself too few to say, so its own p-value spares the
     others nothing.
     """
-    few = [not {*too_few}.isdisjoint(gap.pair) for gap in gaps]
+    few = [gap.pair is not None and not {*too_few}.isdisjoint(gap.pair) for gap in gaps]
     adjusted = holm([1.0 if lacks and gap.pvalue >= 0 else gap.pvalue for gap, lacks in zip(gaps, few, strict=True)])
     return [
         replace(gap, pvalue_holm=np.nan if lacks else pvalue)

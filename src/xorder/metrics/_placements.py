@@ -108,21 +108,31 @@ class Moments:
         object.__setattr__(self, "above", np.stack([sample.mean() for sample in self.row]))
 
 
-def moments(tables: Sequence[ScoreTable], units: Units | None = None) -> Moments:
-    """Sweep the tables of K groups, in steps, and collect their :class:`Moments`."""
+def moments(
+    tables: Sequence[ScoreTable], units: Units | None = None, before: Sequence[ScoreTable] | None = None
+) -> Moments:
+    """Sweep the tables of K groups, in steps, and collect their :class:`Moments`.
+
+    With ``before``, the tables of the same rows in the same order at other scores, collect how placements change from
+    these: one half more than the change, as if that were a placement.
+    """
+    half = 0.5 if before is None else 0.0
     n1 = np.array([table.n1 for table in tables])
     n0 = np.array([table.n0 for table in tables])
 
     def of_stretch(stretch: tuple[int, range]) -> tuple[Placements, Placements, Placements]:
         g, starts = stretch
         positive, negative, row = (Placements(len(tables)) for _ in range(3))
-        for part, higher1, higher0 in _sweep(tables, g, starts):
+        sweeps = (_sweep(each, g, starts) for each in (tables, before) if each is not None)
+        for (part, higher1, higher0), *was in zip(*sweeps, strict=True):
+            for _, were1, were0 in was:
+                higher1, higher0 = higher1 - were1, higher0 - were0
             p, n = tables[g].positive[part], tables[g].negative[part]
             sp, sn = (spread[part] for spread in tables[g].spreads)
             with np.errstate(invalid="ignore", divide="ignore"):
-                positive.add(0.5 - higher0 / n0[:, None], p, sp)
-                negative.add(higher1 / n1[:, None] - 0.5, n, sn)
-                row.add(0.5 - (higher1 + higher0) / (n1 + n0)[:, None], p + n, sp + sn)
+                positive.add(half - higher0 / n0[:, None], p, sp)
+                negative.add(higher1 / n1[:, None] - half, n, sn)
+                row.add(half - (higher1 + higher0) / (n1 + n0)[:, None], p + n, sp + sn)
         return positive, negative, row
 
     # Stretches of a group's scores are independent, and numpy lets go of the interpreter while it works.

@@ -141,7 +141,8 @@ def _with_clusters(cells: Cells, tables: Tables, bounds: list[IntArray], rows: R
         cell[own] = first + side + starts.size * ~rows.positive[own]
         first += 2 * starts.size
     units, unit = np.unique(rows.unit, return_inverse=True)
-    masses = csr_array((rows.weight, (unit, cell)), shape=(units.size, cells.mass.size))
+    weight = np.ones(cell.size) if rows.weight is None else rows.weight
+    masses = csr_array((weight, (unit, cell)), shape=(units.size, cells.mass.size))
     products = (masses.T @ masses).toarray() * units.size / max(units.size - 1, 1)
     return Cells(
         cells.group, cells.positive, cells.selected, cells.mass, cells.spread, products, rows.unit.size / units.size
@@ -196,24 +197,24 @@ class Rate:
 class RatesAtCut:
     """The rates of tables at one cut; with a map, before and after it.
 
-    ``moved`` are the adjusted scores of each table, and ``after`` the cuts of tables with these: at as many places, the
-    same share, or the same score.
+    ``rows`` are those of clusters, if there are any. ``moved`` are the adjusted scores of each table, and ``after`` the
+    cuts of tables with these: at as many places, the same share, or the same score.
     """
 
     def __init__(
         self,
         cut: Cut,
         by_cut: Cuts,
+        rows: Rows | None = None,
         after: Cuts | None = None,
         moved: Mapping[Hashable, FloatArray] | None = None,
     ) -> None:
         self.cut, self.confidence = cut, by_cut.confidence
         self.tables = by_cut.tables
-        self.rows = None if by_cut.units is None else by_cut.units.rows
         self._scores = [by_cut] if after is None else [by_cut, after]
         self.sides = tuple(CutSides(*score.place(cut)) for score in self._scores)
         self.total = by_cut.total
-        self.cells = cells_at(by_cut, self.sides, moved, self.rows)
+        self.cells = cells_at(by_cut, self.sides, moved, rows)
         self._near: dict[tuple[int, float], Cells] = {}
 
     def own(self, group: Hashable | None, cells: Cells | None = None) -> FloatArray:

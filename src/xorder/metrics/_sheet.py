@@ -157,7 +157,11 @@ class Sheet:
         if audit._tables is None:
             raise InputError("this audit holds no tables; make it with audit, audit_tables or audit_frame.")
         self.audit, self.tables, self.confidence = audit, audit._tables, audit.confidence
-        self.rows = None if audit._units is None else audit._units.rows
+        self.rows: UnitRows | None = None
+        if audit._units is not None and self.tables.held is not None:
+            from xorder.metrics._units import Rows as UnitRows
+
+            self.rows = UnitRows.of(self.tables.held, audit.groups)
         self.groups: tuple[Hashable | None, ...] = (*audit.groups, None)
         if reference is not None and reference not in audit.groups:
             raise InputError(f"reference must be one of {', '.join(map(repr, audit.groups))}; got {reference!r}.")
@@ -177,7 +181,7 @@ class Sheet:
 
     def rates_at(self, cut: Cut) -> RatesAtCut:
         """Return the rates at a cut."""
-        return RatesAtCut(cut, self.audit._by_cut(), self.after, self.moved)
+        return RatesAtCut(cut, self.audit._by_cut(), self.rows, self.after, self.moved)
 
     def counts(self, group: Hashable | None) -> list[float]:
         """Positives and negatives of a group, or of all."""
@@ -412,7 +416,7 @@ def _net_benefit(sheet: Sheet) -> Rows:
             f"{', '.join(f'{each:g}' for each in outside)}: there everybody is treated, or nobody."
         )
     for threshold in sheet.thresholds:
-        found = RatesAtCut(Threshold(threshold), sheet.audit._by_cut(), sheet.after, sheet.moved)
+        found = sheet.rates_at(Threshold(threshold))
         cost = threshold / (1 - threshold)
         for group in sheet.groups:
             own = found.own(group)

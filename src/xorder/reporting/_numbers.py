@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, groupby
 from typing import Any
 
@@ -94,6 +94,8 @@ def report_numbers(
     finding["chances"] = stops[0]["chances"]
     # A repair can move the groups that have both classes.
     usable = tables.replacing({group: table for group, table in tables.items() if table.n1 > 0 and table.n0 > 0})
+    # Steps of the way are full repairs, whatever the evidence.
+    usable = replace(usable, held=None)
     why_not = _why_no_repair(usable)
     path: dict[str, Any] = {"stops": stops, "why_not": why_not, "moved": None, "reference": None, "left": []}
     after, notes, expected, outside = tables, [], None, dict[Hashable, float]()

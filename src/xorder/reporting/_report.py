@@ -8,7 +8,7 @@ import importlib.metadata
 import os
 import platform
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from xorder._atomic import atomic_path
 from xorder._parameters import WeightKind
 from xorder._present import gap_title, number
 from xorder._table import ScoreTable, Tables, as_tables
-from xorder._validation import check_tables
+from xorder._validation import check_rows
 from xorder.exceptions import InputError
 from xorder.metrics._audit import check_confidence
 from xorder.reporting._numbers import Drawn, report_numbers
@@ -112,6 +112,7 @@ def report(
     weights_are: WeightKind = "counts",
     missing_group: str = "error",
     source: str | os.PathLike[str] | None = None,
+    clusters: Any = None,
 ) -> Report:
     """Report how a score ranks people of different groups, for readers who do not read code.
 
@@ -141,6 +142,8 @@ def report(
         What to do with rows whose group is missing, as in :func:`xorder.audit`.
     source : str or path-like, default=None
         The file that the rows come from; its name and SHA-256 are noted on the page.
+    clusters : array-like of shape (n_samples,), default=None
+        Who or what each row belongs to, as in :func:`xorder.audit`.
 
     Returns
     -------
@@ -160,14 +163,18 @@ def report(
     >>> found.to_dict()["finding"]["verdict"], round(found.to_dict()["finding"]["value"], 3)
     ('clear', 0.229)
     """
-    tables = check_tables(
+    rows = check_rows(
         y_true,
         y_score,
         sensitive_features,
         sample_weight,
         weights_are=weights_are,
         missing_group=missing_group,
+        beside={"clusters": clusters},
     )
+    tables = rows.tables()
+    if clusters is not None:
+        tables = replace(tables, held=rows.held(clusters))
     return report_tables(
         tables, repair=repair, metric=metric, names=names, title=title, confidence=confidence, source=source
     )
