@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import textwrap
 import unicodedata
 from collections import Counter
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 
 from xorder._metric import METRICS
 
@@ -125,6 +126,46 @@ def group_names(groups: Iterable[Hashable], longest: int = 28) -> list[str]:
             names[position] = next(new for n in itertools.count(1) if (new := f"{name} ({n})") not in taken)
             taken.add(names[position])
     return names
+
+
+def wrapped(text: str, width: int, indent: str = "") -> str:
+    """Break a text into lines that are no wider than this."""
+    return textwrap.fill(text, max(width, 20), initial_indent=indent, subsequent_indent=indent)
+
+
+def laid_out(rows: Sequence[Sequence[str]], looks: Sequence[str], width: int, long: int = 0) -> list[str]:
+    """Lay out rows in columns, the first row being the heads; each column has a side and a least width, as in ``"<5"``.
+
+    Where that is wider than there is room for, one column, that of names, has a line of its own above the others of its
+    row, and no line of its own where it is as in the row before.
+
+    >>> laid_out([["name", "n"], ["someone", "12"]], ("<4", ">3"), 80)
+    ['name       n', 'someone   12']
+    >>> laid_out([["name", "n"], ["someone", "12"]], ("<4", ">3"), 10)
+    ['name', '    n', 'someone', '   12']
+    """
+    widths = [
+        max(int(look[1:]), *map(_width, column)) for look, column in zip(looks, zip(*rows, strict=True), strict=True)
+    ]
+
+    def line(row: Sequence[str], columns: Sequence[int]) -> str:
+        cells = []
+        for column in columns:
+            room = widths[column] - _width(row[column])
+            left = {"<": 0, ">": room, "^": room // 2}[looks[column][0]]
+            cells.append(" " * left + row[column] + " " * (room - left))
+        return "  ".join(cells).rstrip()
+
+    everything = range(len(looks))
+    if sum(widths) + 2 * (len(widths) - 1) <= width:
+        return [line(row, everything) for row in rows]
+    others = [column for column in everything if column != long]
+    found: list[str] = []
+    for place, row in enumerate(rows):
+        if not place or row[long] != rows[place - 1][long]:
+            found += textwrap.wrap(row[long], max(width, 20), subsequent_indent="  ")
+        found.append(f"  {line(row, others)}")
+    return found
 
 
 def gap_title(metric: str) -> str:

@@ -170,3 +170,11 @@ class TestTables:
     )
     def test_mistakes(self, refuse: Callable[..., str], file: Path, options: list[str], said: str) -> None:
         assert said in refuse("audit", file, *LABELLED, *options)
+
+
+def test_the_text_is_about_the_metric_and_pair_asked_for(succeed: Callable[..., str], file: Path) -> None:
+    found = xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group)
+    assert succeed("audit", file, *LABELLED, "--metric", "prf") == found.describe(metric="prf") + "\n"
+    assert succeed("audit", file, *LABELLED, "--pair", "B", "A", "--all") == (
+        found.describe(pair=("B", "A"), everything=True) + "\n"
+    )

@@ -111,9 +111,3 @@ def test_options_that_saved_audits_cannot_use_are_refused(
         "two saved audits hold numbers, and no rows: they cannot be compared with --cluster, --cut, --score."
         in one_line(ran)
     )
-
-
-def test_a_metric_without_a_tolerance_is_said_to_do_nothing(run: Callable[..., Ran], people: Path) -> None:
-    ran = run("audit", people, *LABELLED, "--metric", "prf")
-    assert ran.err == "xorder: warning: --metric has no effect without --tolerance.\n"
-    assert not run("audit", people, *LABELLED, "--metric", "prf", "--tolerance", "1").err

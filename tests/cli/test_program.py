@@ -19,7 +19,18 @@ OPTIONS = {
     "audit": READING
     | {"--label", "--positive", "--weight", "--weights-are", "--confidence", "--cut", "--cluster"}
     | {"--tolerance", "--metric", "--tolerance-cut"}
-    | {"--table", "--format", "--map", "--reference", "--threshold", "--suppress", "--output", "--force"},
+    | {
+        "--table",
+        "--format",
+        "--map",
+        "--reference",
+        "--threshold",
+        "--suppress",
+        "--output",
+        "--force",
+        "--all",
+        "--pair",
+    },
     "compare": READING
     | {"--label", "--positive", "--weight", "--weights-are", "--confidence", "--cut", "--cluster", "--other", "--map"},
     "fit": READING

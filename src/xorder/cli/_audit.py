@@ -19,6 +19,7 @@ from xorder.cli._program import (
     given_options,
     read_tables,
     show,
+    terminal_width,
 )
 from xorder.exceptions import InputError, warn_caller
 
@@ -34,6 +35,8 @@ def add(command: argparse.ArgumentParser) -> None:
     add_cluster(command)
     add_cuts(command)
     add_confidence(command)
+    command.add_argument("--all", action="store_true", help="Print all gaps and cuts, not only the widest")
+    command.add_argument("--pair", nargs=2, metavar="GROUP", help="Print these two groups alone")
     tables = command.add_argument_group("tables")
     tables.add_argument(
         "--table",
@@ -44,7 +47,9 @@ def add(command: argparse.ArgumentParser) -> None:
     tables.add_argument("--format", choices=FORMATS, default="markdown", help="Format of the tables (default markdown)")
     tables.add_argument("--map", metavar="MAP", help="Map that fit wrote: show in tables what it changes")
     tables.add_argument(
-        "--reference", metavar="GROUP", help="Group that rates are compared to in tables (default the largest)"
+        "--reference",
+        metavar="GROUP",
+        help="Group that others are compared to (default in tables the largest, else each other)",
     )
     tables.add_argument(
         "--threshold",
@@ -68,7 +73,7 @@ def add(command: argparse.ArgumentParser) -> None:
         "it, and 3 if that cannot be told",
     )
     command.add_argument(
-        "--metric", choices=METRICS, default="xauc", help="Metric that the tolerance is about (default xauc)"
+        "--metric", choices=METRICS, default="xauc", help="Gap that the text and the tolerance are about (default xauc)"
     )
     command.add_argument(
         "--tolerance-cut",
@@ -98,12 +103,19 @@ def run(options: argparse.Namespace) -> int:
     else:
         cuts = "" if options.tolerance_cut is None else f", at cuts {options.tolerance_cut:g}"
         said = f"\n\nTolerance {options.tolerance:g} for {options.metric} gaps{cuts}: {verdict}." if verdict else ""
-        show(f"{result}{said}")
+        text = result.describe(
+            metric=options.metric,
+            pair=options.pair,
+            reference=options.reference,
+            everything=options.all,
+            width=terminal_width(),
+        )
+        show(f"{text}{said}")
     return _CODES.get(str(verdict), 0)
 
 
 # Options that are about tables alone.
-_OF_TABLES = ("format", "map", "reference", "threshold", "suppress", "output")
+_OF_TABLES = ("format", "map", "threshold", "suppress", "output")
 
 
 def _check_tables(options: argparse.Namespace) -> None:

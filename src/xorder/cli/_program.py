@@ -182,7 +182,7 @@ def _show_warning(
 
 
 # Options that do nothing where another one, if the command has it, is not given.
-_NEEDED = {"metric": "tolerance", "weights_are": "weight", "unseen_group": "map", "force": "output"}
+_NEEDED = {"weights_are": "weight", "unseen_group": "map", "force": "output"}
 
 
 class _Once(argparse.Action):
@@ -348,6 +348,11 @@ def note_idle(options: argparse.Namespace) -> None:
     if "encoding" in given and options.file.lower().endswith(".parquet"):
         options.encoding = "utf-8"
         warn_caller("--encoding has no effect on parquet files.")
+
+
+def terminal_width() -> int:
+    """Characters per line: those of the terminal, within reason; 80 where there is none."""
+    return min(max(shutil.get_terminal_size().columns, 40), 120) if sys.stdout.isatty() else 80
 
 
 def show(what: str | dict[str, Any]) -> None:

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from xorder._html import audit_html
 from xorder._metric import METRICS, auc_estimate, chance_interval, check_metric, prf_estimate, xauc_estimate
-from xorder._parameters import WeightKind, check_number
-from xorder._present import group_names, known, number
+from xorder._parameters import WeightKind, check_number, check_whole
+from xorder._present import known, number
 from xorder._table import BinningError, FloatArray, ScoreTable, Tables, as_tables
 from xorder._validation import check_rows
 from xorder.exceptions import InputError, MissingExtraError, warn_caller
-from xorder.metrics._audit_text import ANY_LENGTH, aligned, audit_text, reading
+from xorder.metrics._audit_text import audit_text, matrix_lines, reading
 from xorder.metrics._cuts import CUTS, Cut, CutGap, Cuts, Of, check_cut, check_cuts, check_of, cut_text
 from xorder.metrics._gaps import Gap, Pair, against_tolerance, are_few, json_label, with_holm
 from xorder.metrics._placements import Moments, moments
@@ -64,10 +64,7 @@ class GroupMatrix:
         return np.array(self.values, dtype=dtype)
 
     def __str__(self) -> str:
-        names = group_names(self.groups, ANY_LENGTH)
-        width = max([6, *map(len, names)])
-        rows = [[name, *map(number, row)] for name, row in zip(names, self.values.tolist(), strict=True)]
-        return "\n".join(aligned([["", *names], *rows], f"<{width}", *[f">{width}"] * len(names)))
+        return "\n".join(matrix_lines(self.groups, self.values, 80)[1:])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the matrix as plain lists, ready for JSON.
@@ -236,9 +233,7 @@ class Audit:
         """
         by_cut = self._by_cut()
         of = check_of(of)
-        pairs: list[Any] = list(combinations(self.groups, 2)) if pair is None else [tuple(pair)]
-        if pair is not None and not (len(pairs[0]) == 2 == len({*pairs[0]}) and {*pairs[0]} <= {*self.groups}):
-            raise InputError(f"pair must be two of the groups {', '.join(map(repr, self.groups))}; got {pair!r}.")
+        pairs: list[Any] = list(combinations(self.groups, 2)) if pair is None else [self._checked_pair(pair)]
         if at is None:
             found = [by_cut.worst(each, of) for each in pairs]
         else:
@@ -390,6 +385,48 @@ class Audit:
         """The same with how each cut is written; the worst has None."""
         names = cycle([None, *map(cut_text, self.cuts)])
         return list(zip(names, self._cut_gaps(), strict=False))
+
+    def describe(
+        self,
+        *,
+        metric: str = "xauc",
+        pair: Pair | None = None,
+        reference: Hashable | None = None,
+        everything: bool = False,
+        width: int = 80,
+    ) -> str:
+        """Say what the gaps amount to, then lay out groups, matrix, gaps and cuts; ``print`` shows the same.
+
+        Parameters
+        ----------
+        metric : {"xauc", "prf", "parity"}, default="xauc"
+            The gap to speak of.
+        pair : tuple of two group labels, default=None
+            Show these two groups alone, first minus second.
+        reference : group label, default=None
+            Show the gaps between this group and each other.
+        everything : bool, default=False
+            Show all gaps of all metrics and the cuts of all pairs, not the ten widest.
+        width : int, default=80
+            Characters per line.
+
+        Returns
+        -------
+        str
+            The text.
+        """
+        check_metric(metric)
+        if pair is not None:
+            pair = self._checked_pair(pair)
+        if reference is not None and reference not in self.groups:
+            raise InputError(f"reference must be one of {', '.join(map(repr, self.groups))}; got {reference!r}.")
+        return audit_text(self, check_whole("width", width), metric, everything, pair, reference)
+
+    def _checked_pair(self, pair: Any) -> Pair:
+        found = tuple(pair)
+        if not (len(found) == 2 == len({*found}) and {*found} <= {*self.groups}):
+            raise InputError(f"pair must be two of the groups {', '.join(map(repr, self.groups))}; got {pair!r}.")
+        return found
 
     def __str__(self) -> str:
         return audit_text(self)

@@ -1,32 +1,79 @@
-"""An audit in words: the tables that are printed, and two sentences on what the xAUC gaps amount to."""
+"""An audit in words: what the gaps amount to, then the tables behind it, no wider than a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from xorder._metric import METRICS
-from xorder._present import count, group_names, interval_text, level, number, pvalue_text, signed
+from xorder._present import count, group_names, interval_text, laid_out, level, number, pvalue_text, signed, wrapped
+from xorder._table import FloatArray
 from xorder.metrics._cuts import cut_text
-from xorder.metrics._gaps import FEW, judge
+from xorder.metrics._gaps import FEW, Gap, Pair, judge
 
 if TYPE_CHECKING:
     from xorder.metrics._audit import Audit
 
-# Pairs of groups whose cuts are printed.
-_MOST_PAIRS = 6
+# Gaps that are printed unless all are asked for.
+_MOST_GAPS = 10
 
 # Texts show names of groups in full.
 ANY_LENGTH = 10_000
 
+# Names up to this long head the columns of a matrix; others are numbered.
+_SHORT = 8
 
-def audit_text(audit: Audit) -> str:
-    """Lay out counts, matrix and gaps, and say in one sentence what the xAUC gaps amount to."""
+
+def audit_text(
+    audit: Audit,
+    width: int = 80,
+    metric: str = "xauc",
+    everything: bool = False,
+    pair: Pair | None = None,
+    reference: Hashable | None = None,
+) -> str:
+    """Say what the gaps of a metric amount to, and lay out counts, matrix, gaps and cuts.
+
+    The widest gaps alone are shown, and the cuts of the pair spoken of, unless everything is asked for, or some pairs.
+    """
     names = dict(zip(audit.groups, group_names(audit.groups, ANY_LENGTH), strict=True))
     percent = level(audit.confidence)
-    groups = [
+    said = reading(audit, metric, pair)
+    spoken_of = judge(audit, metric).gap
+    every = list(combinations(audit.groups, 2))
+    pairs = [pair] if pair is not None else None
+    if pair is None and reference is not None:
+        pairs = [each for each in every if reference in each]
+    of_cuts = pairs or (every if everything else [spoken_of.pair] if spoken_of else [])
+    parts = [
+        wrapped(said, width) if said else "",
+        f"AUC {number(audit.auc)}   ({percent} interval {interval_text(audit.auc_interval, sign='')})",
+        "\n".join(_group_lines(audit, names, percent, width)),
+        "\n".join(matrix_lines(audit.groups, audit.xauc.values, width, everything)),
+        "\n".join(_gap_lines(audit, names, percent, width, metric, everything, pairs)),
+        "\n".join(_cut_lines(audit, names, percent, width, of_cuts)),
+    ]
+    if audit.too_few:
+        few = ", ".join(names[group] for group in audit.too_few)
+        said = f"Fewer than {FEW} positives or negatives: {few}. Too few to say whether their gaps are chance."
+        parts.append(wrapped(said, width))
+    if audit.clusters is not None:
+        said = (
+            f"Errors allow for {audit.clusters:,} clusters of rows. The band of the worst cut cannot, and is left out."
+        )
+        parts.append(wrapped(said, width))
+    if audit.binning_error is not None:
+        said = f"Scores were binned, which moved AUC and gaps by at most {audit.binning_error.largest:.1e}."
+        parts.append(wrapped(said, width))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _group_lines(audit: Audit, names: dict[Hashable, str], percent: str, width: int) -> list[str]:
+    head = ["group", "positives", "negatives", "AUC", f"{percent} interval", "PRF", f"{percent} interval"]
+    rows = [
         [
             name,
             count(audit.positives[group]),
@@ -38,8 +85,48 @@ def audit_text(audit: Audit) -> str:
         ]
         for group, name in names.items()
     ]
+    return laid_out([head, *rows], ("<5", ">9", ">9", ">6", "^16", ">6", "^16"), width)
+
+
+def matrix_lines(groups: Sequence[Hashable], values: FloatArray, width: int, everything: bool = True) -> list[str]:
+    """Lay out the matrix of xAUC; columns are numbered where names are long."""
+    names = group_names(groups, ANY_LENGTH)
+    said = ["xAUC: chance that a positive of the row outranks a negative of the column"]
+    heads = names
+    if max(map(len, names)) > _SHORT:
+        heads = [str(place) for place in range(1, len(names) + 1)]
+        names = [f"{place} {name}" for place, name in zip(heads, names, strict=True)]
+    columns = ["<6", *[f">{max(6, *map(len, heads))}"] * len(heads)]
+    if sum(int(look[1:]) + 2 for look in columns) > width and not everything:
+        return [f"The matrix of {len(names)} groups is in the table xauc: --table xauc, table('xauc')."]
+    rows = [[name, *map(number, row)] for name, row in zip(names, values.tolist(), strict=True)]
+    return said + laid_out([["", *heads], *rows], columns, width)
+
+
+def _gap_lines(
+    audit: Audit,
+    names: dict[Hashable, str],
+    percent: str,
+    width: int,
+    metric: str,
+    everything: bool,
+    pairs: list[Pair] | None,
+) -> list[str]:
+    """Lay out the gaps: of two groups, or where everything is asked for, of all metrics; else the widest of one."""
     several = len(audit.groups) > 2
-    gaps = [
+    chosen = [gap for gap in audit.gaps if pairs is None or gap.pair in pairs or gap.pair[::-1] in pairs]
+    chosen = [_as_asked(gap, pairs) for gap in chosen]
+    metrics = list(METRICS) if everything or not several or len(pairs or ()) == 1 else [metric]
+    chosen = [gap for gap in chosen if gap.metric in metrics]
+    more: list[str] = []
+    if several and not everything:
+        chosen = sorted(chosen, key=lambda gap: -abs(gap.value) if np.isfinite(gap.value) else 1.0)
+        left = len(chosen) - _MOST_GAPS
+        if left > 0:
+            more = [f"... and {left} narrower {'gap' if left == 1 else 'gaps'}; all with --all, or in the table gaps"]
+        chosen = chosen[:_MOST_GAPS]
+    head = ["gap", "pair", "value", f"{percent} interval", "p", *(["p (all pairs)"] if several else [])]
+    rows = [
         [
             gap.metric,
             f"{names[gap.pair[0]]} - {names[gap.pair[1]]}",
@@ -48,110 +135,78 @@ def audit_text(audit: Audit) -> str:
             pvalue_text(gap.pvalue),
             *([pvalue_text(gap.pvalue_holm)] if several else []),
         ]
-        for gap in audit.gaps
+        for gap in chosen
     ]
-    head = ["gap", "pair", "value", f"{percent} interval", "p (no gap)", *(["p (all pairs)"] if several else [])]
-    lines = [
-        f"AUC {number(audit.auc)}   ({percent} interval {interval_text(audit.auc_interval, sign='')})",
-        "",
-        *(
-            line.rstrip()
-            for line in aligned(
-                [
-                    ["group", "positives", "negatives", "AUC", f"{percent} interval", "PRF", f"{percent} interval"],
-                    *groups,
-                ],
-                *("<5", ">9", ">9", ">6", "^16", ">6", "^16"),
-            )
-        ),
-        "",
-        "xAUC: chance that a positive of the row's group outranks a negative of the column's group",
-        str(audit.xauc),
-        "",
-        *aligned([head, *gaps], *("<6", "<5", ">8", "^20", ">10", ">13")[: len(head)]),
-        *(f"  {metric.title}: {metric.meaning}" for metric in METRICS.values()),
-        *_cut_lines(audit, names, percent),
-    ]
-    if audit.too_few:
-        few = ", ".join(names[group] for group in audit.too_few)
-        lines += ["", f"Fewer than {FEW} positives or negatives: {few}. Too few to say whether their gaps are chance."]
-    if audit.clusters is not None:
-        lines += [
-            "",
-            f"Errors allow for {audit.clusters:,} clusters of rows. The band of the worst cut cannot, and is left out.",
-        ]
-    if audit.binning_error is not None:
-        lines += ["", f"Scores were binned, which moved AUC and gaps by at most {audit.binning_error.largest:.1e}."]
-    said = reading(audit)
-    return "\n".join([*lines, "", said] if said else lines)
+    meanings = [wrapped(f"{METRICS[name].title}: {METRICS[name].meaning}", width, "  ") for name in metrics]
+    looks = ("<6", "<5", ">8", "^20", ">8", ">13")[: len(head)]
+    return [*laid_out([head, *rows], looks, width, long=1), *more, *meanings]
 
 
-def _cut_lines(audit: Audit, names: dict[Hashable, str], percent: str) -> list[str]:
-    """Lay out the worst cut of each pair and the cuts to report, the pairs of the widest worst cuts first."""
-    found = audit._cut_gaps()
-    each = 1 + len(audit.cuts)
-    pairs = sorted(
-        (found[start : start + each] for start in range(0, len(found), each)),
-        key=lambda gaps: (np.isnan(gaps[0].interval[0]), -abs(gaps[0].value)),
-    )
-    rows = [
-        [
-            cut_text(at) if at is not None else f"worst, {100 * gap.cut:.3g} %" if np.isfinite(gap.cut) else "worst",
-            f"{names[gap.pair[0]]} - {names[gap.pair[1]]}",
-            number(gap.rates[0]),
-            number(gap.rates[1]),
-            signed(gap.value),
-            "[{}, {}]".format(*map(signed, gap.interval)) if np.isfinite(gap.interval[0]) else "not known",
-        ]
-        for gaps in pairs[:_MOST_PAIRS]
-        for at, gap in zip((None, *audit.cuts), gaps, strict=True)
-    ]
-    if not rows:
+def _as_asked(gap: Gap, pairs: list[Pair] | None) -> Gap:
+    """The gap of a pair in the order in which that was named."""
+    return gap.reversed() if pairs and gap.pair not in pairs else gap
+
+
+def _cut_lines(audit: Audit, names: dict[Hashable, str], percent: str, width: int, pairs: Sequence[Pair]) -> list[str]:
+    """Lay out the worst cut and the cuts to report, of some pairs."""
+    if audit._tables is None or not pairs:
         return []
-    more = [f"... and {len(pairs) - _MOST_PAIRS} more pairs of groups"] if len(pairs) > _MOST_PAIRS else []
-    headings = ["first part of the list", "pair", "first", "second", "gap", f"{percent} interval"]
+    rows = []
+    for pair in pairs:
+        for at in (None, *audit.cuts):
+            gap = audit.cut_gap(at, pair)
+            worst = f"worst, {100 * gap.cut:.3g} %" if np.isfinite(gap.cut) else "worst"
+            rows.append(
+                [
+                    worst if at is None else cut_text(at),
+                    f"{names[gap.pair[0]]} - {names[gap.pair[1]]}",
+                    number(gap.rates[0]),
+                    number(gap.rates[1]),
+                    signed(gap.value),
+                    "[{}, {}]".format(*map(signed, gap.interval)) if np.isfinite(gap.interval[0]) else "not known",
+                ]
+            )
+    head = ["cut", "pair", "first", "second", "gap", f"{percent} interval"]
     return [
-        "",
-        "Sensitivity at a cut: the share of a group's positives in the first part of the list",
-        *(line.rstrip() for line in aligned([headings, *rows], "<22", "<5", ">8", ">8", ">8", "^20")),
-        *more,
-        "  worst: the widest of all cuts, with a band that holds at all of them at once",
+        wrapped("Sensitivity at a cut: the share of a group's positives in the first part of the list", width),
+        *laid_out([head, *rows], ("<14", "<5", ">7", ">7", ">8", "^20"), width, long=1),
+        wrapped("worst: the widest of all cuts, with a band that holds at all of them at once", width, "  "),
     ]
 
 
-def reading(audit: Audit) -> str:
-    """Say in two sentences what the xAUC gap to speak of means, and how sure it is; nothing where none is known."""
-    verdict = judge(audit, "xauc")
-    if verdict.gap is None:
+def reading(audit: Audit, metric: str = "xauc", pair: Pair | None = None) -> str:
+    """Say what the gap to speak of means, and how sure it is; nothing where none is known."""
+    verdict = judge(audit, metric)
+    gap = verdict.gap
+    if pair is not None:
+        gap = audit.gap(metric, pair)
+        gap = gap if gap.value >= 0 else gap.reversed()
+    if gap is None or not np.isfinite(gap.value):
         return ""
     names = dict(zip(audit.groups, group_names(audit.groups, ANY_LENGTH), strict=True))
-    first, second = verdict.gap.pair
+    first, second = gap.pair
     favoured, lower = names[first], names[second]
-    sure = f"at {level(audit.confidence)} confidence"
+    sure = f"{level(audit.confidence)} confidence"
     if verdict.pairs > 1:
-        sure += f", allowing for the {verdict.pairs} pairs looked at"
-    said = "Ranks vary too little in this sample to say how certain this gap is."
-    if verdict.few:
-        few = " and ".join(names[group] for group in verdict.gap.pair if group in audit.too_few)
-        said = f"There are too few positives or negatives of {few} to say whether this gap is chance."
-    elif verdict.kind == "chance":
-        said = f"This gap cannot be told from chance {sure}."
-    elif verdict.clear:
-        slightly = " slightly" if verdict.kind == "small" else ""
-        said = f"The score{slightly} under-ranks the positives of {lower}; the gap cannot be put down to chance {sure}."
+        sure += f", allowing for {verdict.pairs} pairs"
+    kind = verdict.readings.get(gap.pair, "not known")
+    slightly = "slightly " if kind == "not chance" and verdict.kind == "small" and gap is verdict.gap else ""
+    few = " and ".join(names[group] for group in gap.pair if group in audit.too_few)
+    said = f"The score ranks {lower} {slightly}lower than {favoured}"
+    if not gap.value:
+        said = f"The score ranks {favoured} and {lower} alike"
+    if few:
+        said += f"; there are too few positives or negatives of {few} to say whether that is chance."
+    elif kind == "not chance":
+        said += f", and chance does not explain it ({sure})."
+    elif kind == "may be chance":
+        said += f", which may be chance ({sure})."
+    else:
+        said += "; ranks vary too little in this sample to say how certain that is."
+    if metric != "xauc":
+        return f"{said} The {METRICS[metric].title} is {number(abs(gap.value), 3)}."
     return (
-        f"A positive of {favoured} outranks a negative of {lower} with chance {number(audit.xauc[first, second], 3)}; "
-        f"a positive of {lower} outranks a negative of {favoured} with chance {number(audit.xauc[second, first], 3)}.\n"
-        f"{said}"
+        f"{said} A positive of {favoured} outranks a negative of {lower} with chance "
+        f"{number(audit.xauc[first, second], 3)}; a positive of {lower} outranks a negative of {favoured} with chance "
+        f"{number(audit.xauc[second, first], 3)}."
     )
-
-
-def aligned(rows: list[list[str]], *looks: str) -> list[str]:
-    """Lay out rows in columns, each with a side and a least width, as in ``"<5"``."""
-    widths = [
-        max(int(look[1:]), *map(len, column)) for look, column in zip(looks, zip(*rows, strict=True), strict=True)
-    ]
-    return [
-        "  ".join(f"{cell:{look[0]}{width}}" for cell, look, width in zip(row, looks, widths, strict=True))
-        for row in rows
-    ]

@@ -12,12 +12,12 @@ import numpy as np
 
 from xorder._metric import METRICS, auc_estimate
 from xorder._parameters import WeightKind
-from xorder._present import group_names, level, number, pvalue_text, signed
+from xorder._present import group_names, laid_out, level, number, pvalue_text, signed, wrapped
 from xorder._table import ScoreTable, Tables, as_tables
 from xorder._validation import check_rows, check_scores
 from xorder.exceptions import InputError, warn_caller
 from xorder.metrics._audit import check_confidence
-from xorder.metrics._audit_text import ANY_LENGTH, aligned
+from xorder.metrics._audit_text import ANY_LENGTH
 from xorder.metrics._cuts import CUTS, Cut, Cuts, check_cut, check_cuts, cut_text
 from xorder.metrics._gaps import FEW, Difference, Pair, change_of, is_too_few, json_label, with_holm
 from xorder.metrics._placements import Moments, moments
@@ -393,7 +393,7 @@ def _numbers_of(audit: Mapping[str, Any]) -> dict[tuple[str, str | None, Pair | 
     return found | {("cut", gap["at"], pair_of(gap)): numbers(gap, "value", "stderr") for gap in cuts}
 
 
-def comparison_text(comparison: Comparison) -> str:
+def comparison_text(comparison: Comparison, width: int = 80) -> str:
     """Lay out the differences, the first score beside each other one, and say what the xAUC gaps amount to."""
     names = dict(zip(comparison.groups, group_names(comparison.groups, ANY_LENGTH), strict=True))
     percent = level(comparison.confidence)
@@ -420,8 +420,8 @@ def comparison_text(comparison: Comparison) -> str:
             if each.pair in shown
         ]
         looks = ("<3", "<4", ">7", ">7", ">7", "^18", ">8", ">8")[: len(head)]
-        lines += [f"Other score: {other}. {_in_words(comparison, other)}", ""]
-        lines += [*(line.rstrip() for line in aligned([head, *rows], *looks)), ""]
+        lines += [wrapped(f"Other score: {other}. {_in_words(comparison, other)}", width), ""]
+        lines += [*laid_out([head, *rows], looks, width, long=1), ""]
         if len(of_pairs) > _MOST_PAIRS:
             lines[-1:] = [f"... and {len(of_pairs) - _MOST_PAIRS} pairs of groups with narrower xauc gaps", ""]
     how = (
@@ -431,10 +431,11 @@ def comparison_text(comparison: Comparison) -> str:
     )
     if comparison.too_few:
         few = ", ".join(names[group] for group in comparison.too_few)
-        lines += [f"Fewer than {FEW} positives or negatives: {few}. Too few to say whether their gaps differ.", ""]
+        said = f"Fewer than {FEW} positives or negatives: {few}. Too few to say whether their gaps differ."
+        lines += [wrapped(said, width), ""]
     if comparison.clusters is not None:
         how += f" They allow for {comparison.clusters:,} clusters of rows."
-    return "\n".join([*lines, how])
+    return "\n".join([*lines, wrapped(how, width)])
 
 
 def _in_words(comparison: Comparison, other: str) -> str:
