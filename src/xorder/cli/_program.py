@@ -311,6 +311,11 @@ def add_cuts(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_cut(command: argparse.ArgumentParser, what: str) -> None:
+    """Add one cut of the list."""
+    command.add_argument("--cut", type=_cut, metavar="CUT", help=f"{what}: 5%%, 200 (places) or score:0.3")
+
+
 def _cut(text: str) -> Cut:
     """Read a cut as the command line writes it."""
     try:
