@@ -25,9 +25,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--into", default="adjusted", metavar="COLUMN", help="Name of the new column (default adjusted)"
     )
-    add_cut(
-        command, f"Cut of the list; {SELECTED[0]} and {SELECTED[1]} are added, which say of each row in, out or tied"
-    )
+    add_cut(command, f"columns {SELECTED[0]} and {SELECTED[1]} say of each row whether it is in, out or tied")
     add_unseen(command, None)
     command.add_argument(
         "--explain", type=int, metavar="ROW", help="Row, the first being 1, of which to say what became of it, and why"

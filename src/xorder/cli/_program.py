@@ -311,9 +311,11 @@ def add_cuts(command: argparse.ArgumentParser) -> None:
     )
 
 
-def add_cut(command: argparse.ArgumentParser, what: str) -> None:
+def add_cut(command: argparse.ArgumentParser, effect: str) -> None:
     """Add one cut of the list."""
-    command.add_argument("--cut", type=_cut, metavar="CUT", help=f"{what}: 5%%, 200 (places) or score:0.3")
+    command.add_argument(
+        "--cut", type=_cut, metavar="CUT", help=f"Cut of the list, 5%%, 200 (places) or score:0.3: {effect}"
+    )
 
 
 def _cut(text: str) -> Cut:
