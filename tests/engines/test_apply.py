@@ -864,6 +864,21 @@ def test_a_cut_takes_names_for_one_that_differ_in_case_where_duckdb_does(tmp_pat
     ]
 
 
+@pytest.mark.parametrize("names", [("before", "code", "after"), ("code", "after", "before"), ("after", "x", "scores")])
+def test_a_cut_does_not_mix_up_columns_with_what_it_computes(names: tuple[str, str, str], tmp_path: Path) -> None:
+    score, group, into = names
+    columns = people()
+    named = {score: columns["risk"], group: columns["group"]}
+    out = tmp_path / "out.parquet"
+    settings = {"score": score, "group": group, "into": into, "cut": 77, "large": 1}
+    apply_to_file(GroupMaps(MAPS), make("parquet", named, tmp_path), out, **settings)
+    rows = rows_of(out)
+    adjusted = expected(columns, MAPS)
+    np.testing.assert_array_equal(rows[into], adjusted)
+    assert rows["selected_before"] == sides(columns["risk"], 77)
+    assert rows["selected_after"] == sides(adjusted, 77)
+
+
 def test_a_share_has_whole_places() -> None:
     def places(share: float, rows: int) -> int:
         return apply_cut.CutOfRows(share, GroupMaps(MAPS), "adjusted").places(rows)
