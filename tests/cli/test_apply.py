@@ -203,6 +203,93 @@ class TestExplain:
         assert f"there is no row {row} to explain: {people} has {ROWS} rows, the first being 1." in error
 
 
+class TestCut:
+    """``--cut`` adds who is in and who is out, before and after."""
+
+    def test_who_enters_and_leaves_is_said_and_written(
+        self, succeed: Callable[..., str], saved: Path, file: Path
+    ) -> None:
+        out = file.with_name(f"out.{file.name.partition('.')[2]}")
+        apply = ("apply", file, *COLUMNS, "--map", saved, "-o", out, "--force", "--cut", "200")
+        printed = succeed(*apply)
+        found = read(out)
+        assert list(found) == [*table(), "adjusted", "selected_before", "selected_after"]
+        adjusted = np.array(found["adjusted"], dtype=float)
+        first, second = (set(np.argsort(-scores)[:200].tolist()) for scores in (PEOPLE.y_score, adjusted))
+        for name, chosen in (("selected_before", first), ("selected_after", second)):
+            assert found[name] == ["in" if row in chosen else "out" for row in range(ROWS)]
+        counts = {}
+        for group in "AB":
+            own = set(np.flatnonzero(PEOPLE.group == group).tolist())
+            counts[group] = [len(rows & own) for rows in (second - first, first - second, first & second)]
+        assert counts["B"][0] > 0
+        lines = [f"  {group}: {one} enter, {two} leave, {both} stay in" for group, (one, two, both) in counts.items()]
+        enter, leave, stay = map(sum, zip(*counts.values(), strict=True))
+        assert printed.splitlines() == [
+            f"Wrote {ROWS} rows to {out}; the new columns are 'adjusted', 'selected_before' and 'selected_after'.",
+            f"Cut at 200 places: {enter} enter, {leave} leave, {stay} stay in.",
+            *lines,
+        ]
+        result = json.loads(succeed(*apply, "--json"))
+        assert result["cut"] == "200 places"
+        assert result["selected_columns"] == ["selected_before", "selected_after"]
+        moves = {move["group"]: [move[name] for name in ("enters", "leaves", "stays_in")] for move in result["moves"]}
+        assert moves == counts
+
+    def test_ties_are_left_to_the_user(self, succeed: Callable[..., str], saved: Path, tmp_path: Path) -> None:
+        groups = ["A", "A", "A", "A", "", "Z"]
+        people = write(tmp_path / "people.csv", {"group": groups, "score": [0.9, 0.5, 0.5, 0.5, 0.7, 0.1]})
+        leave = ["--missing-group", "leave", "--unseen-group", "leave"]
+        apply = ("apply", people, *COLUMNS, "--map", saved, "-o", people, "--force", *leave)
+        printed = succeed(*apply, "--cut", "50%")
+        assert printed.splitlines()[1:] == [
+            "Cut at 50 %: 0 enter, 0 leave, 2 stay in.",
+            "  A: 0 enter, 0 leave, 1 stay in",
+            "  missing or unseen: 0 enter, 0 leave, 1 stay in",
+            "Tied at the cut, where places are too few for all of them: 3 before, 3 after. They are in none of these "
+            "counts; which of them to take is for you to decide.",
+        ]
+        found = read(people)
+        assert found["selected_before"] == found["selected_after"] == ["in", "tied", "tied", "tied", "in", "out"]
+        people = write(people, {"group": groups, "score": [0.9, 0.5, 0.5, 0.5, 0.7, 0.1]})
+        moves = json.loads(succeed(*apply, "--cut", "3", "--json"))["moves"]
+        assert [(move["group"], move["tied_before"], move["tied_after"]) for move in moves] == [
+            ("A", 3, 3),
+            (None, 0, 0),
+        ]
+        people = write(people, {"group": groups, "score": [0.9, 0.5, 0.5, 0.5, 0.7, 0.1]})
+        assert "score from 0.5: 0 enter, 0 leave, 5 stay in." in succeed(*apply, "--cut", "score:0.5")
+
+    @pytest.mark.parametrize(
+        ("cuts", "words"),
+        [
+            (["901"], "a number of places must be from 1 up to the number of rows, 900; got 901."),
+            (["0.1%"], "0.1 % of 900 rows is less than one place; name a larger share, or a number of places."),
+            (["0"], "a cut is a share of the list such as 5%"),
+            (["100%"], "a cut is a share of the list such as 5%"),
+            (["150%"], "a cut is a share of the list such as 5%"),
+            (["few"], "a cut is a share of the list such as 5%"),
+            (["5%", "200"], "--cut is given twice; give it once"),
+        ],
+    )
+    def test_cuts_that_are_refused(
+        self, refuse: Callable[..., str], saved: Path, file: Path, cuts: list[str], words: str
+    ) -> None:
+        out = file.with_name(f"out.{file.name.partition('.')[2]}")
+        options = [word for cut in cuts for word in ("--cut", cut)]
+        assert words in refuse("apply", file, *COLUMNS, "--map", saved, "-o", out, *options)
+        assert not out.exists()
+
+    def test_columns_that_are_there(self, refuse: Callable[..., str], saved: Path, tmp_path: Path) -> None:
+        people = write(tmp_path / "people.csv", table() | {"selected_after": ["in"] * ROWS})
+        apply = ("apply", people, *COLUMNS, "--map", saved, "-o", tmp_path / "out.csv", "--cut", "5%")
+        error = refuse(*apply)
+        assert "has a column 'selected_after' already, which --cut adds; rename it or drop it first." in error
+        error = refuse(*apply, "--into", "selected_before")
+        assert "--into must not be 'selected_before', which is a column that --cut adds; choose another name." in error
+        assert not (tmp_path / "out.csv").exists()
+
+
 def test_another_column_than_fit_had_is_told(
     run: Callable[..., Ran], succeed: Callable[..., str], people: Path, tmp_path: Path
 ) -> None:

@@ -49,7 +49,7 @@ OPTIONS = {
     }
     | {"--method", "--bounds", "--reference", "--do-no-harm", "--no-do-no-harm"}
     | {"--min-group-size", "--small-groups", "--unseen-group"},
-    "apply": READING | {"--map", "--output", "--force", "--into", "--unseen-group", "--explain"},
+    "apply": READING | {"--map", "--output", "--force", "--into", "--cut", "--unseen-group", "--explain"},
     "report": READING
     | {"--label", "--positive", "--weight", "--output", "--force", "--map", "--metric", "--title"}
     | {"--confidence", "--weights-are", "--unseen-group", "--cluster"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import pickle
 import subprocess
 import sys
@@ -15,8 +16,9 @@ import pytest
 
 from support.backends import NAMES, Backend, make, rows_of
 from support.needs import package
-from xorder import ScoreMap, XOrder
+from xorder import ScoreMap, Threshold, XOrder
 from xorder.engines import GroupMaps, apply_to_file, apply_to_frame, tables_of
+from xorder.engines import _apply_cut as apply_cut
 from xorder.engines._apply import adjusting
 from xorder.engines._match_groups import values_of
 from xorder.exceptions import InputError, XorderWarning
@@ -721,3 +723,187 @@ def test_how_far_a_file_is_can_be_followed(tmp_path: Path, monkeypatch: pytest.M
     assert {step for step, _ in seen} == {"adjusting scores"}
     assert all(share is None or 0 <= share <= 1 for _, share in seen)
     assert any(share is not None and 0 < share < 1 for _, share in seen)
+
+
+def sides(scores: np.ndarray, cut: object) -> list[str]:
+    """On which side of a cut each row is, by counting for each the rows above it and those that tie with it."""
+    if isinstance(cut, Threshold):
+        return ["in" if score >= cut.score else "out" for score in scores]
+    places = cut if isinstance(cut, int) else round(cut * 1000) * len(scores) // 1000
+    above = [int(np.sum(scores > score)) for score in scores]
+    reached = [int(np.sum(scores >= score)) for score in scores]
+    return ["in" if r <= places else "out" if a >= places else "tied" for a, r in zip(above, reached, strict=True)]
+
+
+WAYS = {"csv": 1, "csv.gz": 1, "parquet by rows": 1 << 40, "parquet in DuckDB": 1, "many files": 1}
+
+
+@pytest.mark.parametrize("way", WAYS)
+class TestCut:
+    """Two columns say who is above a cut of the list, before and after; every way a file can go says the same."""
+
+    MAPS: ClassVar = MAPS | {"missing": ScoreMap([0.0, 1.0], [0.1, 0.8])}
+    ALL: ClassVar = ("A", "B", "C", None, "Z")
+
+    def file(self, way: str, columns: dict[str, object], folder: Path) -> Path | str:
+        if way == "csv.gz":
+            path = Path(f"{make('csv', columns, folder)}.gz")
+            path.write_bytes(gzip.compress(path.with_suffix("").read_bytes()))
+            return path
+        return make({"csv": "csv", "many files": "parquet-glob"}.get(way, "parquet"), columns, folder)
+
+    def out(self, way: str, folder: Path) -> Path:
+        return folder / f"out.{way if way.startswith('csv') else 'parquet'}"
+
+    def cut(self, way: str, columns: dict[str, object], folder: Path, cut: object, **settings: Any) -> tuple[Any, dict]:
+        maps = GroupMaps(self.MAPS, missing_group=settings.pop("missing_group", "leave"), unseen_group="leave")
+        out = self.out(way, folder)
+        settings = COLUMNS_READ | {"overwrite": True, "large": WAYS[way]} | settings
+        applied = apply_to_file(maps, self.file(way, columns, folder), out, cut=cut, **settings)
+        assert [path.name for path in folder.iterdir() if path.name.startswith((".", "xorder-spill"))] == []
+        return applied, rows_of(out)
+
+    @pytest.mark.parametrize(
+        ("cut", "digits", "has_ties"),
+        [(57, 1, True), (0.1, 1, False), (0.333, 1, True), (500, 1, False), (Threshold(0.5), 1, False), (1, 17, False)],
+        ids=["places", "all that are tied fit", "share", "everyone", "score", "all differ"],
+    )
+    def test_each_row_is_on_the_side_that_counting_shows(
+        self, way: str, cut: object, digits: int, has_ties: bool, tmp_path: Path
+    ) -> None:
+        columns = people(labels=self.ALL)
+        columns["risk"] = risk = np.round(columns["risk"], digits)
+        risk[risk == 0] = np.resize([0.0, -0.0], np.sum(risk == 0))
+        applied, rows = self.cut(way, columns, tmp_path, cut)
+        known = {None: ScoreMap.identity(), "Z": ScoreMap.identity()} | MAPS
+        adjusted = expected(columns, known)
+        assert list(rows) == ["id", "risk", "group", "note", "adjusted", "selected_before", "selected_after"]
+        np.testing.assert_array_equal(np.array(rows["adjusted"], dtype=float), adjusted)
+        assert rows["note"] == columns["note"]
+        before, after = sides(risk, cut), sides(adjusted, cut)
+        assert rows["selected_before"] == before
+        assert rows["selected_after"] == after
+        assert ("tied" in before) == has_ties
+        groups = [group if group in MAPS else None for group in columns["group"]]
+        assert [move.group for move in applied.moves] == ["A", "B", "C", None]
+        for move in applied.moves:
+            own = [
+                pair for pair, group in zip(zip(before, after, strict=True), groups, strict=True) if group == move[0]
+            ]
+            firsts, seconds = ([pair[place] for pair in own] for place in (0, 1))
+            assert move[1:] == (
+                len(own),
+                *(each.count(side) for each in (firsts, seconds) for side in ("in", "tied")),
+                *(own.count(pair) for pair in (("out", "in"), ("in", "out"), ("in", "in"))),
+            )
+
+    def test_missing_groups_may_have_a_map(self, way: str, tmp_path: Path) -> None:
+        columns = people(labels=("A", None))
+        applied, rows = self.cut(way, columns, tmp_path, 100, missing_group="group")
+        adjusted = expected(columns, self.MAPS | {None: self.MAPS["missing"]})
+        assert rows["selected_after"] == sides(adjusted, 100)
+        assert [move.group for move in applied.moves] == ["A", "missing"]
+
+    def test_more_scores_than_are_held(self, way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(apply_cut, "_HELD", 100)
+        monkeypatch.setattr(apply_cut, "_PART", 7)
+        columns = people()
+        assert self.cut(way, columns, tmp_path, 44)[1]["selected_before"] == sides(columns["risk"], 44)
+
+    @pytest.mark.parametrize(
+        ("cut", "words"),
+        [
+            (61, "a number of places must be from 1 up to the number of rows, 60; got 61."),
+            (0, "a number of places must be from 1 up to the number of rows, 60; got 0."),
+            (0.01, "1 % of 60 rows is less than one place; name a larger share, or a number of places."),
+            (1.5, "a cut must be a share of the list between 0 and 1"),
+            (True, "a cut must be a share of the list between 0 and 1"),
+            ("5%", "a cut must be a share of the list between 0 and 1"),
+        ],
+    )
+    def test_cuts_that_are_refused(self, way: str, cut: object, words: str, tmp_path: Path) -> None:
+        with pytest.raises(InputError) as caught:
+            self.cut(way, people(60), tmp_path, cut)
+        assert str(caught.value).startswith(words)
+        assert not self.out(way, tmp_path).exists()
+
+    @pytest.mark.parametrize("name", ["selected_before", "selected_after"])
+    def test_columns_that_are_there_are_refused(self, way: str, name: str, tmp_path: Path) -> None:
+        columns = people(60) | {name: ["in"] * 60}
+        with pytest.raises(InputError, match=f"has a column '{name}' already, which cut= adds; rename it or drop it"):
+            self.cut(way, columns, tmp_path, 20)
+        assert not self.out(way, tmp_path).exists()
+        assert list(self.cut(way, columns, tmp_path, None)[1])[-2:] == [name, "adjusted"]
+        with pytest.raises(InputError, match=f"into must not be '{name}', which is a column that cut= adds"):
+            self.cut(way, people(60), tmp_path, 20, into=name)
+
+    def test_rows_that_cannot_be_adjusted_are_named(self, way: str, tmp_path: Path) -> None:
+        columns = people(60)
+        columns["risk"][7] = np.nan
+        place = {"csv": "line 9", "parquet": "row 7", "many": "row 7"}[way.replace(".", " ").split()[0]]
+        with pytest.raises(InputError, match=f"column 'risk' must be finite; {place} "):
+            self.cut(way, columns, tmp_path, 20)
+        columns = people(60)
+        columns["group"][7] = None
+        with pytest.raises(InputError, match=f"1 row has none, {place}\\."):
+            self.cut(way, columns, tmp_path, 20, missing_group="error")
+        assert not self.out(way, tmp_path).exists()
+
+
+def test_a_cut_takes_names_for_one_that_differ_in_case_where_duckdb_does(tmp_path: Path) -> None:
+    path = make("parquet", people(60) | {"Selected_After": ["in"] * 60}, tmp_path)
+    out = tmp_path / "out.parquet"
+    with pytest.raises(InputError, match="has a column 'selected_after' already, which cut= adds"):
+        apply_to_file(GroupMaps(MAPS), path, out, **COLUMNS_READ, cut=20, large=1)
+    apply_to_file(GroupMaps(MAPS), path, out, **COLUMNS_READ, cut=20)
+    assert package("pyarrow.parquet").read_schema(out).names[-4:] == [
+        "Selected_After",
+        "adjusted",
+        "selected_before",
+        "selected_after",
+    ]
+
+
+@pytest.mark.parametrize("names", [("before", "code", "after"), ("code", "after", "before"), ("after", "x", "scores")])
+def test_a_cut_does_not_mix_up_columns_with_what_it_computes(names: tuple[str, str, str], tmp_path: Path) -> None:
+    score, group, into = names
+    columns = people()
+    named = {score: columns["risk"], group: columns["group"]}
+    out = tmp_path / "out.parquet"
+    settings = {"score": score, "group": group, "into": into, "cut": 77, "large": 1}
+    apply_to_file(GroupMaps(MAPS), make("parquet", named, tmp_path), out, **settings)
+    rows = rows_of(out)
+    adjusted = expected(columns, MAPS)
+    np.testing.assert_array_equal(rows[into], adjusted)
+    assert rows["selected_before"] == sides(columns["risk"], 77)
+    assert rows["selected_after"] == sides(adjusted, 77)
+
+
+def test_a_share_has_whole_places() -> None:
+    def places(share: float, rows: int) -> int:
+        return apply_cut.CutOfRows(share, GroupMaps(MAPS), "adjusted").places(rows)
+
+    assert [places(0.05, rows) for rows in (20, 39, 40, 210)] == [1, 1, 2, 10]
+    assert 0.29 * 100 < 29
+    for percent in range(1, 100):
+        assert places(percent / 100, 100) == percent
+        assert places(percent / 100, 10**9) == percent * 10**7
+        assert places(percent / 100, 10**9 - 1) == percent * 10**7 - 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_score_that_a_cut_falls_on_is_exact(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apply_cut, "_HELD", 1 << 10)
+    monkeypatch.setattr(apply_cut, "_PART", 61)
+    rng = np.random.default_rng(seed)
+    special = [0.0, -0.0, 5e-324, -5e-324, 1e308, -1e308, 1.0, np.nextafter(1.0, 2.0), np.nextafter(1.0, 0.0)]
+    scores = np.concatenate([np.repeat(special, 3), rng.standard_cauchy(200), rng.integers(-3, 4, 100)])
+    rng.shuffle(scores)
+    falling = np.sort(scores)[::-1]
+    with apply_cut.Spool(tmp_path) as spool:
+        for part in np.array_split(scores, 4):
+            spool.add(part)
+        for places in [*range(1, scores.size, 7), scores.size]:
+            line = spool.line(places)
+            assert line.score == falling[places - 1]
+            assert line.is_tied == (np.sum(scores >= line.score) > places)

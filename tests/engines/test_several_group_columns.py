@@ -75,7 +75,7 @@ def test_files_of_every_size(tmp_path: Path, ending: str, large: int, as_text: b
     assert dict(found) == dict(wanted)
     out = tmp_path / f"out.{ending}"
     maps = halving(columns, *names)
-    assert apply_to_file(maps, path, out, score="s", group=names, large=large) == (240, 0)
+    assert apply_to_file(maps, path, out, score="s", group=names, large=large)[:2] == (240, 0)
     assert [float(value) for value in rows_of(out)["adjusted"]] == halved(columns, *names)
 
 
@@ -192,7 +192,7 @@ class TestCounts:
         known = {"Black": ScoreMap([0.0, 1.0], [0.0, 0.5]), "White": ScoreMap.identity(), "x": ScoreMap.identity()}
         maps = GroupMaps(known, missing_group="leave", unseen_group="leave")
         found = apply_to_file(maps, path, out, score="s", group="race", large=large)
-        assert found == (64, 18)
+        assert found[:2] == (64, 18)
         assert found.left_alone == sum(race in (None, "x & y") for race in columns["race"])
 
     def test_a_map_of_another_scale_is_noticed(self, tmp_path: Path, ending: str, large: int) -> None:

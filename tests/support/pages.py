@@ -13,7 +13,7 @@ PACKAGES = sorted(
     if page.stem not in ("index", "exceptions")
 )
 # What the reader has done before, without being shown the output.
-BEFORE = {"README.md": ["demo"], "docs/getting-started.md": ["demo"]}
+BEFORE = {page: ["demo"] for page in ("README.md", "docs/getting-started.md", "docs/top-of-the-list.md")}
 # Pages whose blocks need more than a folder of their own; other tests run them, and name the page.
 ELSEWHERE = {"docs/extending-experiments.md"}
 

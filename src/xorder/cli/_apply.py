@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from xorder.cli._program import add_input, add_output, add_unseen, progress_line, show
+from xorder.cli._program import add_cut, add_input, add_output, add_unseen, progress_line, show
 
 if TYPE_CHECKING:
+    from xorder.engines import CutMoves
     from xorder.estimators import FittedRepair
+    from xorder.metrics._cuts import Cut
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -20,6 +23,7 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--into", default="adjusted", metavar="COLUMN", help="Name of the new column (default adjusted)"
     )
+    add_cut(command, "columns selected_before and selected_after say of each row whether it is in, out or tied")
     add_unseen(command, None)
     command.add_argument(
         "--explain", type=int, metavar="ROW", help="Row, the first being 1, of which to say what became of it, and why"
@@ -36,13 +40,14 @@ def run(options: argparse.Namespace) -> None:
     repair = repair.choosing(missing_group=options.missing_group, unseen_group=options.unseen_group)
     explained = None if options.explain is None else _explained(repair, options)
     with progress_line(sys.stderr) as progress:
-        rows, left_alone = apply_to_file(
+        rows, left_alone, moves = apply_to_file(
             repair.group_maps(),
             options.file,
             options.output,
             score=options.score,
             group=options.group,
             into=options.into,
+            cut=options.cut,
             overwrite=options.force,
             encoding=options.encoding,
             memory=options.memory,
@@ -50,6 +55,8 @@ def run(options: argparse.Namespace) -> None:
         )
     if options.json:
         result = {"rows": rows, "left_alone": left_alone, "column": options.into, "output": options.output}
+        if options.cut is not None:
+            result |= _for_machines(options.cut, moves)
         show(result if explained is None else result | {"explained": explained})
         return
     left = ""
@@ -57,9 +64,43 @@ def run(options: argparse.Namespace) -> None:
         left = " 1 row of a missing or unseen group keeps its score."
     elif left_alone:
         left = f" {left_alone:,} rows of missing or unseen groups keep their scores."
-    show(f"Wrote {rows:,} rows to {options.output}; the new column is {options.into!r}.{left}")
+    new = f"the new column is {options.into!r}"
+    if options.cut is not None:
+        new = f"the new columns are {options.into!r}, 'selected_before' and 'selected_after'"
+    show(f"Wrote {rows:,} rows to {options.output}; {new}.{left}")
+    if options.cut is not None:
+        show(_in_words(options.cut, moves))
     if explained is not None:
         show(f"Row {options.explain:,}: {explained}")
+
+
+def _for_machines(cut: Cut, moves: Sequence[CutMoves]) -> dict[str, Any]:
+    """Return who enters and leaves by group; the group of rows that keep their scores is null."""
+    from xorder.engines._apply_cut import SELECTED
+    from xorder.metrics._cuts import cut_text
+    from xorder.metrics._gaps import json_label
+
+    by_group = [move._asdict() | {"group": None if move.group is None else json_label(move.group)} for move in moves]
+    return {"cut": cut_text(cut), "selected_columns": SELECTED, "moves": by_group}
+
+
+def _in_words(cut: Cut, moves: Sequence[CutMoves]) -> str:
+    """Say who enters and leaves, in all and by group, and how many rows are tied."""
+    from xorder.metrics._cuts import cut_text
+
+    def changes(*moves: CutMoves) -> str:
+        enter, leave = sum(move.enters for move in moves), sum(move.leaves for move in moves)
+        return f"{enter:,} enter, {leave:,} leave, {sum(move.stays_in for move in moves):,} stay in"
+
+    lines = [f"Cut at {cut_text(cut)}: {changes(*moves)}."]
+    lines += [f"  {'missing or unseen' if move.group is None else move.group}: {changes(move)}" for move in moves]
+    before, after = sum(move.tied_before for move in moves), sum(move.tied_after for move in moves)
+    if before or after:
+        lines.append(
+            f"Tied at the cut, where places are too few for all of them: {before:,} before, {after:,} after. They are "
+            "in none of these counts; which of them to take is for you to decide."
+        )
+    return "\n".join(lines)
 
 
 def _explained(repair: FittedRepair, options: argparse.Namespace) -> str:

@@ -310,6 +310,13 @@ def add_cuts(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_cut(command: argparse.ArgumentParser, effect: str) -> None:
+    """Add one cut of the list."""
+    command.add_argument(
+        "--cut", type=_cut, metavar="CUT", help=f"Cut of the list, 5%%, 200 (places) or score:0.3: {effect}"
+    )
+
+
 def _cut(text: str) -> Cut:
     """Read a cut as the command line writes it."""
     from xorder.metrics import Threshold

@@ -6,14 +6,25 @@ from xorder._lazy import lazy_names
 
 if TYPE_CHECKING:
     from xorder.engines._apply import Applied, apply_to_file, apply_to_frame
+    from xorder.engines._apply_cut import CutMoves
     from xorder.engines._match_groups import GroupMaps
     from xorder.engines._tables import audit_frame, compare_frame, tables_of
 
-__all__ = ["Applied", "GroupMaps", "apply_to_file", "apply_to_frame", "audit_frame", "compare_frame", "tables_of"]
+__all__ = [
+    "Applied",
+    "CutMoves",
+    "GroupMaps",
+    "apply_to_file",
+    "apply_to_frame",
+    "audit_frame",
+    "compare_frame",
+    "tables_of",
+]
 
 # Who reads rows need not write them, and a map is held without either.
 _LATER = {
     "Applied": "_apply",
+    "CutMoves": "_apply_cut",
     "GroupMaps": "_match_groups",
     "apply_to_file": "_apply",
     "apply_to_frame": "_apply",

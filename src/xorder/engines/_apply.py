@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from xorder._optional import import_optional
 from xorder._progress import Progress
 from xorder._table import MISSING, FloatArray, IntArray, Tables, in_threads
 from xorder.engines import _cells as cells
+from xorder.engines._apply_cut import SELECTED, CutMoves, CutOfRows, find_lines
 from xorder.engines._apply_duckdb import copy_in_duckdb, keeps_types, map_relation
 from xorder.engines._cells import (
     FRAME,
@@ -26,7 +27,7 @@ from xorder.engines._cells import (
     FileBatch,
     GroupNames,
     Kind,
-    NewColumn,
+    NewColumns,
     ReadingOptions,
     TextColumn,
     no_rows,
@@ -58,6 +59,9 @@ from xorder.engines._sources import (
 )
 from xorder.exceptions import InputError
 
+if TYPE_CHECKING:
+    from xorder.metrics._cuts import Cut
+
 _PURPOSE = "Adjusting the scores of a frame"
 
 # Rows adjusted at a time; parts run side by side.
@@ -75,10 +79,13 @@ class Applied(NamedTuple):
         All rows.
     left_alone : int
         Rows whose group is missing or has no map, where these are not refused.
+    moves : tuple of CutMoves
+        With a cut, rows on each side of it by group, before and after.
     """
 
     rows: int
     left_alone: int
+    moves: tuple[CutMoves, ...] = ()
 
 
 def apply_to_frame(maps: GroupMaps, frame: Any, *, score: str, group: GroupNames, into: str = "adjusted") -> Any:
@@ -141,13 +148,14 @@ def apply_to_file(
     score: str,
     group: GroupNames,
     into: str = "adjusted",
+    cut: Cut | None = None,
     overwrite: bool = False,
     encoding: str = "utf-8",
     memory: str = "2GB",
     progress: Progress | None = None,
     large: int = LARGE,
 ) -> Applied:
-    """Write the rows of a file, or of all parquet files of a glob, to one file with one more column.
+    """Write the rows of a file, or of all parquet files of a glob, to one file with one more column, or with three.
 
     Rows keep their order, and columns their names, order, values and types; of a csv file each byte stays. Many parquet
     files, or a large one whose types DuckDB keeps, go through DuckDB, which is faster. ``out`` appears when it is
@@ -169,6 +177,11 @@ def apply_to_file(
         The column of the group, or several, as in :func:`apply_to_frame`.
     into : str, default="adjusted"
         The name of the column to add.
+    cut : float, int or Threshold, optional
+        A cut of the list: a share (0.05), of which whole places count, a number of places (200), or a score. Two more
+        columns, ``selected_before`` and ``selected_after``, then say of each row whether it is ``"in"``, at or above
+        the cut, or ``"out"``, by its own score and by the adjusted one; all rows are in the list. Rows that are tied
+        where places are too few for all of them are ``"tied"``. The file is read twice for that.
     overwrite : bool, default=False
         Whether a file that is there may be replaced.
     encoding : str, default="utf-8"
@@ -183,14 +196,16 @@ def apply_to_file(
     Returns
     -------
     Applied
-        How many rows there are, and how many scores stay for want of a known group.
+        How many rows there are, and how many scores stay for want of a known group; with a cut, who enters and leaves.
 
     Raises
     ------
     InputError
-        If a row cannot be adjusted; the first such row and their number are named.
+        If a row cannot be adjusted; the first such row and their number are named. Also if there are fewer rows than
+        the cut has places.
     """
     options = ReadingOptions(ColumnNames(score, group), encoding=encoding, memory=memory, progress=progress)
+    chosen = None if cut is None else CutOfRows(cut, maps, into)
     files = find_files(path)
     kind = file_kind(files[0])
     if file_kind(os.fspath(out)) != kind:
@@ -205,9 +220,10 @@ def apply_to_file(
     try:
         with atomic_path(out, overwrite=overwrite) as temporary:
             if is_for_duckdb:
-                seen = copy_in_duckdb(maps, path, temporary, options, into)
+                seen = copy_in_duckdb(maps, path, temporary, options, into, chosen)
             else:
-                seen = _copy_by_rows(maps, Path(files[0]), temporary, options, into, compress=is_gzip(Path(out)))
+                compress = is_gzip(Path(out))
+                seen = _copy_by_rows(maps, Path(files[0]), temporary, options, into, chosen, compress=compress)
             if not seen.any():
                 raise no_rows(os.fspath(path))
     except UnusableRowError as error:
@@ -216,7 +232,7 @@ def apply_to_file(
             _blame_rows(maps, file, options)
         raise InputError(str(error)) from error
     _warn_of_other_scales(maps, seen)
-    return Applied(int(seen[0].sum()), int(seen[0, maps.stays]))
+    return Applied(int(seen[0].sum()), int(seen[0, maps.stays]), () if chosen is None else chosen.moves)
 
 
 def _warn_of_other_scales(maps: GroupMaps, seen: IntArray) -> None:
@@ -226,29 +242,64 @@ def _warn_of_other_scales(maps: GroupMaps, seen: IntArray) -> None:
 
 
 def _copy_by_rows(
-    maps: GroupMaps, source: Path, out: Path, options: ReadingOptions, into: str, *, compress: bool
+    maps: GroupMaps,
+    source: Path,
+    out: Path,
+    options: ReadingOptions,
+    into: str,
+    chosen: CutOfRows | None,
+    *,
+    compress: bool,
 ) -> IntArray:
-    """Write a file again, batch by batch, with one more last column; return what :func:`adjusting` has counted."""
-    names, known = options.names, GroupNumbers(maps)
+    """Write a file again, batch by batch, with more last columns; return what :func:`adjusting` has counted."""
+    names, known = options.names, _FileGroups(maps, source)
     adjust, seen, groups = adjusting(maps), nothing_seen(maps), TextColumn(names.groups)
-    numbers: list[int] = []
 
-    def compute(batch: FileBatch) -> FloatArray:
+    def compute(batch: FileBatch) -> Sequence[Any]:
         rows = groups.encode(batch)
-        for text in islice(groups.codes, len(numbers), None):
-            number = known.of_text(text, groups.kind)
-            if number is None:
-                raise UnusableRowError(f"{source}: group {text!r} cannot be adjusted.")
-            numbers.append(number)
-        return adjust(cells.scores(batch, names.score), np.array(numbers, dtype=np.int64)[rows], seen)
+        scores, numbers = cells.scores(batch, names.score), known.numbers(groups)[rows]
+        adjusted = adjust(scores, numbers, seen)
+        if chosen is None:
+            return (adjusted,)
+        if not chosen.lines:
+            # Not earlier: by now the columns to add are known to have names of their own.
+            find_lines(chosen, _before_and_after(maps, source, options), out.parent)
+        return adjusted, *chosen.words(numbers, scores, adjusted)
 
-    column = NewColumn(into, names.all, compute, partial(options.watch, "adjusting scores"))
+    added = (into,) if chosen is None else (into, *SELECTED)
+    columns = NewColumns(added, names.all, compute, partial(options.watch, "adjusting scores"))
     with blaming_gzip(source):
         if file_kind(str(source)) == "parquet":
-            write_parquet(source, out, column)
+            write_parquet(source, out, columns)
         else:
-            write_csv(source, out, column, options.encoding, compress=compress)
+            write_csv(source, out, columns, options.encoding, compress=compress)
     return seen
+
+
+class _FileGroups:
+    """Numbers of the maps of the texts of a group column, as it is read."""
+
+    def __init__(self, maps: GroupMaps, source: Path) -> None:
+        self._known, self._source = GroupNumbers(maps), source
+        self._numbers: list[int] = []
+
+    def numbers(self, groups: TextColumn) -> IntArray:
+        """Return the number of each text that was read so far; one that is refused is for others to blame."""
+        for text in islice(groups.codes, len(self._numbers), None):
+            number = self._known.of_text(text, groups.kind)
+            if number is None:
+                raise UnusableRowError(f"{self._source}: group {text!r} cannot be adjusted.")
+            self._numbers.append(number)
+        return np.array(self._numbers, dtype=np.int64)
+
+
+def _before_and_after(
+    maps: GroupMaps, source: Path, options: ReadingOptions
+) -> Iterator[tuple[FloatArray, FloatArray]]:
+    """Yield the scores of all rows of a file, and what they are adjusted to, some rows at a time."""
+    adjust, known, reading = adjusting(maps), _FileGroups(maps, source), FileReading(source, options)
+    for scores, rows, *_ in reading.batches():
+        yield scores, adjust(scores, known.numbers(reading.groups)[rows])
 
 
 def _blame_rows(maps: GroupMaps, path: str, options: ReadingOptions) -> None:

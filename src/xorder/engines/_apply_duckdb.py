@@ -24,7 +24,8 @@ from xorder._duckdb import duckdb_connection, first_line, poll_progress
 from xorder._groups import BETWEEN
 from xorder._optional import import_optional
 from xorder._table import FloatArray, IntArray
-from xorder.engines._cells import ColumnNames, Kind, ReadingOptions, not_labels, not_numbers
+from xorder.engines._apply_cut import SELECTED, SIDES, CutOfRows, Line
+from xorder.engines._cells import ColumnNames, Kind, ReadingOptions, check_new_columns, no_rows, not_labels, not_numbers
 from xorder.engines._match_groups import (
     VALUE,
     GroupMaps,
@@ -325,9 +326,16 @@ def keeps_types(path: str, groups: Sequence[str]) -> bool:
 
 
 def copy_in_duckdb(
-    maps: GroupMaps, path: str | os.PathLike[str], out: Path, options: ReadingOptions, into: str
+    maps: GroupMaps,
+    path: str | os.PathLike[str],
+    out: Path,
+    options: ReadingOptions,
+    into: str,
+    chosen: CutOfRows | None = None,
 ) -> IntArray:
     """Write all parquet files that a path or glob names to one, with one more column; return what was counted.
+
+    With a cut there are two columns more, and its rows are counted, too.
 
     Parquet keeps its compression and its own notes, but a column that pandas or polars would read as categories comes
     back as text. DuckDB's memory is capped, whatever the size of the files.
@@ -347,16 +355,57 @@ def copy_in_duckdb(
         types = dict(zip(shape.columns, map(str, shape.types), strict=True))
         query = mapping_select(source, types, maps, names, into, blanks=True, keep=keep)
         kept = f"FORMAT parquet, {_as_before(connection, files[0])}"
-        with _watching(connection, partial(options.watch, "adjusting scores")):
-            try:
+        try:
+            if chosen is not None:
+                check_new_columns(os.fspath(path), [*map(str.lower, types)], into, *SELECTED)
+                rows = connection.execute(f"SELECT count(*) FROM {source}").fetchall()[0][0]
+                if not rows:
+                    raise no_rows(os.fspath(path))
+                code = group_sql(types, names, maps, range(maps.stays + 1), blanks=True)
+                with _watching(connection, partial(options.watch, "finding the cut")):
+                    query = _with_sides(connection, query, names, into, code, chosen, rows)
+            with _watching(connection, partial(options.watch, "adjusting scores")):
                 connection.execute(f"COPY ({query}) TO {text(str(out))} ({kept})")
-            except duckdb.InvalidInputException as error:
-                # So the query fails on a row that cannot be adjusted.
-                raise UnusableRowError(f"{os.fspath(path)}: {first_line(error)}.") from error
+        except duckdb.InvalidInputException as error:
+            # So the query fails on a row that cannot be adjusted.
+            raise UnusableRowError(f"{os.fspath(path)}: {first_line(error)}.") from error
         seen = nothing_seen(maps)
         for of_group, *rows in connection.execute(counting_select(source, types, maps, names)).fetchall():
             seen[:, of_group] = rows
     return seen
+
+
+def _with_sides(
+    connection: Any, query: str, names: ColumnNames, into: str, code: str, chosen: CutOfRows, rows: int
+) -> str:
+    """Find where a cut falls, count the rows on each side by the code of their group; return the query of all columns.
+
+    The scores of all rows, which DuckDB holds on disk where they are many, are sorted.
+    """
+    values = {"before": f"CAST({quoted_name(names.score)} AS DOUBLE)", "after": quoted_name(into)}
+    scores = (
+        f"SELECT {code} AS code, {', '.join(f'{value} AS {name}' for name, value in values.items())} FROM ({query})"
+    )
+    places = None if chosen.lines else chosen.places(rows)
+    connection.execute(f"CREATE TEMP TABLE scores AS {scores}")
+
+    def number_of(query: str) -> Any:
+        return connection.execute(query).fetchall()[0][0]
+
+    if places is not None:
+        chosen.lines = tuple(
+            Line(score, number_of(f"SELECT count(*) FROM temp.scores WHERE {name} >= {number(score)}") > places)
+            for name in values
+            for score in [number_of(f"SELECT {name} FROM temp.scores ORDER BY 1 DESC LIMIT 1 OFFSET {places - 1}")]
+        )
+    sides = ", ".join(line.sql(name) for line, name in zip(chosen.lines, values, strict=True))
+    for group, before, after, counted in connection.execute(
+        f"SELECT code, {sides}, count(*) FROM temp.scores GROUP BY ALL"
+    ).fetchall():
+        chosen.counts[group, SIDES.index(before), SIDES.index(after)] = counted
+    connection.execute("DROP TABLE temp.scores")
+    added = zip(chosen.lines, values.values(), SELECTED, strict=True)
+    return f"SELECT *, {', '.join(f'{line.sql(value)} AS {name}' for line, value, name in added)} FROM ({query})"
 
 
 def _as_before(connection: Any, file: str) -> str:

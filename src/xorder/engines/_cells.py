@@ -159,12 +159,15 @@ class FileBatch(Protocol):
         """Return one cell as text, ``None`` if it is missing."""
 
 
-class NewColumn(NamedTuple):
-    """A column to add to a file: its name, those to read for it, how to compute it, and whom to call as it proceeds."""
+class NewColumns(NamedTuple):
+    """Columns to add to a file: their names, those to read for them, how to compute them, and whom to call on the way.
 
-    name: str
+    The first holds numbers, others hold text.
+    """
+
+    names: tuple[str, ...]
     wanted: Sequence[str]
-    compute: Callable[[Any], FloatArray]
+    compute: Callable[[Any], Sequence[Any]]
     watch: Callable[[float], None]
 
 
@@ -184,12 +187,15 @@ def check_columns(source: str, header: Sequence[Any], wanted: Iterable[str]) -> 
             )
 
 
-def check_new_column(source: str, header: Sequence[Any], name: Any) -> None:
-    """Refuse a new column whose name is not text, or is taken."""
+def check_new_columns(source: str, header: Sequence[Any], name: Any, *others: str) -> None:
+    """Refuse a new column whose name is not text, or is taken; that of others is not for the user to choose."""
     if not isinstance(name, str) or not name:
         raise InputError(f"into must be the name of a column; got {name!r}.")
     if name in header:
         raise InputError(f"{source} has a column {name!r} already; choose another name with into=, or drop it first.")
+    for other in others:
+        if other in header:
+            raise InputError(f"{source} has a column {other!r} already, which cut= adds; rename it or drop it first.")
 
 
 def scores(batch: FileBatch, column: str) -> FloatArray:

@@ -24,7 +24,7 @@ import numpy as np
 
 from xorder._groups import number
 from xorder._table import FloatArray
-from xorder.engines._cells import CodeArray, Codes, Kind, NewColumn, check_columns, check_new_column
+from xorder.engines._cells import CodeArray, Codes, Kind, NewColumns, check_columns, check_new_columns
 from xorder.exceptions import InputError
 
 BOM = "\ufeff"
@@ -257,11 +257,13 @@ class CsvBatch:
         """Return one cell as written."""
         return self.cells[column][row]
 
-    def with_column(self, delimiter: str, values: FloatArray) -> str:
-        """Return the raw text with a number added to each record, ahead of its line end."""
-        lines = self.lines.copy()
-        for end, value in zip(self.ends, values.tolist(), strict=True):
-            lines[end - 1] = _append(lines[end - 1], f"{delimiter}{value!r}")
+    def with_columns(self, delimiter: str, values: FloatArray, *texts: Sequence[str]) -> str:
+        """Return the raw text with a number, and any texts, added to each record, ahead of its line end."""
+        lines, added = self.lines.copy(), map(repr, values.tolist())
+        if texts:
+            added = map(delimiter.join, zip(added, *texts, strict=True))
+        for end, fields in zip(self.ends, added, strict=True):
+            lines[end - 1] = _append(lines[end - 1], f"{delimiter}{fields}")
         return "".join(lines)
 
 
@@ -293,26 +295,26 @@ def csv_header(path: Path) -> tuple[list[str], str, int]:
     return header.names, header.delimiter, blank + 1
 
 
-def write_csv(path: Path, temporary: Path, column: NewColumn, encoding: str, *, compress: bool) -> None:
-    """Write the file to ``temporary`` with one more column, gzipped or not."""
+def write_csv(path: Path, temporary: Path, columns: NewColumns, encoding: str, *, compress: bool) -> None:
+    """Write the file to ``temporary`` with more columns, gzipped or not."""
     encoding = resolve_encoding(path, encoding)
     check_round_trip(path, encoding)
-    with closing(read_blocks(path, encoding, column.watch)) as blocks:
+    with closing(read_blocks(path, encoding, columns.watch)) as blocks:
         header, lines = _read_header(path, blocks)
-        check_new_column(str(path), header.names, column.name)
+        check_new_columns(str(path), header.names, *columns.names)
         try:
-            column.name.encode(encoding)
+            columns.names[0].encode(encoding)
         except UnicodeEncodeError as error:
             raise InputError(
-                f"the column name {column.name!r} cannot be written in {encoding}; choose another with into=."
+                f"the column name {columns.names[0]!r} cannot be written in {encoding}; choose another with into=."
             ) from error
-        check_columns(str(path), header.names, column.wanted)
-        title = header.delimiter + _quote(column.name, header.delimiter)
+        check_columns(str(path), header.names, columns.wanted)
+        title = "".join(header.delimiter + _quote(name, header.delimiter) for name in columns.names)
         with open_for_writing(temporary, encoding, compress=compress) as file:
             file.write("".join(header.lines[:-1]) + _append(header.lines[-1], title))
-            for batch in _batches(path, header, column.wanted, lines, blocks):
-                values = column.compute(batch) if len(batch) else np.empty(0)
-                file.write(batch.with_column(header.delimiter, values))
+            for batch in _batches(path, header, columns.wanted, lines, blocks):
+                values = columns.compute(batch) if len(batch) else (np.empty(0),)
+                file.write(batch.with_columns(header.delimiter, *values))
 
 
 def _read_header(path: Path, blocks: Iterator[list[str]]) -> tuple[_Header, list[str]]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from xorder._groups import check_group_choices, is_missing, missing_error, part_texts, unseen_error, written
 from xorder._table import MISSING, IntArray
-from xorder.engines._cells import FRAME, ColumnNames, Kind, check_columns, check_new_column
+from xorder.engines._cells import FRAME, ColumnNames, Kind, check_columns, check_new_columns
 from xorder.exceptions import InputError, warn_caller
 from xorder.transfer import ScoreMap
 
@@ -193,7 +193,7 @@ def check_frame_columns(here: Sequence[Any], names: ColumnNames, *, into: str, i
     ``ignores_case`` is the name of the engine, where it takes two names for one that differ in case alone.
     """
     check_columns(FRAME, here, names.all)
-    check_new_column(FRAME, here, into)
+    check_new_columns(FRAME, here, into)
     if ignores_case is not None and into.lower() in map(str.lower, here):
         raise InputError(
             f"{ignores_case} takes {into!r} for the name of a column that is there already; choose another name with "

@@ -15,7 +15,7 @@ from xorder._duckdb import first_line
 from xorder._groups import written
 from xorder._optional import import_optional
 from xorder._table import FloatArray
-from xorder.engines._cells import CodeArray, Codes, Kind, NewColumn, check_columns, check_new_column
+from xorder.engines._cells import CodeArray, Codes, Kind, NewColumns, check_columns, check_new_columns
 from xorder.exceptions import InputError
 
 _BATCH_BYTES = 32 << 20
@@ -100,29 +100,32 @@ def read_parquet(path: Path, wanted: Sequence[str], watch: Callable[[float], Non
             watch(_share(file, batch))
 
 
-def write_parquet(path: Path, temporary: Path, column: NewColumn) -> None:
-    """Write the file to ``temporary`` with one more column of float64; types and metadata stay."""
+def write_parquet(path: Path, temporary: Path, columns: NewColumns) -> None:
+    """Write the file to ``temporary`` with one more column of float64, and others of text; types and metadata stay."""
     pa = _pyarrow()
     with _open(path) as (file, names):
-        check_new_column(str(path), names, column.name)
-        check_columns(str(path), names, column.wanted)
-        schema = file.schema_arrow.append(pa.field(column.name, pa.float64()))
+        check_new_columns(str(path), names, *columns.names)
+        check_columns(str(path), names, columns.wanted)
+        schema = file.schema_arrow
+        kinds = [pa.float64(), *(pa.string() for _ in columns.names[1:])]
+        for name, kind in zip(columns.names, kinds, strict=True):
+            schema = schema.append(pa.field(name, kind))
         batches = _batches(path, file, None)
         # Once a batch was read, the metadata is sound: asked for it before, pyarrow may abort on a damaged file.
         first = list(islice(batches, 1))
         if not first:
             return
         with _reading(path):
-            compression = _compression(file, column.name)
+            compression = _compression(file, columns.names)
         try:
             with (
                 temporary.open("wb") as sink,
                 _parquet().ParquetWriter(sink, schema, compression=compression) as writer,
             ):
                 for batch in chain(first, batches):
-                    added = pa.array(column.compute(batch), pa.float64())
-                    writer.write_batch(pa.RecordBatch.from_arrays([*batch.arrow.columns, added], schema=schema))
-                    column.watch(_share(file, batch))
+                    added = map(pa.array, columns.compute(batch), kinds)
+                    writer.write_batch(pa.RecordBatch.from_arrays([*batch.arrow.columns, *added], schema=schema))
+                    columns.watch(_share(file, batch))
         except pa.ArrowException as error:
             raise InputError(f"{path} cannot be written again with one more column: {first_line(error)}.") from error
 
@@ -175,12 +178,12 @@ def _reading(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _compression(file: Any, into: str) -> dict[str, str]:
-    """Compress each column as in the file it comes from, the new one as the first of them."""
+def _compression(file: Any, new: Sequence[str]) -> dict[str, str]:
+    """Compress each column as in the file it comes from, new ones as the first of them."""
     group = file.metadata.row_group(0)
     columns = [group.column(number) for number in range(group.num_columns)]
     kinds = {column.path_in_schema: column.compression for column in columns}
-    kinds[into] = columns[0].compression
+    kinds |= dict.fromkeys(new, columns[0].compression)
     return {name: "NONE" if kind == "UNCOMPRESSED" else kind for name, kind in kinds.items()}
 
 
