@@ -16,6 +16,7 @@ from xorder.metrics._gaps import Gap
 
 if TYPE_CHECKING:
     from xorder.metrics._compare import Comparison, Difference, compare, compare_audits, compare_map
+    from xorder.metrics._ll144 import ll144
     from xorder.metrics._scorers import (
         GapScorer,
         auc_minus_prf_difference,
@@ -42,6 +43,7 @@ __all__ = [
     "compare",
     "compare_audits",
     "compare_map",
+    "ll144",
     "make_gap_scorer",
     "neg_parity_difference",
     "neg_prf_difference",
@@ -53,9 +55,10 @@ __all__ = [
     "xauc_matrix",
 ]
 
-# Comparisons are asked for by few, and scorers are made for scikit-learn, which is slow to load.
+# Comparisons and the table of a law are asked for by few, and scorers are made for scikit-learn, which is slow to load.
 _COMPARING = ("Comparison", "Difference", "compare", "compare_audits", "compare_map")
 _LATER = {name: "_compare" if name in _COMPARING else "_scorers" for name in __all__ if name not in globals()}
+_LATER["ll144"] = "_ll144"
 
 
 def __getattr__(name: str) -> Any:
