@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from xorder._progress import Progress
 from xorder.engines._cells import ColumnNames, GroupNames
 from xorder.engines._tables import BINS, tables_of
-
-if TYPE_CHECKING:
-    from xorder.metrics._sheet import AuditTable
+from xorder.metrics._ll144 import ll144_of
+from xorder.metrics._sheet import AuditTable
 
 
 def ll144_frame(
@@ -62,8 +61,6 @@ def ll144_frame(
     >>> [(row["category"], row["above_median"], row["impact_ratio"]) for row in found.rows[1:]]
     [('f', 1, 0.5), ('m', 2, 1.0)]
     """
-    from xorder.metrics._ll144 import ll144_of  # Not needed otherwise.
-
     tables = tables_of(
         frame,
         score=score,
