@@ -14,9 +14,10 @@ unseen where a repair was fitted without it. What becomes of such rows is the us
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,19 @@ class Combinations(dict[tuple[Any, ...], "str | None"]):
         return labels, np.argsort(order)[code]
 
 
+class ValuesApart(Combinations):
+    """Combinations whose labels keep the values apart, and none of which is missing: a list of texts, as JSON.
+
+    >>> ValuesApart(["sex", "race"])["female", None]
+    '["female", ""]'
+    """
+
+    def __missing__(self, values: tuple[Any, ...]) -> str:
+        texts = ["" if is_missing(value) else written(value) for value in values]
+        label = self[values] = json.dumps(texts, ensure_ascii=False)
+        return label
+
+
 def part_texts(label: Any, names: Sequence[str]) -> list[list[str]]:
     """Return what may be written in each column of the rows that a label is for; nothing if it is for none.
 
@@ -257,6 +271,20 @@ def group_labels(sensitive_features: Any) -> NDArray[Any]:
         # Of a list of mixed values numpy makes text: of 1 '1', and of nan, which is not a group, 'nan'.
         values = np.asarray(sensitive_features, dtype=object)
     return values if values.ndim != 2 else groups_in(values, list(range(values.shape[1])))
+
+
+def feature_columns(sensitive_features: Any) -> dict[str, NDArray[Any]]:
+    """Return attributes by name, from a frame, a dict of columns, or an array; a column without a name is ``group``."""
+    if isinstance(sensitive_features, Mapping):
+        return {str(name): group_labels(column) for name, column in sensitive_features.items()}
+    frame = _frame(sensitive_features)
+    if frame is not None:
+        return {str(name): frame.get_column(name).to_numpy() for name in frame.columns}
+    if isinstance(sensitive_features, list | tuple):
+        sensitive_features = np.asarray(sensitive_features, dtype=object)
+    if np.ndim(sensitive_features) == 2:
+        return {str(number): column for number, column in enumerate(np.asarray(sensitive_features).T)}
+    return {str(getattr(sensitive_features, "name", None) or "group"): group_labels(sensitive_features)}
 
 
 def naming_missing(groups: Any) -> NDArray[np.object_]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING
+import sys
+from typing import TYPE_CHECKING, Any
 
 from xorder._atomic import atomic_path
 from xorder._metric import METRICS
@@ -17,6 +18,7 @@ from xorder.cli._program import (
     add_output,
     check_output,
     given_options,
+    progress_line,
     read_tables,
     show,
     terminal_width,
@@ -24,7 +26,10 @@ from xorder.cli._program import (
 from xorder.exceptions import InputError, warn_caller
 
 if TYPE_CHECKING:
-    from xorder.metrics import Audit
+    from xorder.metrics import Audit, AuditTable
+
+# A table that needs no label, and is not one of an audit.
+_LL144 = "ll144"
 
 _CODES = {"within": 0, "beyond": 1, "cannot tell": 3}
 
@@ -40,9 +45,10 @@ def add(command: argparse.ArgumentParser) -> None:
     tables = command.add_argument_group("tables")
     tables.add_argument(
         "--table",
-        action="append",
-        choices=TABLES,
-        help="Print this table of the audit instead of its text; may be given several times",
+        action=_Table,
+        choices=(*TABLES, _LL144),
+        help="Print this table of the audit instead of its text; may be given several times. ll144, of NYC Local Law "
+        "144, needs no --label",
     )
     tables.add_argument("--format", choices=FORMATS, default="markdown", help="Format of the tables (default markdown)")
     tables.add_argument("--map", metavar="MAP", help="Map that fit wrote: show in tables what it changes")
@@ -83,14 +89,32 @@ def add(command: argparse.ArgumentParser) -> None:
     )
 
 
+class _Table(argparse.Action):
+    """Adds a table to those asked for, and asks for a label only if one of them needs it."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
+    ) -> None:
+        tables = [*(getattr(namespace, self.dest) or []), values]
+        setattr(namespace, self.dest, tables)
+        for action in parser._actions:
+            if action.dest == "label":
+                action.required = set(tables) != {_LL144}
+
+
 def run(options: argparse.Namespace) -> int:
     """Audit a file; the exit code says what became of the tolerance."""
     from xorder.metrics import audit_tables
     from xorder.metrics._cuts import CUTS
 
+    if _LL144 in (options.table or ()):
+        _check_ll144(options)
     if options.tolerance is None and options.tolerance_cut is not None:
         raise InputError("tolerance_cut comes besides tolerance=; give both.")
     _check_tables(options)
+    if set(options.table or ()) == {_LL144}:
+        _show_tables(None, options)
+        return 0
     result = audit_tables(read_tables(options), cuts=options.cut or CUTS, confidence=options.confidence)
     verdict = None
     if options.tolerance is not None:
@@ -133,7 +157,40 @@ def _check_tables(options: argparse.Namespace) -> None:
         check_output(options.output, overwrite=options.force, inputs=[options.file])
 
 
-def _show_tables(result: Audit, options: argparse.Namespace) -> None:
+# Options that have no meaning where ll144 is the only table.
+_OF_AUDITS = (
+    *("positive", "weights_are", "missing_group", "cluster", "cut", "confidence"),
+    *("map", "reference", "threshold", "tolerance", "metric", "tolerance_cut"),
+)
+
+
+def _check_ll144(options: argparse.Namespace) -> None:
+    """Refuse options that the law does not know, or that would do nothing."""
+    if options.weight is not None:
+        raise InputError(f"--weight does not go with --table {_LL144}: the law counts people, each once.")
+    if set(options.table) == {_LL144}:
+        given = given_options(options) | {name for name in ("cut", "threshold") if getattr(options, name) is not None}
+        idle = [f"--{name.replace('_', '-')}" for name in _OF_AUDITS if name in given]
+        if idle:
+            raise InputError(f"{idle[0]} has no meaning for --table {_LL144} alone; leave it out.")
+
+
+def _ll144(options: argparse.Namespace) -> AuditTable:
+    from xorder.engines import ll144_frame
+
+    with progress_line(sys.stderr) as progress:
+        return ll144_frame(
+            options.file,
+            score=options.score,
+            group=options.group,
+            suppress=options.suppress,
+            encoding=options.encoding,
+            memory=options.memory,
+            progress=progress,
+        )
+
+
+def _show_tables(result: Audit | None, options: argparse.Namespace) -> None:
     """Print the tables asked for, or write them to a file."""
     repair = None
     if options.map is not None:
@@ -142,7 +199,9 @@ def _show_tables(result: Audit, options: argparse.Namespace) -> None:
         repair = load_fitted(options.map)
         repair.warn_of_other_columns(options.score, options.group)
     found = [
-        result.table(
+        _ll144(options)
+        if result is None or name == _LL144
+        else result.table(
             name,
             reference=options.reference,
             repair=repair,

@@ -7,6 +7,7 @@ from xorder._lazy import lazy_names
 if TYPE_CHECKING:
     from xorder.engines._apply import Applied, apply_to_file, apply_to_frame
     from xorder.engines._apply_cut import CutMoves
+    from xorder.engines._ll144 import ll144_frame
     from xorder.engines._match_groups import GroupMaps
     from xorder.engines._tables import audit_frame, compare_frame, tables_of
 
@@ -18,6 +19,7 @@ __all__ = [
     "apply_to_frame",
     "audit_frame",
     "compare_frame",
+    "ll144_frame",
     "tables_of",
 ]
 
@@ -30,6 +32,7 @@ _LATER = {
     "apply_to_frame": "_apply",
     "audit_frame": "_tables",
     "compare_frame": "_tables",
+    "ll144_frame": "_ll144",
     "tables_of": "_tables",
 }
 

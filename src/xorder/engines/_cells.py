@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._groups import Combinations, check_name_is_free, is_missing, missing_error, number
+from xorder._groups import Combinations, ValuesApart, check_name_is_free, is_missing, missing_error, number
 from xorder._progress import Progress
 from xorder._table import MISSING, FloatArray, sorted_groups
 from xorder._validation import MAX_GROUPS, labels_error, no_value_error
@@ -112,7 +112,10 @@ class ColumnNames:
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """Which columns to read, what their values mean, whether to add up squared weights too, and how to get at rows."""
+    """Which columns to read, what their values mean, whether to add up squared weights too, and how to get at rows.
+
+    With ``apart``, groups are labels of :class:`~xorder._groups.ValuesApart`.
+    """
 
     names: ColumnNames
     positive: Any = None
@@ -121,6 +124,12 @@ class ReadingOptions:
     encoding: str = "utf-8"
     memory: str = "2GB"
     progress: Progress | None = None
+    apart: bool = False
+
+    @property
+    def combinations(self) -> type[Combinations]:
+        """What makes one label of the values of several columns."""
+        return ValuesApart if self.apart else Combinations
 
     def watch(self, step: str, share: float | None) -> None:
         """Say how far a step is."""
@@ -231,19 +240,21 @@ class Distinct(NamedTuple):
 class TextColumn:
     """A column of texts as it is read, batch by batch: numbers of its texts, and where and how often each occurs.
 
-    Several columns are read as one, of their combinations; without a value in one of them, the text is empty.
+    Several columns are read as one, of their combinations; without a value in one of them, the text is empty. A single
+    column is its own texts, unless ``combined`` says how to word them.
     """
 
-    def __init__(self, columns: tuple[str, ...]) -> None:
+    def __init__(self, columns: tuple[str, ...], combined: type[Combinations] = Combinations) -> None:
         self.columns, self.codes, self.kind = columns, Codes(), Kind.TEXT
         self._parts = [Codes() for _ in columns]
-        self._combinations = Combinations(columns, blanks=True, called="the file")
+        self._is_plain = len(columns) == 1 and combined is Combinations
+        self._combinations = combined(columns, blanks=True, called="the file")
         self._first: dict[str, str] = {}
         self._rows: Counter[str] = Counter()
 
     def encode(self, batch: FileBatch) -> CodeArray:
         """Return the numbers of the texts of a batch."""
-        if len(self.columns) == 1:
+        if self._is_plain:
             self.kind = batch.kind(self.columns[0])
             return batch.encode(self.columns[0], self.codes)
         numbers = [batch.encode(column, codes) for column, codes in zip(self.columns, self._parts, strict=True)]
@@ -305,7 +316,10 @@ class Coding:
         groups, cases = [nw.col(role) for role in roles], []
         for values, index in self.group_values:
             parts = values if len(groups) > 1 else (values,)
-            same = [column == value for column, value in zip(groups, parts, strict=True)]
+            same = [
+                column.is_null() if value is None else column == value
+                for column, value in zip(groups, parts, strict=True)
+            ]
             cases.append((reduce(and_, same), 2 * index))
         if self.missing is not None:
             cases.append((reduce(or_, [column.is_null() for column in groups]), 2 * self.missing))

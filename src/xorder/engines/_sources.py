@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xorder._duckdb import duckdb_connection, first_line
-from xorder._groups import Combinations, is_missing
+from xorder._groups import is_missing
 from xorder._optional import import_optional
 from xorder._validation import MAX_GROUPS, no_cluster
 from xorder.engines import _cells as cells
@@ -267,7 +267,8 @@ class FileReading:
     def __init__(self, path: str | os.PathLike[str], options: ReadingOptions, *, among: bool = False) -> None:
         self.path, self.options, self.among = existing_file(path), options, among
         self.kind = file_kind(str(self.path))
-        self.groups, self.labels = TextColumn(options.names.groups), TextColumn((options.names.label or "",))
+        self.groups = TextColumn(options.names.groups, options.combinations)
+        self.labels = TextColumn((options.names.label or "",))
         self.clusters = TextColumn((options.names.cluster or "",))
         self._blank: list[int] = []
 
@@ -341,6 +342,9 @@ def open_small_file(path: str | os.PathLike[str], options: ReadingOptions) -> tu
     reading = FileReading(path, options)
     score, groups, labels, weight, *more = (np.concatenate(parts) for parts in zip(*reading.batches(), strict=True))
     found = reading.coding()
+    if options.names.label is None:
+        # Without labels, all rows are of one class.
+        labels = np.full(score.size, reading.labels.codes["0"], dtype=np.int32)
     code = found.of_texts(reading.groups.codes, groups, reading.labels.codes, labels)
 
     def batches(*_: Any) -> Generator[Batch, None, None]:
@@ -374,6 +378,8 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
             total = rows_about(files) if is_text else frame.count("*").fetchall()[0][0]
         check_columns(source, native_columns(frame), names.all)
         prepared = _prepared(nw, frame, names, is_text)
+        if names.label is None:
+            prepared = prepared.with_columns(nw.lit(0).alias("label"))
         roles = [role for role in names.roles if role.startswith("group")]
 
         def look(rows: int | None = None) -> Coding:
@@ -384,16 +390,20 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
                 # pandas finds out row by row that a column holds lists.
                 raise not_labels(names.groups[0], str(error)) from error
             blanks = file is not None
-            combinations = Combinations(names.groups, blanks=blanks, called=source)
-            labelled = [combinations[values] if len(roles) > 1 else values[0] for values in groups]
+            combinations = options.combinations(names.groups, blanks=blanks, called=source)
+            is_plain = len(roles) == 1 and not options.apart
+            labelled = [values[0] if is_plain else combinations[values] for values in groups]
             of_groups = Distinct(list(dict.fromkeys(labelled)))
             if options.missing_group == "error":
                 of_groups = _counted(nw, prepared, roles, groups, of_groups, blanks)
             of_labels = _counted(nw, prepared, ["label"], [(label,) for label in labels], Distinct(labels), blanks)
             found = coding(of_groups, of_labels, options, file=file)
-            if len(roles) == 1:
+            if is_plain:
                 return found
             numbers = dict(found.group_values)
+            if options.apart:
+                own = [(values if len(roles) > 1 else values[0], numbers[combinations[values]]) for values in groups]
+                return replace(found, group_values=tuple(own))
             places = [(values, numbers.get(combinations[values], found.missing)) for values in groups]
             # Those with a null are found by that.
             return replace(

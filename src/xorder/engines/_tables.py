@@ -227,7 +227,7 @@ def tables_of(
     source: Any,
     *,
     score: str,
-    label: str,
+    label: str | None,
     group: GroupNames,
     weight: str | None = None,
     weights_are: WeightKind = "counts",
@@ -242,6 +242,7 @@ def tables_of(
     large: int = LARGE,
     cluster: str | None = None,
     others: Sequence[str] = (),
+    apart: bool = False,
 ) -> Tables:
     """Build one table per group from rows in any engine, or in files.
 
@@ -261,8 +262,9 @@ def tables_of(
         The rows, or the path or glob of parquet or csv files. What is lazy stays lazy. Groups of csv files are text.
     score : str
         The column of the score.
-    label : str
-        The column of the label: 0 and 1, false and true, or text of these.
+    label : str or None
+        The column of the label: 0 and 1, false and true, or text of these. With ``apart`` it may be None: all rows are
+        negatives then.
     group : str or list of str
         The column of the group, or several, as in :func:`audit_frame`.
     weight : str, optional
@@ -294,6 +296,10 @@ def tables_of(
         The column of what each row belongs to; the rows are then held in memory, in a second pass.
     others : sequence of str, default=()
         Columns of other scores, held likewise.
+    apart : bool, default=False
+        Whether a group is a list of texts, written as JSON, one per column of the group and empty where there is no
+        value, so that no row is without a group. The rows at the median of all scores are then told apart, however
+        many scores there are.
 
     Returns
     -------
@@ -306,18 +312,18 @@ def tables_of(
         If rows cannot be used, as in :func:`audit_frame`.
     """
     names = ColumnNames(score, group, label, weight, cluster, tuple(others))
-    if label is None:
+    if label is None and not apart:
         raise InputError("label must be the name of a column; got None.")
     check_number("binning_tolerance", binning_tolerance, at_least=0)
     check_whole("bins", bins)
     check_group_choices(missing_group)
     check_weights_are(weights_are)
     squares = weights_are == "sampling" and weight is not None
-    options = ReadingOptions(names, positive, missing_group, squares, encoding, memory, progress)
+    options = ReadingOptions(names, positive, missing_group, squares, encoding, memory, progress, apart)
 
     def built(rows: AbstractContextManager[tuple[Tally, str]], limit: int | None = None) -> Tables:
         with rows as (tally, called):
-            found = _built(tally, names, called, squares, binning_tolerance, limit or bins)
+            found = _built(tally, names, called, squares, binning_tolerance, limit or bins, apart)
         return _as_written(found) if as_text else found
 
     if not isinstance(source, str | os.PathLike):
@@ -345,7 +351,9 @@ def tables_of(
         return row_by_row()
 
 
-def _built(rows: Tally, names: ColumnNames, source: str, squares: bool, tolerance: float, bins: int) -> Tables:
+def _built(
+    rows: Tally, names: ColumnNames, source: str, squares: bool, tolerance: float, bins: int, middle_apart: bool
+) -> Tables:
     """Tally the rows, and make a table of each group."""
     notes: list[str] = []
     seen, found = rows.survey(bins)
@@ -358,6 +366,8 @@ def _built(rows: Tally, names: ColumnNames, source: str, squares: bool, toleranc
         leaves = cells.leaves(rows.fill(cells))
         check_same(found.sums[0], leaves.masses)
         leaves, notes = _refined(rows, leaves, tolerance, bins)
+        if middle_apart:
+            leaves = _median_apart(rows, leaves)
         error = None if leaves.is_exact.all() else binning_error(groups, leaves)
     # The middle of a bin; of the outermost, no score beyond those there are: probabilities stay such.
     middle = scores_of(leaves.first + (leaves.last - leaves.first) // 2)
@@ -464,6 +474,21 @@ def _refined(rows: Tally, leaves: Leaves, tolerance: float, bins: int) -> tuple[
         f"heaviest bins were split {splits} {'time' if splits == 1 else 'times'}; allow more than {bins:,} with bins=."
     )
     return leaves, [why]
+
+
+def _median_apart(rows: Tally, leaves: Leaves) -> Leaves:
+    """Split the leaves that hold the median, or the two scores around it, until their rows truly tie."""
+    while True:
+        below = leaves.masses.sum(axis=1).cumsum()
+        chosen = np.zeros(len(leaves), dtype=bool)
+        chosen[np.searchsorted(below, [(below[-1] - 1) // 2, below[-1] // 2], side="right")] = True
+        chosen &= ~leaves.is_exact
+        if not chosen.any():
+            return leaves
+        heavy = leaves[chosen]
+        parts = split_leaves(heavy, rows.split(heavy, BINS))
+        check_same(heavy.masses, parts.masses)
+        leaves = leaves[~chosen] + parts
 
 
 # Leaves are split until the rest contributes at most this share of the tolerance,

@@ -16,6 +16,7 @@ from xorder.metrics._gaps import Difference, Gap
 
 if TYPE_CHECKING:
     from xorder.metrics._compare import Comparison, compare, compare_audits, compare_map
+    from xorder.metrics._ll144 import ll144
     from xorder.metrics._scorers import (
         GapScorer,
         auc_minus_prf_difference,
@@ -44,6 +45,7 @@ __all__ = [
     "compare",
     "compare_audits",
     "compare_map",
+    "ll144",
     "make_gap_scorer",
     "neg_parity_difference",
     "neg_prf_difference",
@@ -58,7 +60,7 @@ __all__ = [
 # Comparisons and tables are asked for by few, and scorers are made for scikit-learn, which is slow to load.
 _COMPARING = ("Comparison", "compare", "compare_audits", "compare_map")
 _LATER = {name: "_compare" if name in _COMPARING else "_scorers" for name in __all__ if name not in globals()}
-_LATER["AuditTable"] = "_sheet"
+_LATER |= {"AuditTable": "_sheet", "ll144": "_ll144"}
 
 if not TYPE_CHECKING:
     __getattr__ = lazy_names(__name__, _LATER)
