@@ -10,7 +10,7 @@ from xorder.engines import audit_frame, compare_frame
 from xorder.estimators import ExpectedGap
 from xorder.metrics import Audit, CutGap, Gap, Threshold, audit
 from xorder.ordering import Frontier, Ordering, frontier, order
-from xorder.reporting import Report, report, report_tables
+from xorder.reporting import Report, report, report_tables, statements
 from xorder.transfer import ScoreMap
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ __all__ = [
     "order",
     "report",
     "report_tables",
+    "statements",
 ]
 
 # What needs scikit-learn is loaded when it is asked for: the command line does without.

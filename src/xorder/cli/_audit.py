@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
+from typing import Any
 
 from xorder._atomic import atomic_path
+from xorder._groups import BETWEEN
 from xorder._metric import METRICS
 from xorder.cli._program import (
     add_cluster,
@@ -18,6 +21,7 @@ from xorder.cli._program import (
     read_tables,
     show,
 )
+from xorder.engines._sources import files_of
 from xorder.exceptions import InputError, warn_caller
 from xorder.metrics import Audit, audit_tables
 from xorder.metrics._cuts import CUTS
@@ -58,6 +62,12 @@ def add(command: argparse.ArgumentParser) -> None:
         help="Do not show rows of tables with a count from 1 up to less than this; 11 is usual",
     )
     add_output(tables, "OUT", "File to write the tables to", required=False)
+    tables.add_argument(
+        "--statements",
+        metavar="FILE",
+        help="Markdown file to write what the audit knows on items of TRIPOD+AI and the EU AI Act to; --map, "
+        "--reference, --threshold and --suppress go with it",
+    )
     command.add_argument(
         "--tolerance",
         type=float,
@@ -85,26 +95,42 @@ def run(options: argparse.Namespace) -> int:
     verdict = None
     if options.tolerance is not None:
         verdict = result.against(options.tolerance, metric=options.metric, tolerance_cut=options.tolerance_cut)
+    if options.statements is not None:
+        _write_statements(result, options)
+    cuts = "" if options.tolerance_cut is None else f", at cuts {options.tolerance_cut:g}"
+    said = f"Tolerance {options.tolerance:g} for {options.metric} gaps{cuts}: {verdict}." if verdict else ""
     if options.table:
         _show_tables(result, options)
+    elif options.suppress is not None:
+        show(said or "The text of the audit has small counts, and is not printed.")
     elif options.json:
         tolerated = {"tolerance": options.tolerance, "metric": options.metric, "tolerance_cut": options.tolerance_cut}
         show(result.to_dict() | (tolerated | {"verdict": verdict} if verdict else {}))
     else:
-        cuts = "" if options.tolerance_cut is None else f", at cuts {options.tolerance_cut:g}"
-        said = f"\n\nTolerance {options.tolerance:g} for {options.metric} gaps{cuts}: {verdict}." if verdict else ""
-        show(f"{result}{said}")
+        show(f"{result}\n\n{said}" if said else str(result))
+    if options.statements is not None and not options.json and (not options.table or options.output is not None):
+        show(f"Wrote statements to {options.statements}.")
     return _CODES.get(str(verdict), 0)
 
 
-# Options that are about tables alone.
-_OF_TABLES = ("format", "map", "reference", "threshold", "suppress", "output")
+# Options that are about tables alone, and those that are about statements, too.
+_OF_TABLES = ("format", "output")
+_OF_BOTH = ("map", "reference", "threshold", "suppress")
 
 
 def _check_tables(options: argparse.Namespace) -> None:
     """Refuse options of tables that cannot be met, before anything is read."""
+    if options.statements is not None:
+        inputs = [options.file, *([] if options.map is None else [options.map])]
+        check_output(options.statements, overwrite=options.force, inputs=inputs)
+        if options.output is not None and Path(options.statements).resolve() == Path(options.output).resolve():
+            raise InputError(f"statements and output both name {options.output}; choose two names.")
+        if options.suppress is not None and options.json and not options.table:
+            raise InputError("--suppress knows tables and statements, and --json prints all counts: name a --table.")
     if not options.table:
-        idle = [f"--{name}" for name in _OF_TABLES if name in given_options(options)]
+        names = _OF_TABLES if options.statements is not None else (*_OF_TABLES, *_OF_BOTH)
+        given = given_options(options) | ({"threshold"} if options.threshold else set())
+        idle = [f"--{name}" for name in names if name in given]
         if idle:
             raise InputError(
                 f"{' and '.join(idle)} {'is' if len(idle) == 1 else 'are'} about tables: name one with --table."
@@ -116,14 +142,43 @@ def _check_tables(options: argparse.Namespace) -> None:
         check_output(options.output, overwrite=options.force, inputs=[options.file])
 
 
+def _repair(options: argparse.Namespace) -> Any:
+    """Load the map, if there is one."""
+    if options.map is None:
+        return None
+    from xorder.estimators import load_fitted
+
+    repair = load_fitted(options.map)
+    repair.warn_of_other_columns(options.score, options.group)
+    return repair
+
+
+def _write_statements(result: Audit, options: argparse.Namespace) -> None:
+    """Write what the audit knows on what reviewers ask for."""
+    from xorder.reporting import statements
+
+    columns = {name: getattr(options, name) for name in ("score", "label", "weight", "cluster")}
+    text = statements(
+        result,
+        source=[*files_of(options.file), *([] if options.map is None else [options.map])],
+        names={name: column for name, column in columns.items() if column is not None}
+        | {"group": BETWEEN.join(options.group)},
+        repair=_repair(options),
+        reference=options.reference,
+        thresholds=options.threshold,
+        suppress=options.suppress,
+        metric=options.metric,
+        tolerance=options.tolerance,
+        tolerance_cut=options.tolerance_cut,
+        command=options.as_typed,
+    )
+    with atomic_path(options.statements, overwrite=options.force) as path:
+        path.write_text(text, encoding="utf-8", newline="\n")
+
+
 def _show_tables(result: Audit, options: argparse.Namespace) -> None:
     """Print the tables asked for, or write them to a file."""
-    repair = None
-    if options.map is not None:
-        from xorder.estimators import load_fitted
-
-        repair = load_fitted(options.map)
-        repair.warn_of_other_columns(options.score, options.group)
+    repair = _repair(options)
     found = [
         result.table(
             name,
