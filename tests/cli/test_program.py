@@ -18,7 +18,8 @@ READING = {"--missing-group", "--json", "--score", "--group", "--encoding", "--m
 OPTIONS = {
     "audit": READING
     | {"--label", "--positive", "--weight", "--weights-are", "--confidence", "--cut", "--cluster"}
-    | {"--tolerance", "--metric", "--tolerance-cut"},
+    | {"--tolerance", "--metric", "--tolerance-cut", "--table", "--format", "--map", "--reference", "--threshold"}
+    | {"--suppress", "--output", "--force", "--statements"},
     "compare": READING
     | {"--label", "--positive", "--weight", "--weights-are", "--confidence", "--cut", "--cluster", "--other", "--map"},
     "fit": READING
