@@ -60,7 +60,7 @@ nitpicky = True
 # Types of other packages, whose pages are on other sites, and types of our own that are not public: a signature names
 # them all the same.
 nitpick_ignore_regex = [
-    ("py:class", r"(collections|numpy|os|sklearn)\..*|ndarray|ArrayLike"),
+    ("py:class", r"(collections|numpy|os|sklearn)\..*|ndarray|ArrayLike|datetime"),
     ("py:class", r"xorder\.(.*\.)?_.*|IntArray|Tables|WeightKind"),
 ]
 # Not public, but worth naming to those who read the source.

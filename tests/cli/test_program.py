@@ -26,6 +26,7 @@ OPTIONS = {
         "--reference",
         "--threshold",
         "--suppress",
+        "--statements",
         "--output",
         "--force",
         "--all",

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xorder._atomic import atomic_path
+from xorder._groups import BETWEEN
 from xorder._metric import METRICS
 from xorder._parameters import FORMATS, TABLES
 from xorder.cli._program import (
@@ -71,6 +73,12 @@ def add(command: argparse.ArgumentParser) -> None:
         help="Do not show rows of tables with a count from 1 up to less than this; 11 is usual",
     )
     add_output(tables, "OUT", "File to write the tables to", required=False)
+    tables.add_argument(
+        "--statements",
+        metavar="FILE",
+        help="Markdown file to write what the audit knows on items of TRIPOD+AI and the EU AI Act to; --map, "
+        "--reference, --threshold and --suppress go with it",
+    )
     command.add_argument(
         "--tolerance",
         type=float,
@@ -119,14 +127,18 @@ def run(options: argparse.Namespace) -> int:
     verdict = None
     if options.tolerance is not None:
         verdict = result.against(options.tolerance, metric=options.metric, tolerance_cut=options.tolerance_cut)
+    if options.statements is not None:
+        _write_statements(result, options)
+    cuts = "" if options.tolerance_cut is None else f", at cuts {options.tolerance_cut:g}"
+    said = f"Tolerance {options.tolerance:g} for {options.metric} gaps{cuts}: {verdict}." if verdict else ""
     if options.table:
         _show_tables(result, options)
+    elif options.suppress is not None:
+        show(said or "The text of the audit has small counts, and is not printed.")
     elif options.json:
         tolerated = {"tolerance": options.tolerance, "metric": options.metric, "tolerance_cut": options.tolerance_cut}
         show(result.to_dict() | (tolerated | {"verdict": verdict} if verdict else {}))
     else:
-        cuts = "" if options.tolerance_cut is None else f", at cuts {options.tolerance_cut:g}"
-        said = f"\n\nTolerance {options.tolerance:g} for {options.metric} gaps{cuts}: {verdict}." if verdict else ""
         text = result.describe(
             metric=options.metric,
             pair=options.pair,
@@ -134,18 +146,30 @@ def run(options: argparse.Namespace) -> int:
             everything=options.all,
             width=terminal_width(),
         )
-        show(f"{text}{said}")
+        show(f"{text}\n\n{said}" if said else text)
+    if options.statements is not None and not options.json and (not options.table or options.output is not None):
+        show(f"Wrote statements to {options.statements}.")
     return _CODES.get(str(verdict), 0)
 
 
-# Options that are about tables alone.
-_OF_TABLES = ("format", "map", "threshold", "suppress", "output")
+# Options that are about tables alone, and those that are about statements, too.
+_OF_TABLES = ("format", "output")
+_OF_BOTH = ("map", "threshold", "suppress")
 
 
 def _check_tables(options: argparse.Namespace) -> None:
     """Refuse options of tables that cannot be met, before anything is read."""
+    if options.statements is not None:
+        inputs = [options.file, *([] if options.map is None else [options.map])]
+        check_output(options.statements, overwrite=options.force, inputs=inputs)
+        if options.output is not None and Path(options.statements).resolve() == Path(options.output).resolve():
+            raise InputError(f"statements and output both name {options.output}; choose two names.")
+        if options.suppress is not None and options.json and not options.table:
+            raise InputError("--suppress knows tables and statements, and --json prints all counts: name a --table.")
     if not options.table:
-        idle = [f"--{name}" for name in _OF_TABLES if name in given_options(options)]
+        names = _OF_TABLES if options.statements is not None else (*_OF_TABLES, *_OF_BOTH)
+        given = given_options(options) | ({"threshold"} if options.threshold else set())
+        idle = [f"--{name}" for name in names if name in given]
         if idle:
             raise InputError(
                 f"{' and '.join(idle)} {'is' if len(idle) == 1 else 'are'} about tables: name one with --table."
@@ -160,7 +184,7 @@ def _check_tables(options: argparse.Namespace) -> None:
 # Options that have no meaning where ll144 is the only table.
 _OF_AUDITS = (
     *("positive", "weights_are", "missing_group", "cluster", "cut", "confidence"),
-    *("map", "reference", "threshold", "tolerance", "metric", "tolerance_cut"),
+    *("map", "reference", "threshold", "tolerance", "metric", "tolerance_cut", "statements", "all", "pair"),
 )
 
 
@@ -190,14 +214,44 @@ def _ll144(options: argparse.Namespace) -> AuditTable:
         )
 
 
+def _repair(options: argparse.Namespace) -> Any:
+    """Load the map, if there is one."""
+    if options.map is None:
+        return None
+    from xorder.estimators import load_fitted
+
+    repair = load_fitted(options.map)
+    repair.warn_of_other_columns(options.score, options.group)
+    return repair
+
+
+def _write_statements(result: Audit, options: argparse.Namespace) -> None:
+    """Write what the audit knows on what reviewers ask for."""
+    from xorder.engines._sources import files_of
+    from xorder.reporting import statements
+
+    columns = {name: getattr(options, name) for name in ("score", "label", "weight", "cluster")}
+    text = statements(
+        result,
+        source=[*files_of(options.file), *([] if options.map is None else [options.map])],
+        names={name: column for name, column in columns.items() if column is not None}
+        | {"group": BETWEEN.join(options.group)},
+        repair=_repair(options),
+        reference=options.reference,
+        thresholds=options.threshold,
+        suppress=options.suppress,
+        metric=options.metric,
+        tolerance=options.tolerance,
+        tolerance_cut=options.tolerance_cut,
+        command=options.as_typed,
+    )
+    with atomic_path(options.statements, overwrite=options.force) as path:
+        path.write_text(text, encoding="utf-8", newline="\n")
+
+
 def _show_tables(result: Audit | None, options: argparse.Namespace) -> None:
     """Print the tables asked for, or write them to a file."""
-    repair = None
-    if options.map is not None:
-        from xorder.estimators import load_fitted
-
-        repair = load_fitted(options.map)
-        repair.warn_of_other_columns(options.score, options.group)
+    repair = _repair(options)
     found = [
         _ll144(options)
         if result is None or name == _LL144

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import sys
@@ -64,6 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         try:
             _parser(next(iter(arguments), None)).parse_args(arguments, options)
             note_idle(options)
+            options.as_typed = shlex.join(["xorder", *arguments])
             code = options.run(options)
             sys.stdout.flush()
         except Exception as error:
@@ -181,8 +183,8 @@ def _show_warning(
         _print_line("warning", translated(str(message), options))
 
 
-# Options that do nothing where another one, if the command has it, is not given.
-_NEEDED = {"weights_are": "weight", "unseen_group": "map", "force": "output"}
+# Options that do nothing where none of some others, of those that the command has, is given.
+_NEEDED = {"weights_are": ("weight",), "unseen_group": ("map",), "force": ("output", "statements")}
 
 
 class _Once(argparse.Action):
@@ -350,8 +352,10 @@ def note_idle(options: argparse.Namespace) -> None:
     """Say which of the options given have no effect."""
     given = given_options(options)
     for name, needed in _NEEDED.items():
-        if name in given and needed in options and getattr(options, needed) is None:
-            warn_caller(f"--{name.replace('_', '-')} has no effect without --{needed}.")
+        others = {other: getattr(options, other) for other in needed if other in options}
+        if name in given and others and not any(value is not None for value in others.values()):
+            wanted = " or ".join(f"--{other}" for other in others)
+            warn_caller(f"--{name.replace('_', '-')} has no effect without {wanted}.")
     if "encoding" in given and options.file.lower().endswith(".parquet"):
         options.encoding = "utf-8"
         warn_caller("--encoding has no effect on parquet files.")

@@ -168,8 +168,10 @@ class Sheet:
         size = {group: audit.positives[group] + audit.negatives[group] for group in audit.groups}
         self.reference = max(audit.groups, key=size.__getitem__) if reference is None else reference
         self.moved = None if repair is None else moved_scores(self.tables, repair)
-        self.thresholds = _checked_thresholds(THRESHOLDS if thresholds is None else thresholds)
+        self.thresholds = checked_thresholds(THRESHOLDS if thresholds is None else thresholds)
         self.notes: list[str] = []
+        # Counts from 1 up to less than this are not to be shown.
+        self.least = 0
 
     @cached_property
     def after(self) -> Cuts | None:
@@ -178,6 +180,10 @@ class Sheet:
             return None
         adjusted = {group: table.at(self.moved[group]) for group, table in self.tables.items()}
         return Cuts(self.tables.replacing(adjusted), self.confidence)
+
+    def counts_at(self, found: RatesAtCut, group: Hashable | None) -> list[float]:
+        """Rows of a group on either side of a cut, by class; after a repair, too."""
+        return found.counts(group) + (found.counts(group, after=True) if self.after is not None else [])
 
     def rates_at(self, cut: Cut) -> RatesAtCut:
         """Return the rates at a cut."""
@@ -215,7 +221,8 @@ def moved_scores(tables: Mapping[Hashable, ScoreTable], repair: Any) -> dict[Has
     return found
 
 
-def _checked_thresholds(thresholds: Any) -> tuple[float, ...]:
+def checked_thresholds(thresholds: Any) -> tuple[float, ...]:
+    """Return thresholds of net benefit, sorted; refuse what are none."""
     found = (thresholds,) if isinstance(thresholds, Real) else tuple(thresholds)
     wrong = [each for each in found if not (isinstance(each, Real) and 0 < float(each) < 1)]
     if wrong or not found:
@@ -292,7 +299,7 @@ def _cuts(sheet: Sheet) -> Rows:
         shares = [found.rate("selected", group) for group in sheet.audit.groups]
         highest = max(shares, key=lambda rate: -1.0 if math.isnan(rate.value) else rate.value)
         for group in sheet.groups:
-            about = _of(group, cut_text(cut), found.counts(group))
+            about = _of(group, cut_text(cut), sheet.counts_at(found, group))
             for name in RATES:
                 rate, reference = found.rate(name, group), found.rate(name, sheet.reference)
                 if group == sheet.reference:
@@ -336,7 +343,7 @@ def _moves(sheet: Sheet) -> Rows:
         found = sheet.rates_at(cut)
         for group in sheet.groups:
             moves = found.moves(group)
-            counts = (*found.counts(group), *found.counts(group, after=True), *moves.values())
+            counts = (*sheet.counts_at(found, group), *moves.values())
             row: Row = {"at": cut_text(cut), "group": _name(group)}
             row |= {"selected": sum(found.counts(group)[:2]), "after": sum(found.counts(group, after=True)[:2])}
             yield _of(group, cut_text(cut), counts), row | moves
@@ -375,8 +382,9 @@ def _calibrations(sheet: Sheet) -> Iterator[tuple[str, Hashable | None, Calibrat
     ]
     outermost = sum(float(mass) for mass, score in ends if score in (0, 1))
     if outermost and any(len(table) > 2 for table in sheet.tables.values()):
+        number = f"{outermost:,.10g}" if outermost >= sheet.least else f"Fewer than {sheet.least}"
         sheet.notes.append(
-            f"{outermost:,.10g} rows have a score of exactly 0 or 1, whose log odds are infinite; intercept, slope and "
+            f"{number} rows have a score of exactly 0 or 1, whose log odds are infinite; intercept, slope and "
             "curve take the nearest score inside for it."
         )
     stages: list[tuple[str, Cuts, UnitRows | None]] = [("as they are", sheet.audit._by_cut(), sheet.rows)]
@@ -436,7 +444,7 @@ def _net_benefit(sheet: Sheet) -> Rows:
                 change = values[1] - values[0]
                 row |= {"after": values[1], "change": change}
                 row |= _ends("change_", found.reach(change, influences[1] - influences[0]))
-            yield _of(group, str(threshold), found.counts(group)), row
+            yield _of(group, str(threshold), sheet.counts_at(found, group)), row
 
 
 def _scores(sheet: Sheet) -> Rows:
@@ -552,11 +560,15 @@ def table_of(
     if suppress is not None:
         check_whole("suppress", suppress)
     sheet = Sheet(audit, reference, repair, thresholds)
+    sheet.least = suppress or 0
     found = [(about, row | {"confidence": audit.confidence}) for about, row in _TABLES[what](sheet)]
     if suppress is not None:
         counts = _COUNTS[""] | _COUNTS.get(what, set())
         hidden = _hidden(sheet, [about for about, _ in found], suppress)
         found = [(about, _with_little(row, about in hidden, counts)) for about, row in found]
+        if what == "cuts":
+            at = {(about.at, group) for about in hidden for group in about.groups}
+            found = [(about, _without_hidden(row, about.at, sheet.reference, at)) for about, row in found]
         sheet.notes.append(
             f"Rows with a count of 1 to {suppress - 1} are suppressed, and further ones from which they could be told."
         )
@@ -574,17 +586,21 @@ def _hidden(sheet: Sheet, abouts: Sequence[About], least: int) -> set[About]:
     def small(counts: Sequence[float]) -> bool:
         return any(0 < count < least for count in counts)
 
+    def with_another(few: set[Hashable], counts: Mapping[Hashable, Sequence[float]]) -> set[Hashable]:
+        shown = [group for group in counts if group not in few]
+        return few | ({min(shown, key=lambda group: min(counts[group]))} if len(few) == 1 and shown else set())
+
+    classes = {group: sheet.counts(group) for group in sheet.audit.groups}
+    # The same in every table: one must not show what another hides.
+    always = with_another({group for group, of_group in classes.items() if small(of_group)}, classes)
     hidden = set()
     for at in dict.fromkeys(about.at for about in abouts):
         here = [about for about in abouts if about.at == at]
-        counts = {group: sheet.counts(group) for group in sheet.audit.groups}
+        counts = dict(classes)
         for about in here:
             if len(about.groups) == 1:
                 counts[about.groups[0]] = [*counts[about.groups[0]], *about.counts]
-        few = {group for group, of_group in counts.items() if small(of_group)}
-        shown = [group for group in counts if group not in few]
-        if len(few) == 1 and shown:
-            few.add(min(shown, key=lambda group: min(counts[group])))
+        few = with_another(always | {group for group, of_group in counts.items() if small(of_group)}, counts)
         everyone = small(sheet.counts(None))
         hidden |= {
             about
@@ -604,3 +620,10 @@ def _with_little(row: Row, hide: bool, counts: set[str]) -> Row:
         else round(float(value), 2)
         for name, value in row.items()
     }
+
+
+def _without_hidden(row: Row, at: str, reference: Hashable, hidden: set[tuple[str, Hashable]]) -> Row:
+    """Return a row of cuts without comparisons from which a group that is not shown at this cut could be told."""
+    telling: tuple[str, ...] = ("difference", "ratio") if (at, reference) in hidden else ()
+    telling += ("impact_ratio",) if any(cut == at for cut, _ in hidden) else ()
+    return {name: None if telling and name.startswith(telling) else value for name, value in row.items()}

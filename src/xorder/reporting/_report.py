@@ -243,9 +243,9 @@ def report_fitted(
     facts = {
         "title": "How the score ranks each group" if title is None else str(title),
         "names": columns,
-        "source": None if source is None else _source(Path(source)),
+        "source": None if source is None else source_facts(Path(source)),
         "weighted": tables.weighted,
-        "versions": _versions(),
+        "versions": versions("xorder", "numpy", "scipy", "scikit-learn", "altair", "vl-convert-python"),
     }
     numbers, drawn = report_numbers(tables, metric=metric, confidence=float(confidence), repair=repair)
     return Report(facts | numbers, drawn)
@@ -257,7 +257,8 @@ def _fitted(repair: XOrder) -> FittedRepair:
     return repair.fitted_.choosing(missing_group=repair.missing_group, unseen_group=repair.unseen_group)
 
 
-def _source(path: Path) -> dict[str, Any]:
+def source_facts(path: Path) -> dict[str, Any]:
+    """Name, SHA-256 and size of a file."""
     try:
         with path.open("rb") as file:
             return {
@@ -269,12 +270,13 @@ def _source(path: Path) -> dict[str, Any]:
         raise InputError(f"source must be a file that can be read; {path}: {error.strerror or error}.") from error
 
 
-def _versions() -> dict[str, str]:
+def versions(*packages: str) -> dict[str, str]:
+    """Versions of Python and of packages."""
+
     def version(package: str) -> str:
         try:
             return importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             return "not known"
 
-    packages = ("xorder", "numpy", "scipy", "scikit-learn", "altair", "vl-convert-python")
     return {"python": platform.python_version()} | {package: version(package) for package in packages}
