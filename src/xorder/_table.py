@@ -129,26 +129,28 @@ class ScoreTable:
     def _from_classes(cls, positives: NDArray[Any], negatives: NDArray[Any]) -> ScoreTable:
         """Build the table from the scores of the positives and of the negatives, two arrays that it may overwrite.
 
-        Each is sorted by itself, as values sort faster than indices do, and the two sorted runs are merged.
+        Each is sorted by itself, as values sort faster than indices do; a stable sort of two sorted runs merges them.
         """
         keys = [np.negative(scores, out=scores) for scores in (positives, negatives)]
         in_threads(positives.size + negatives.size, np.ndarray.sort, keys)
-        merged = np.concatenate(keys)
-        merged.sort(kind="stable")
+        both = np.concatenate(keys)
+        order = np.argsort(both, kind="stable")
+        is_positive, merged = order < positives.size, both[order]
+        del both, order
         first = np.empty(merged.size, dtype=bool)
         first[:1] = True
         np.not_equal(merged[1:], merged[:-1], out=first[1:])
         if first.all():
-            distinct, positive, negative = merged, np.zeros(merged.size), np.ones(merged.size)
-            place = np.searchsorted(distinct, keys[0])
-            positive[place], negative[place] = 1.0, 0.0
+            distinct, positive = merged, is_positive.astype(np.float64)
+            negative = 1.0 - positive
         else:
-            distinct = merged[first]
-            total = np.diff(np.append(np.flatnonzero(first), merged.size)).astype(np.float64)
-            positive = np.bincount(np.searchsorted(distinct, keys[0]), minlength=distinct.size).astype(np.float64)
-            negative = total - positive
+            starts = np.flatnonzero(first)
+            ends = np.append(starts[1:], merged.size)
+            distinct = merged[starts]
+            positive = np.diff(np.cumsum(is_positive)[ends - 1], prepend=0).astype(np.float64)
+            negative = ends - starts - positive
         # 0 - x rather than -x: a score of 0 stays 0, not -0.
-        return cls._owning(np.subtract(0.0, distinct, out=distinct), positive, negative)
+        return cls._owning(np.subtract(0.0, distinct, dtype=np.float64), positive, negative)
 
     @classmethod
     def from_masses(
