@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ Part = TypeVar("Part")
 
 # Starting threads takes as long as sorting this many rows; on a busy machine far longer.
 WORTH_THREADS = 50_000
+
+# Scores per step of a sweep: small enough for its arrays to stay in the processor's cache.
+STEP = 16_384
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +62,8 @@ class ScoreTable:
     negative: FloatArray
     positive_squares: FloatArray | None = None
     negative_squares: FloatArray | None = None
+    _totals: tuple[float, float] = field(init=False, repr=False)
+    _pairs_within: float | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
         if (self.positive_squares is None) != (self.negative_squares is None):
@@ -83,6 +88,7 @@ class ScoreTable:
                 raise InputError("the masses of a ScoreTable must be finite and not negative.")
         if bool(np.any((self.positive == 0) & (self.negative == 0))):
             raise InputError("each score of a ScoreTable must have some mass.")
+        object.__setattr__(self, "_totals", (float(self.positive.sum()), float(self.negative.sum())))
 
     @classmethod
     def from_arrays(cls, y_true: Any, y_score: Any, sample_weight: Any = None, *, squares: bool = False) -> ScoreTable:
@@ -216,7 +222,11 @@ class ScoreTable:
             A table with the same masses.
         """
         ties = np.asarray(score)[1:] == np.asarray(score)[:-1]
-        return ScoreTable.from_masses(score, *self.sums) if ties.any() else replace(self, score=score)
+        if ties.any():
+            return ScoreTable.from_masses(score, *self.sums)
+        moved = replace(self, score=score)
+        object.__setattr__(moved, "_pairs_within", self._pairs_within)
+        return moved
 
     def thinned(self, levels: int) -> ScoreTable:
         """Merge neighbouring scores at their mean, to about so many levels of equal mass; a shorter table stays.
@@ -236,13 +246,15 @@ class ScoreTable:
         mass = self.mass
         below = np.cumsum(mass)
         unit = below[-1] / levels
-        level = np.floor(below / unit)
-        is_heavy = mass >= unit
-        is_first = np.append(True, (level[1:] > level[:-1]) | is_heavy[1:] | is_heavy[:-1])
-        starts = np.flatnonzero(is_first)
+        below /= unit
+        heavy = np.flatnonzero(mass >= unit)
+        starts = np.unique(np.concatenate([[0], np.searchsorted(below, np.arange(1, levels + 1)), heavy, heavy + 1]))
+        starts = starts[starts < len(self)]
         # Means as distances from a score of the level, so that they cannot leave it by rounding.
         base = self.score[starts]
-        apart = mass * (self.score - np.repeat(base, np.diff(np.append(starts, len(self)))))
+        apart = np.repeat(base, np.diff(starts, append=len(self)))
+        np.subtract(self.score, apart, out=apart)
+        apart *= mass
         moment, *sums = (np.add.reduceat(each, starts) for each in (apart, *self.sums))
         return ScoreTable.from_masses(base + moment / (sums[0] + sums[1]), *sums)
 
@@ -285,18 +297,31 @@ class ScoreTable:
     @property
     def n1(self) -> float:
         """Mass of all positives."""
-        return float(self.positive.sum())
+        return self._totals[0]
 
     @property
     def n0(self) -> float:
         """Mass of all negatives."""
-        return float(self.negative.sum())
+        return self._totals[1]
 
     @property
     def concordant(self) -> FloatArray:
         """Pair mass (positive above negative, ties one half) that the positives at each score bring in."""
         below = self.n0 - np.cumsum(self.negative)
         return self.positive * (below + 0.5 * self.negative)
+
+
+def pairs_within(table: ScoreTable) -> float:
+    """Pair mass (positive above negative, ties one half) of the whole table, counted once for each."""
+    if table._pairs_within is None:
+        total, below = 0.0, table.n0
+        for start in range(0, len(table), STEP):
+            positive, negative = table.positive[start : start + STEP], table.negative[start : start + STEP]
+            above = np.cumsum(negative)
+            total += float(positive @ (below - above + 0.5 * negative))
+            below -= float(above[-1])
+        object.__setattr__(table, "_pairs_within", total)
+    return cast(float, table._pairs_within)
 
 
 def check_both_classes(table: ScoreTable, name: str) -> None:
@@ -477,6 +502,20 @@ def sorted_groups(groups: Iterable[Any]) -> list[Any]:
 def squared(weight: FloatArray) -> FloatArray:
     """Squares of weights, above 0 where the weight is, so that no row vanishes in them."""
     return np.where(weight > 0, np.maximum(weight**2, np.finfo(np.float64).tiny), 0.0)
+
+
+def find(score: FloatArray, among: FloatArray) -> tuple[NDArray[np.intp], BoolArray]:
+    """How many of the falling scores ``among`` lie above each ``score``, and whether the next is equal to it."""
+    key = np.append(-among, np.inf)
+    place = np.searchsorted(key, -score)
+    return place, key[place] == -score
+
+
+def running(mass: FloatArray, start: float = 0.0) -> FloatArray:
+    """Return a start and the sums from there on: one more than there are masses."""
+    sums = np.empty(mass.size + 1)
+    sums[0], sums[1:] = start, mass
+    return np.cumsum(sums, out=sums)
 
 
 _EMPTY = ScoreTable(np.empty(0), np.empty(0), np.empty(0))

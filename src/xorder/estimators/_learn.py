@@ -223,7 +223,6 @@ def learn_repair(tables: Tables | Mapping[Hashable, ScoreTable], settings: Repai
     moved = tuple(group for group, score_map in found.maps.items() if score_map.raw.size)
     left = (*plan.left, *plan.unseen)
     bound = best_auc(list(plan.tables.values()), settings.metric, found.after.worst)
-    adjusted = mapped(plan.tables, found.maps)
     return FittedRepair(
         settings=settings,
         maps={group: found.maps.get(group, ScoreMap.identity()) for group in (*plan.tables, *left, *plan.merged)},
@@ -241,7 +240,7 @@ def learn_repair(tables: Tables | Mapping[Hashable, ScoreTable], settings: Repai
         optimality_gap=max(bound - found.after.auc, 0.0) if np.isfinite(bound) else np.nan,
         worst_cut_before=found.before.worst_cut,
         worst_cut=found.after.worst_cut,
-        learnt_from=LearntFrom.of(tables, adjusted),
+        learnt_from=LearntFrom.of(tables, plan.tables, found.maps),
         kept_share={group: share if group in moved else 0.0 for group, share in found.kept_share.items()},
         ordering=found.ordering,
         notes=(*tables.notes, *plan.notes, *found.notes),

@@ -13,15 +13,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from xorder._table import FloatArray, ScoreTable, in_threads
+from xorder._table import STEP, FloatArray, ScoreTable, find, in_threads
 
 if TYPE_CHECKING:
     from xorder.metrics._units import Units
-
-# Scores per step of the sweep: small enough for its arrays to stay in the processor's cache.
-_STEP = 16_384
 
 # Steps that one thread takes in a row.
 _STRETCH = 64
@@ -139,7 +135,7 @@ def moments(tables: Sequence[ScoreTable], units: Units | None = None) -> Moments
 
 def _stretches(size: int) -> list[range]:
     """First scores of the steps of a sweep, a stretch of them at a time."""
-    starts = range(0, size, _STEP)
+    starts = range(0, size, STEP)
     return [starts[first : first + _STRETCH] for first in range(0, len(starts), _STRETCH)]
 
 
@@ -153,7 +149,7 @@ def _sweep(tables: Sequence[ScoreTable], g: int, starts: range) -> Iterator[tupl
     both = ([table.positive for table in tables], [table.negative for table in tables])
     seen_mass = np.array([[mass[:last].sum() for mass, last in zip(masses, seen, strict=True)] for masses in both])
     for start in starts:
-        part = slice(start, min(start + _STEP, len(own)))
+        part = slice(start, min(start + STEP, len(own)))
         higher = np.empty((2, len(tables), part.stop - start))
         for h, table in enumerate(tables):
             # All scores of h down to this part's last one; the next part starts below them.
@@ -173,10 +169,3 @@ def _sweep(tables: Sequence[ScoreTable], g: int, starts: range) -> Iterator[tupl
 def _down_to(table: ScoreTable, score: float, first: int = 0) -> int:
     """How many scores of a table lie at or above a score."""
     return bisect_right(table.score, -score, lo=first, key=operator.neg)
-
-
-def find(score: FloatArray, among: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """How many of the falling scores ``among`` lie above each ``score``, and whether the next is equal to it."""
-    key = np.append(-among, np.inf)
-    place = np.searchsorted(key, -score)
-    return place, key[place] == -score

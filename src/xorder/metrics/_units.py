@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._table import FloatArray, HeldRows, ScoreTable
+from xorder._table import FloatArray, HeldRows, ScoreTable, find
 from xorder._validation import check_clusters
 from xorder.exceptions import InputError
-from xorder.metrics._placements import Placements, find
+from xorder.metrics._placements import Placements
 
 if TYPE_CHECKING:
     from xorder._metric import Term

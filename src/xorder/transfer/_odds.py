@@ -60,8 +60,8 @@ class OddsScale:
         """
         lowest, highest = min(float(each[-1]) for each in scores), max(float(each[0]) for each in scores)
         low, high = (lowest, highest) if bounds is None else bounds
-        above = [float(each[np.searchsorted(-each, -low) - 1]) for each in scores if each[0] > low]
-        below = [float(each[np.searchsorted(-each, -high, side="right")]) for each in scores if each[-1] < high]
+        above = [float(each[-1 - np.searchsorted(each[::-1], low, side="right")]) for each in scores if each[0] > low]
+        below = [float(each[-np.searchsorted(each[::-1], high)]) for each in scores if each[-1] < high]
         # Halves, as the distance itself may be more than the largest number; of a single score its size is the step.
         size = max(abs(low), abs(high), 1.0) / 2 if low == high else high / 2 - low / 2
         step_up = min(above) / 2 - low / 2 if above else size
