@@ -22,8 +22,9 @@ Part = TypeVar("Part")
 # Starting threads takes as long as sorting this many rows; on a busy machine far longer.
 WORTH_THREADS = 50_000
 
-# Scores per step of a sweep: small enough for its arrays to stay in the processor's cache.
-STEP = 16_384
+# Scores per step of a sweep: few enough for its arrays to stay in the processor's cache, and for BLAS, which starts
+# threads of its own for products of more than ten thousand, not to do so within ours.
+STEP = 8_192
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -243,20 +244,34 @@ class ScoreTable:
         """
         if len(self) <= levels:
             return self
-        mass = self.mass
-        below = np.cumsum(mass)
-        unit = below[-1] / levels
-        below /= unit
-        heavy = np.flatnonzero(mass >= unit)
-        starts = np.unique(np.concatenate([[0], np.searchsorted(below, np.arange(1, levels + 1)), heavy, heavy + 1]))
+        unit = (self.n1 + self.n0) / levels
+        found = [np.zeros(1, dtype=np.intp)]
+        for start, mass, below in self._steps():
+            level, heavy = np.floor(below / unit), np.flatnonzero(mass >= unit)
+            found += [start + part for part in (np.flatnonzero(level[1:] > level[:-1]), heavy, heavy + 1)]
+        starts = np.unique(np.concatenate(found))
         starts = starts[starts < len(self)]
+        sums = [np.add.reduceat(each, starts) for each in self.sums]
         # Means as distances from a score of the level, so that they cannot leave it by rounding.
         base = self.score[starts]
-        apart = np.repeat(base, np.diff(starts, append=len(self)))
-        np.subtract(self.score, apart, out=apart)
-        apart *= mass
-        moment, *sums = (np.add.reduceat(each, starts) for each in (apart, *self.sums))
+        moment, ends = np.empty(starts.size), np.append(starts[1:], len(self))
+        at_once = max(STEP * starts.size // len(self), 1)
+        for first in range(0, starts.size, at_once):
+            some = slice(first, first + at_once)
+            part = slice(starts[first], ends[some][-1])
+            mass = self.positive[part] + self.negative[part]
+            mass *= self.score[part] - np.repeat(base[some], (ends - starts)[some])
+            moment[some] = np.add.reduceat(mass, starts[some] - part.start)
         return ScoreTable.from_masses(base + moment / (sums[0] + sums[1]), *sums)
+
+    def _steps(self) -> Iterator[tuple[int, FloatArray, FloatArray]]:
+        """Yield parts that stay in the cache: where each starts, its masses, and the mass above it and down to each."""
+        seen = 0.0
+        for start in range(0, len(self), STEP):
+            mass = self.positive[start : start + STEP] + self.negative[start : start + STEP]
+            below = running(mass, seen)
+            yield start, mass, below
+            seen = float(below[-1])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ScoreTable):
@@ -322,6 +337,16 @@ def pairs_within(table: ScoreTable) -> float:
             below -= float(above[-1])
         object.__setattr__(table, "_pairs_within", total)
     return cast(float, table._pairs_within)
+
+
+def scores_at(table: ScoreTable, shares: FloatArray) -> FloatArray:
+    """Return the scores at which rising shares of the mass are reached, counted from the highest score."""
+    wanted = shares * (table.n1 + table.n0)
+    index = np.full(wanted.size, len(table) - 1)
+    for start, _, below in table._steps():
+        here = slice(*np.searchsorted(wanted, below[[0, -1]], side="right"))
+        index[here] = start + np.searchsorted(below[1:], wanted[here])
+    return np.asarray(table.score[index])
 
 
 def check_both_classes(table: ScoreTable, name: str) -> None:

@@ -112,7 +112,7 @@ def test_masses_of_the_classes(data):
 def test_steps_of_any_size_give_the_same(data, step):
     whole = moments(data.tables)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_STEP", step)
+        patch.setattr(module, "STEP", step)
         assert_same(moments(data.tables), whole)
 
 
@@ -125,7 +125,7 @@ def test_ties_across_groups_at_every_boundary():
     for shift in range(4):
         part = Rows(y[shift:], s[shift:], g[shift:], None)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(module, "_STEP", 3)
+            patch.setattr(module, "STEP", 3)
             stepped = moments(part.tables)
         for group, found in zip(part.groups, stepped.positive, strict=True):
             assert_same_placements(found, expected_sums(part, "positive", group, np.ones(len(part.y))), 1e-11)
@@ -134,14 +134,14 @@ def test_ties_across_groups_at_every_boundary():
 
 def test_the_real_step_is_crossed():
     rng = np.random.default_rng(5)
-    size = 4 * module._STEP
+    size = 4 * module.STEP
     y, g = rng.integers(0, 2, size), rng.integers(0, 2, size)
     s = rng.integers(0, size // 2, size)
     data = Rows(y, s, g, None)
-    assert min(map(len, data.tables)) > module._STEP
+    assert min(map(len, data.tables)) > module.STEP
     whole = moments(data.tables)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_STEP", 10 * size)
+        patch.setattr(module, "STEP", 10 * size)
         assert_same(moments(data.tables), whole)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from xorder._groups import MISSING_GROUPS, UNSEEN_GROUPS, unseen_error
 from xorder._metric import METRICS
-from xorder._table import FloatArray, ScoreTable, Tables
+from xorder._table import FloatArray, ScoreTable, Tables, scores_at
 from xorder._validation import check_groups, check_scores
 from xorder.engines import GroupMaps
 from xorder.engines._match_groups import warn_of_other_scale
@@ -214,9 +214,7 @@ class _Levels(NamedTuple):
 
 
 def _levels(table: ScoreTable) -> _Levels:
-    below = np.cumsum(table.mass)
-    shares = (np.arange(_LEVELS) + 0.5) / _LEVELS
-    return _Levels(table.score[np.searchsorted(below, shares * below[-1])], float(below[-1]))
+    return _Levels(scores_at(table, (np.arange(_LEVELS) + 0.5) / _LEVELS), table.n1 + table.n0)
 
 
 def _quantiles(groups: Sequence[_Levels]) -> list[float]:

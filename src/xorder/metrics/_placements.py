@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xorder._table import STEP, FloatArray, ScoreTable, find, in_threads
+from xorder._table import STEP, FloatArray, ScoreTable, find, in_threads, running
 
 if TYPE_CHECKING:
     from xorder.metrics._units import Units
 
 # Steps that one thread takes in a row.
-_STRETCH = 64
+_STRETCH = 128
 
 
 @dataclass(slots=True)
@@ -45,13 +45,15 @@ class Placements:
         self.spread_first = np.zeros(self.size)
         self.spread_second = np.zeros((self.size, self.size))
 
-    def add(self, placement: FloatArray, mass: FloatArray, spread: FloatArray) -> None:
-        """Add rows: a K x rows matrix of placements less one half, with the rows' masses and spreads."""
-        self.mass += float(mass.sum())
-        self.spread += float(spread.sum())
-        self.first += placement @ mass
-        self.spread_first += placement @ spread
-        self.spread_second += (placement * spread) @ placement.T
+    def add(self, placement: FloatArray, mass: FloatArray, spread: FloatArray | None) -> None:
+        """Add rows: a K x rows matrix of placements less one half, the rows' masses, and spreads if they differ."""
+        total, first = _sums(placement, mass)
+        spread_total, spread_first = (total, first) if spread is None else _sums(placement, spread)
+        self.mass += total
+        self.first += first
+        self.spread += spread_total
+        self.spread_first += spread_first
+        self.spread_second += (placement * (mass if spread is None else spread)) @ placement.T
 
     def __add__(self, other: Placements) -> Placements:
         """Return the placements of both samples taken as one."""
@@ -72,6 +74,11 @@ class Placements:
         shifted = center - 0.5 * w.sum()
         second = w @ self.spread_second[np.ix_(used, used)] @ w
         return float(second - 2 * shifted * (w @ self.spread_first[used]) + self.spread * shifted**2)
+
+
+def _sums(placement: FloatArray, mass: FloatArray) -> tuple[float, FloatArray]:
+    # Row by row: for a matrix, BLAS starts threads of its own.
+    return float(mass.sum()), np.array([row @ mass for row in placement])
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +121,12 @@ def moments(tables: Sequence[ScoreTable], units: Units | None = None) -> Moments
         positive, negative, row = (Placements(len(tables)) for _ in range(3))
         for part, higher1, higher0 in _sweep(tables, g, starts):
             p, n = tables[g].positive[part], tables[g].negative[part]
-            sp, sn = (spread[part] for spread in tables[g].spreads)
+            sp, sn = (None, None) if tables[g].positive_squares is None else (each[part] for each in tables[g].spreads)
+            both = None if sp is None or sn is None else sp + sn
             with np.errstate(invalid="ignore", divide="ignore"):
                 positive.add(0.5 - higher0 / n0[:, None], p, sp)
                 negative.add(higher1 / n1[:, None] - 0.5, n, sn)
-                row.add(0.5 - (higher1 + higher0) / (n1 + n0)[:, None], p + n, sp + sn)
+                row.add(0.5 - (higher1 + higher0) / (n1 + n0)[:, None], p + n, both)
         return positive, negative, row
 
     # Stretches of a group's scores are independent, and numpy lets go of the interpreter while it works.
@@ -155,13 +163,18 @@ def _sweep(tables: Sequence[ScoreTable], g: int, starts: range) -> Iterator[tupl
             # All scores of h down to this part's last one; the next part starts below them.
             stop = _down_to(table, own[part.stop - 1], seen[h])
             window = slice(seen[h], stop)
-            place, tied = find(own[part], table.score[window]) if h != g else (slice(0, stop - start), True)
-            for row, mass in enumerate((table.positive[window], table.negative[window])):
-                total = np.concatenate([seen_mass[row, h : h + 1], mass])
-                np.cumsum(total, out=total)
-                at = np.append(mass, 0.0)
-                higher[row, h] = total[place] + at[place] * tied * 0.5
-                seen_mass[row, h] = total[-1]
+            masses = table.positive[window], table.negative[window]
+            sums = [running(mass, start) for mass, start in zip(masses, seen_mass[:, h], strict=True)]
+            if h == g:
+                for row, (mass, total) in enumerate(zip(masses, sums, strict=True)):
+                    higher[row, h] = total[:-1] + 0.5 * mass
+            else:
+                place, is_tied = find(own[part], table.score[window])
+                tied = np.flatnonzero(is_tied)
+                for row, (mass, total) in enumerate(zip(masses, sums, strict=True)):
+                    total.take(place, out=higher[row, h])
+                    higher[row, h, tied] += 0.5 * mass[place[tied]]
+            seen_mass[:, h] = [total[-1] for total in sums]
             seen[h] = stop
         yield part, higher[0], higher[1]
 

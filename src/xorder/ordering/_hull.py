@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from xorder._metric import METRICS, PairGains, auc_gains, check_pair_gains
-from xorder._table import FloatArray, IntArray, ScoreTable, check_both_classes, in_threads, pairs_within
+from xorder._table import STEP, FloatArray, IntArray, ScoreTable, check_both_classes, in_threads, pairs_within
 from xorder.exceptions import InputError
 from xorder.ordering._ordering import ROUNDING, Goal, pairs_of_ordering
 
@@ -50,7 +50,11 @@ def pool(table: ScoreTable, ends: Sequence[int] | IntArray = ()) -> Blocks:
     """
     start, p, n = np.arange(len(table)), table.positive, table.negative
     for attempt in range(len(table)):
-        falls = p[:-1] * n[1:] > p[1:] * n[:-1]
+        falls = np.empty(max(p.size - 1, 0), dtype=bool)
+        # In steps that stay in the cache: of many rows products would be large arrays.
+        for first in range(0, falls.size, STEP):
+            upper, lower = (slice(first + down, min(first + STEP, falls.size) + down) for down in (0, 1))
+            np.greater(p[upper] * n[lower], p[lower] * n[upper], out=falls[upper])
         if len(ends):
             falls[np.isin(start[1:], ends)] = True
         if falls.all():
