@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xorder import ScoreTable
-from xorder._table import Tables, as_tables
+from xorder._table import Tables, as_tables, pairs_within, scores_at
 from xorder.exceptions import InputError
 from xorder.metrics import audit_tables
 
@@ -108,6 +108,7 @@ def test_totals_and_concordant_pairs(data):
         for j in np.flatnonzero(y == 0)
     )
     assert table.concordant.sum() == pytest.approx(pairs, abs=1e-12)
+    assert pairs_within(table) == pytest.approx(pairs, abs=1e-12)
 
 
 @pytest.mark.parametrize("weight", [None, [1, 1, 1, 1]])
@@ -163,7 +164,7 @@ def test_an_empty_table():
 
 def test_a_table_cannot_be_changed():
     table = ScoreTable.from_arrays([1, 0, 1], [0.9, 0.5, 0.1]) + ScoreTable.from_arrays([1], [0.3], [2.5], squares=True)
-    for column in fields(ScoreTable):
+    for column in filter(lambda column: column.init, fields(ScoreTable)):
         with pytest.raises(ValueError, match="read-only"):
             getattr(table, column.name)[0] = 7.0
         with pytest.raises(FrozenInstanceError):
@@ -329,3 +330,21 @@ class TestTables:
             audit_tables({})
         with pytest.raises(InputError, match="call the rows of unknown group 'missing'"):
             audit_tables({None: self.a, "B": self.b})
+
+
+@given(rows(max_rows=30), st.integers(1, 4))
+def test_sums_by_steps_are_those_of_the_whole(data, step):
+    y, s, w = data
+    table = ScoreTable.from_arrays(y, s, w)
+    if not len(table):
+        return
+    shares = np.array([0.05, 0.3, 0.5, 0.99])
+    below = np.cumsum(table.mass)
+    thinned = table.thinned(3)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("xorder._table.STEP", step)
+        np.testing.assert_array_equal(
+            scores_at(table, shares), [table.score[below >= share * below[-1]][0] for share in shares]
+        )
+        assert pairs_within(table) == table.concordant.sum()
+        assert table.thinned(3) == thinned

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from xorder._parameters import check_word
-from xorder._table import FloatArray, ScoreTable
+from xorder._table import FloatArray, ScoreTable, pairs_within
 from xorder.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class Metric:
 def auc_gains(a: ScoreTable, b: ScoreTable) -> PairGains:
     """AUC of both groups together, as a sum over cross-group pairs like any gap."""
     pairs = (a.n1 + b.n1) * (a.n0 + b.n0)
-    within = float(a.concordant.sum() + b.concordant.sum())
+    within = pairs_within(a) + pairs_within(b)
     offset = (within + a.n0 * b.n1) / pairs
     return _across_classes(1 / pairs, -1 / pairs, offset, own=(1 / pairs, 1 / pairs), name="auc")
 
@@ -206,7 +206,7 @@ def _xauc_estimate(m: Moments, a: int, b: int) -> Estimate:
 def _prf_gains(a: ScoreTable, b: ScoreTable) -> PairGains:
     n0 = a.n0 + b.n0
     up, down = 1 / (a.n1 * n0), 1 / (b.n1 * n0)
-    within = float(up * a.concordant.sum() - down * b.concordant.sum())
+    within = up * pairs_within(a) - down * pairs_within(b)
     return _across_classes(up, down, within - a.n0 / n0, own=(up, -down), name="prf")
 
 

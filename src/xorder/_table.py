@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,10 @@ Part = TypeVar("Part")
 
 # Starting threads takes as long as sorting this many rows; on a busy machine far longer.
 WORTH_THREADS = 50_000
+
+# Scores per step of a sweep: few enough for its arrays to stay in the processor's cache, and for BLAS, which starts
+# threads of its own for products of more than ten thousand, not to do so within ours.
+STEP = 8_192
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +63,8 @@ class ScoreTable:
     negative: FloatArray
     positive_squares: FloatArray | None = None
     negative_squares: FloatArray | None = None
+    _totals: tuple[float, float] = field(init=False, repr=False)
+    _pairs_within: float | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
         if (self.positive_squares is None) != (self.negative_squares is None):
@@ -83,6 +89,7 @@ class ScoreTable:
                 raise InputError("the masses of a ScoreTable must be finite and not negative.")
         if bool(np.any((self.positive == 0) & (self.negative == 0))):
             raise InputError("each score of a ScoreTable must have some mass.")
+        object.__setattr__(self, "_totals", (float(self.positive.sum()), float(self.negative.sum())))
 
     @classmethod
     def from_arrays(cls, y_true: Any, y_score: Any, sample_weight: Any = None, *, squares: bool = False) -> ScoreTable:
@@ -129,26 +136,28 @@ class ScoreTable:
     def _from_classes(cls, positives: NDArray[Any], negatives: NDArray[Any]) -> ScoreTable:
         """Build the table from the scores of the positives and of the negatives, two arrays that it may overwrite.
 
-        Each is sorted by itself, as values sort faster than indices do, and the two sorted runs are merged.
+        Each is sorted by itself, as values sort faster than indices do; a stable sort of two sorted runs merges them.
         """
         keys = [np.negative(scores, out=scores) for scores in (positives, negatives)]
         in_threads(positives.size + negatives.size, np.ndarray.sort, keys)
-        merged = np.concatenate(keys)
-        merged.sort(kind="stable")
+        both = np.concatenate(keys)
+        order = np.argsort(both, kind="stable")
+        is_positive, merged = order < positives.size, both[order]
+        del both, order
         first = np.empty(merged.size, dtype=bool)
         first[:1] = True
         np.not_equal(merged[1:], merged[:-1], out=first[1:])
         if first.all():
-            distinct, positive, negative = merged, np.zeros(merged.size), np.ones(merged.size)
-            place = np.searchsorted(distinct, keys[0])
-            positive[place], negative[place] = 1.0, 0.0
+            distinct, positive = merged, is_positive.astype(np.float64)
+            negative = 1.0 - positive
         else:
-            distinct = merged[first]
-            total = np.diff(np.append(np.flatnonzero(first), merged.size)).astype(np.float64)
-            positive = np.bincount(np.searchsorted(distinct, keys[0]), minlength=distinct.size).astype(np.float64)
-            negative = total - positive
+            starts = np.flatnonzero(first)
+            ends = np.append(starts[1:], merged.size)
+            distinct = merged[starts]
+            positive = np.diff(np.cumsum(is_positive)[ends - 1], prepend=0).astype(np.float64)
+            negative = ends - starts - positive
         # 0 - x rather than -x: a score of 0 stays 0, not -0.
-        return cls._owning(np.subtract(0.0, distinct, out=distinct), positive, negative)
+        return cls._owning(np.subtract(0.0, distinct, dtype=np.float64), positive, negative)
 
     @classmethod
     def from_masses(
@@ -214,7 +223,11 @@ class ScoreTable:
             A table with the same masses.
         """
         ties = np.asarray(score)[1:] == np.asarray(score)[:-1]
-        return ScoreTable.from_masses(score, *self.sums) if ties.any() else replace(self, score=score)
+        if ties.any():
+            return ScoreTable.from_masses(score, *self.sums)
+        moved = replace(self, score=score)
+        object.__setattr__(moved, "_pairs_within", self._pairs_within)
+        return moved
 
     def thinned(self, levels: int) -> ScoreTable:
         """Merge neighbouring scores at their mean, to about so many levels of equal mass; a shorter table stays.
@@ -231,18 +244,34 @@ class ScoreTable:
         """
         if len(self) <= levels:
             return self
-        mass = self.mass
-        below = np.cumsum(mass)
-        unit = below[-1] / levels
-        level = np.floor(below / unit)
-        is_heavy = mass >= unit
-        is_first = np.append(True, (level[1:] > level[:-1]) | is_heavy[1:] | is_heavy[:-1])
-        starts = np.flatnonzero(is_first)
+        unit = (self.n1 + self.n0) / levels
+        found = [np.zeros(1, dtype=np.intp)]
+        for start, mass, below in self._steps():
+            level, heavy = np.floor(below / unit), np.flatnonzero(mass >= unit)
+            found += [start + part for part in (np.flatnonzero(level[1:] > level[:-1]), heavy, heavy + 1)]
+        starts = np.unique(np.concatenate(found))
+        starts = starts[starts < len(self)]
+        sums = [np.add.reduceat(each, starts) for each in self.sums]
         # Means as distances from a score of the level, so that they cannot leave it by rounding.
         base = self.score[starts]
-        apart = mass * (self.score - np.repeat(base, np.diff(np.append(starts, len(self)))))
-        moment, *sums = (np.add.reduceat(each, starts) for each in (apart, *self.sums))
+        moment, ends = np.empty(starts.size), np.append(starts[1:], len(self))
+        at_once = max(STEP * starts.size // len(self), 1)
+        for first in range(0, starts.size, at_once):
+            some = slice(first, first + at_once)
+            part = slice(starts[first], ends[some][-1])
+            mass = self.positive[part] + self.negative[part]
+            mass *= self.score[part] - np.repeat(base[some], (ends - starts)[some])
+            moment[some] = np.add.reduceat(mass, starts[some] - part.start)
         return ScoreTable.from_masses(base + moment / (sums[0] + sums[1]), *sums)
+
+    def _steps(self) -> Iterator[tuple[int, FloatArray, FloatArray]]:
+        """Yield parts that stay in the cache: where each starts, its masses, and the mass above it and down to each."""
+        seen = 0.0
+        for start in range(0, len(self), STEP):
+            mass = self.positive[start : start + STEP] + self.negative[start : start + STEP]
+            below = running(mass, seen)
+            yield start, mass, below
+            seen = float(below[-1])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ScoreTable):
@@ -283,18 +312,41 @@ class ScoreTable:
     @property
     def n1(self) -> float:
         """Mass of all positives."""
-        return float(self.positive.sum())
+        return self._totals[0]
 
     @property
     def n0(self) -> float:
         """Mass of all negatives."""
-        return float(self.negative.sum())
+        return self._totals[1]
 
     @property
     def concordant(self) -> FloatArray:
         """Pair mass (positive above negative, ties one half) that the positives at each score bring in."""
         below = self.n0 - np.cumsum(self.negative)
         return self.positive * (below + 0.5 * self.negative)
+
+
+def pairs_within(table: ScoreTable) -> float:
+    """Pair mass (positive above negative, ties one half) of the whole table, counted once for each."""
+    if table._pairs_within is None:
+        total, below = 0.0, table.n0
+        for start in range(0, len(table), STEP):
+            positive, negative = table.positive[start : start + STEP], table.negative[start : start + STEP]
+            above = np.cumsum(negative)
+            total += float(positive @ (below - above + 0.5 * negative))
+            below -= float(above[-1])
+        object.__setattr__(table, "_pairs_within", total)
+    return cast(float, table._pairs_within)
+
+
+def scores_at(table: ScoreTable, shares: FloatArray) -> FloatArray:
+    """Return the scores at which rising shares of the mass are reached, counted from the highest score."""
+    wanted = shares * (table.n1 + table.n0)
+    index = np.full(wanted.size, len(table) - 1)
+    for start, _, below in table._steps():
+        here = slice(*np.searchsorted(wanted, below[[0, -1]], side="right"))
+        index[here] = start + np.searchsorted(below[1:], wanted[here])
+    return np.asarray(table.score[index])
 
 
 def check_both_classes(table: ScoreTable, name: str) -> None:
@@ -475,6 +527,20 @@ def sorted_groups(groups: Iterable[Any]) -> list[Any]:
 def squared(weight: FloatArray) -> FloatArray:
     """Squares of weights, above 0 where the weight is, so that no row vanishes in them."""
     return np.where(weight > 0, np.maximum(weight**2, np.finfo(np.float64).tiny), 0.0)
+
+
+def find(score: FloatArray, among: FloatArray) -> tuple[NDArray[np.intp], BoolArray]:
+    """How many of the falling scores ``among`` lie above each ``score``, and whether the next is equal to it."""
+    key = np.append(-among, np.inf)
+    place = np.searchsorted(key, -score)
+    return place, key[place] == -score
+
+
+def running(mass: FloatArray, start: float = 0.0) -> FloatArray:
+    """Return a start and the sums from there on: one more than there are masses."""
+    sums = np.empty(mass.size + 1)
+    sums[0], sums[1:] = start, mass
+    return np.cumsum(sums, out=sums)
 
 
 _EMPTY = ScoreTable(np.empty(0), np.empty(0), np.empty(0))

@@ -8,7 +8,7 @@ import pytest
 from xorder import ScoreTable
 from xorder.exceptions import InputError
 from xorder.ordering import sensitivity_gaps
-from xorder.ordering._ordering import Goal
+from xorder.ordering._ordering import Goal, Places
 
 
 def test_a_tradeoff_prices_every_gap() -> None:
@@ -40,7 +40,9 @@ def test_refuses(asked: dict[str, object], words: str) -> None:
         Goal.of(**asked)
 
 
-def test_sensitivities_differ_as_threshold_by_threshold() -> None:
+@pytest.mark.parametrize("step", [1, 3, 8192])
+def test_sensitivities_differ_as_threshold_by_threshold(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xorder.ordering._ordering.STEP", step)
     rng = np.random.default_rng(0)
     for _ in range(200):
         groups = []
@@ -52,7 +54,14 @@ def test_sensitivities_differ_as_threshold_by_threshold() -> None:
         first, second = (
             np.array([(score[label == 1] >= least).mean() for least in thresholds]) for label, score in groups
         )
-        found = sensitivity_gaps(*(ScoreTable.from_arrays(*group) for group in groups))
+        a, b = (ScoreTable.from_arrays(*group) for group in groups)
+        found = sensitivity_gaps(a, b)
         # Above all scores, and at the lowest of them, there is no difference.
         assert found.max() == pytest.approx(max((first - second).max(), 0), abs=1e-12)
         assert found.min() == pytest.approx(min((first - second).min(), 0), abs=1e-12)
+        pairs, worst_cut = Places(a, b).meet()
+        assert worst_cut == pytest.approx(np.abs(first - second).max(), abs=1e-12)
+        (label_a, score_a), (label_b, score_b) = groups
+        above = np.greater.outer(score_a, score_b) + 0.5 * np.equal.outer(score_a, score_b)
+        wanted = [[above[np.ix_(label_a == one, label_b == other)].sum() for other in (1, 0)] for one in (1, 0)]
+        np.testing.assert_array_equal(pairs, wanted)

@@ -15,7 +15,7 @@ from xorder._groups import unseen_error
 from xorder._metric import METRICS, PairGains, auc_gains
 from xorder._parameters import check_number, check_word
 from xorder._repair import BaseRepair
-from xorder._table import FloatArray, ScoreTable
+from xorder._table import FloatArray, ScoreTable, pairs_within
 from xorder._validation import check_groups, check_scores, check_tables
 from xorder.exceptions import warn_caller
 from xorder.ordering._ordering import roles_of_two
@@ -169,7 +169,7 @@ class _Sample:
         if self.metric.own[1] and (adjusted[1:] == adjusted[:-1]).any():
             # All of the group tie with alpha 0, and some where the function is flat to the last digit.
             tied = ScoreTable.from_masses(adjusted, self.moved.positive, self.moved.negative)
-            value += self.metric.own[1] * float(tied.concordant.sum() - self.moved.concordant.sum())
+            value += self.metric.own[1] * (pairs_within(tied) - pairs_within(self.moved))
         return value
 
     def value_without_ties(self, alpha: float, beta: float) -> float:

@@ -26,7 +26,7 @@ from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics._audit import Audit, audit_tables
 from xorder.metrics._cuts import CutGap, cut_text
 from xorder.metrics._gaps import Difference, Gap, change_of, json_label, with_holm
-from xorder.metrics._placements import moments
+from xorder.metrics._placements import changes
 from xorder.transfer import ScoreMap
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class ExpectedGap:
             )
             found = compare_tables(both, ["before"], cuts=(), confidence=confidence).differences
             return tuple(each for each in found if each.what in ("auc", self.metric))
-        change = moments(list(before.values()), before=list(after.values()))
+        change = changes(list(before.values()), list(after.values()))
         aucs = (self.after.auc, self.before.auc)
         of_auc = Difference.between("auc", "before", None, None, aucs, change_of(change, "auc", 0, 1), confidence)
         of_gaps = []

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from xorder import __version__
 from xorder._groups import unseen_error
 from xorder._metric import METRICS
 from xorder._parameters import MISSING_GROUPS, UNSEEN_GROUPS
-from xorder._table import FloatArray, Tables
+from xorder._table import FloatArray, ScoreTable, Tables, scores_at
 from xorder._validation import check_groups, check_scores
 from xorder.engines import GroupMaps
 from xorder.engines._match_groups import warn_of_other_scale
@@ -178,13 +178,15 @@ class LearntFrom:
     after: list[float] = field(default_factory=list)
 
     @classmethod
-    def of(cls, tables: Tables, adjusted: Tables) -> LearntFrom:
-        """Describe tables: all of them, and those of the repaired groups after the repair.
+    def of(cls, tables: Tables, repaired: Tables, maps: Mapping[Hashable, ScoreMap]) -> LearntFrom:
+        """Describe tables: all of them, and those of the repaired groups before and after the repair.
 
         Parameters
         ----------
-        tables, adjusted : Tables
-            All tables, and those of the repaired groups, with adjusted scores.
+        tables, repaired : Tables
+            All tables, and those of the repaired groups, with what is counted with them.
+        maps : mapping of group to ScoreMap
+            Maps of the groups that move.
 
         Returns
         -------
@@ -193,21 +195,38 @@ class LearntFrom:
         """
         rows = sum(table.n1 + table.n0 for table in tables.values()) if tables.rows is None else tables.rows
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        raw = tables.replacing({group: tables[group] for group in adjusted if group in tables})
-        return cls(rows, now, __version__, **(tables.columns or {}), before=_quantiles(raw), after=_quantiles(adjusted))
+        before = {group: _levels(tables[group]) for group in repaired if group in tables}
+        after = {}
+        for group, table in repaired.items():
+            levels = before[group] if table is tables.get(group) else _levels(table)
+            after[group] = levels._replace(score=maps[group].apply(levels.score)) if group in maps else levels
+        return cls(
+            rows,
+            now,
+            __version__,
+            **(tables.columns or {}),
+            before=_quantiles(list(before.values())),
+            after=_quantiles(list(after.values())),
+        )
 
 
-def _quantiles(tables: Tables) -> list[float]:
-    """Quantiles of all scores, to four digits; those next to the lowest and highest stand for these."""
-    if not len(tables):
+class _Levels(NamedTuple):
+    """Scores at levels of equal mass, and the mass of all of them."""
+
+    score: FloatArray
+    mass: float
+
+
+def _levels(table: ScoreTable) -> _Levels:
+    return _Levels(scores_at(table, (np.arange(_LEVELS) + 0.5) / _LEVELS), table.n1 + table.n0)
+
+
+def _quantiles(groups: Sequence[_Levels]) -> list[float]:
+    """Quantiles of all groups' scores, to four digits; those next to the lowest and highest stand for these."""
+    if not groups:
         return []
-    places = (np.arange(_LEVELS) + 0.5) / _LEVELS
-    levels, weights = [], []
-    for table in tables.values():
-        below = np.cumsum(table.mass)
-        levels.append(table.score[np.searchsorted(below, places * below[-1])])
-        weights.append(np.full(_LEVELS, below[-1]))
-    score, weight = np.concatenate(levels), np.concatenate(weights)
+    score = np.concatenate([group.score for group in groups])
+    weight = np.repeat([group.mass for group in groups], _LEVELS)
     order = np.argsort(score)
     place = np.cumsum(weight[order])
     share = np.clip(np.linspace(0.0, 1.0, _QUANTILES), 0.005, 0.995)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xorder._metric import METRICS
-from xorder._table import MISSING, FloatArray, ScoreTable, Tables, as_tables, check_both_classes
+from xorder._table import MISSING, FloatArray, ScoreTable, Tables, as_tables, check_both_classes, in_threads
 from xorder.estimators._fitted import FittedRepair, LearntFrom, Pair, RepairSettings
 from xorder.exceptions import InputError
 from xorder.metrics._audit import units_of
@@ -223,7 +223,6 @@ def learn_repair(tables: Tables | Mapping[Hashable, ScoreTable], settings: Repai
     moved = tuple(group for group, score_map in found.maps.items() if score_map.raw.size)
     left = (*plan.left, *plan.unseen)
     bound = best_auc(list(plan.tables.values()), settings.metric, found.after.worst)
-    adjusted = mapped(plan.tables, found.maps)
     return FittedRepair(
         settings=settings,
         maps={group: found.maps.get(group, ScoreMap.identity()) for group in (*plan.tables, *left, *plan.merged)},
@@ -241,7 +240,7 @@ def learn_repair(tables: Tables | Mapping[Hashable, ScoreTable], settings: Repai
         optimality_gap=max(bound - found.after.auc, 0.0) if np.isfinite(bound) else np.nan,
         worst_cut_before=found.before.worst_cut,
         worst_cut=found.after.worst_cut,
-        learnt_from=LearntFrom.of(tables, adjusted),
+        learnt_from=LearntFrom.of(tables, plan.tables, found.maps),
         kept_share={group: share if group in moved else 0.0 for group, share in found.kept_share.items()},
         ordering=found.ordering,
         notes=(*tables.notes, *plan.notes, *found.notes),
@@ -300,7 +299,9 @@ def smooth(tables: Tables, settings: RepairSettings, reference: Hashable | None)
     bounds = settings._checked_bounds(tables) or usual_bounds(*scores)
     scale = OddsScale.of(scores, bounds)
     bounds = bounds or (min(each[-1] for each in scores), max(each[0] for each in scores))
-    thinned = tables.replacing({group: table.thinned(_SEARCHED) for group, table in tables.items()})
+    size = sum(map(len, tables.values()))
+    thin = in_threads(size, lambda table: table.thinned(_SEARCHED), tables.values())
+    thinned = tables.replacing(dict(zip(tables, thin, strict=True)))
     found = solve_multipliers(
         [_rounded(table) for table in thinned.values()],
         [scale] * len(tables),

@@ -20,7 +20,7 @@ from xorder.metrics._audit import check_confidence
 from xorder.metrics._audit_text import ANY_LENGTH
 from xorder.metrics._cuts import CUTS, Cut, Cuts, check_cut, check_cuts, cut_text
 from xorder.metrics._gaps import FEW, Difference, Pair, change_of, is_too_few, json_label, with_holm
-from xorder.metrics._placements import Moments, moments
+from xorder.metrics._placements import Moments, changes, moments
 from xorder.metrics._units import Rows, Units
 
 # Pairs of groups that are printed: those of the widest xAUC gaps of the first score.
@@ -276,7 +276,7 @@ def compare_map(
     group_of, positive, weight, score, other = map(np.concatenate, zip(*parts, strict=True))
     counted = all(len(table.sums) == 2 for table in before.values())
     rows = Rows(group_of.astype(np.int64), positive > 0, weight, (score, other), np.arange(score.size), counted)
-    change = moments(list(after.values()), before=list(before.values()))
+    change = changes(list(after.values()), list(before.values()))
     return _compared([before, after], ["after"], rows, cuts, confidence, change)
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from xorder._metric import Estimate, gap_interval
 from xorder._parameters import check_word
 from xorder._present import known
-from xorder._table import FloatArray, ScoreTable, Tables
+from xorder._table import FloatArray, ScoreTable, Tables, find
 from xorder.exceptions import InputError
 from xorder.metrics._gaps import Pair, are_few, json_label
 
@@ -167,7 +167,8 @@ class _Column:
 
     def __init__(self, table: ScoreTable, of: str) -> None:
         sides = {"sensitivity": [0], "specificity": [1], "selected": [0, 1]}[of]
-        kept = None if of == "selected" else (table.positive, table.negative)[sides[0]] > 0
+        # Indices are taken in a third of the time that masks are.
+        kept = None if of == "selected" else np.flatnonzero((table.positive, table.negative)[sides[0]])
         self.score: FloatArray = table.score if kept is None else table.score[kept]
         self.rising = self.score[::-1]
         self.mass = _running([(table.positive, table.negative)[side] for side in sides], kept)
@@ -188,13 +189,24 @@ class _Column:
         )
 
 
-def _running(masses: list[FloatArray], kept: NDArray[np.bool_] | None) -> FloatArray:
+def _running(masses: list[FloatArray], kept: NDArray[np.intp] | None) -> FloatArray:
     """Sums of the masses from none to all, in place: there may be as many as rows."""
-    parts = masses if kept is None else [mass[kept] for mass in masses]
-    sums = np.zeros(parts[0].size + 1)
-    for part in parts:
-        sums[1:] += part
+    first, *others = masses if kept is None else [mass[kept] for mass in masses]
+    sums = np.empty(first.size + 1)
+    sums[0], sums[1:] = 0.0, first
+    for other in others:
+        sums[1:] += other
     return np.cumsum(sums, out=sums)
+
+
+def _places(columns: list[_Column]) -> tuple[_Column, list[list[NDArray[np.int64]]]]:
+    """Return the shorter of two columns, and how many scores of each lie above its scores, without ties and with."""
+    shorter = min(columns, key=lambda column: column.score.size)
+    places = []
+    for column in columns:
+        above, tied = find(shorter.score, column.score) if column is not shorter else (np.arange(shorter.score.size), 1)
+        places.append([above, above + tied])
+    return shorter, [list(side) for side in zip(*places, strict=True)]
 
 
 class Cuts:
@@ -235,8 +247,7 @@ class Cuts:
             nan = (np.nan, np.nan)
             return CutGap(of, pair, np.nan, np.nan, np.nan, nan, np.nan, nan)
         # Between two scores of the shorter list the difference moves one way: it is widest next to one of them.
-        shorter = min(columns, key=lambda column: column.score.size)
-        places = [[column.above(shorter.score, ties=ties) for column in columns] for ties in (False, True)]
+        shorter, places = _places(columns)
         rates = [
             [column.mass[place] / column.mass[-1] for column, place in zip(columns, both, strict=True)]
             for both in places
@@ -278,9 +289,7 @@ class Cuts:
             threshold, part, _ = self.place(share)
             first, second = (column.at(threshold).rate(part) for column in columns)
             gaps.append(second - first if of == "specificity" else first - second)
-        shorter = min(columns, key=lambda column: column.score.size)
-        places = [[column.above(shorter.score, ties=ties) for column in columns] for ties in (False, True)]
-        return shares, np.array(gaps), self._half_width(columns, places)
+        return shares, np.array(gaps), self._half_width(columns, _places(columns)[1])
 
     def running(self, group: Hashable) -> tuple[FloatArray, ...]:
         """Sums of each of the table's masses, and of squared weights, over its scores from none to all."""

@@ -6,25 +6,24 @@ Every metric of the package is an average of placements, and every standard erro
 
 from __future__ import annotations
 
-import operator
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations, pairwise, starmap
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from xorder._table import FloatArray, ScoreTable, in_threads
+from xorder._table import STEP, FloatArray, IntArray, ScoreTable, find, in_threads, running
 
 if TYPE_CHECKING:
     from xorder.metrics._units import Units
 
-# Scores per step of the sweep: small enough for its arrays to stay in the processor's cache.
-_STEP = 16_384
+# A product of matrices with more multiplications than this has BLAS start threads of its own, which within ours takes
+# many times as long; but none is of fewer rows than the second number.
+_ALONE, _LEAST = 262_144, 256
 
-# Steps that one thread takes in a row.
-_STRETCH = 64
+# Stretches of the list that are swept apart, times the number of groups; never fewer than four.
+_STRETCHES = 64
 
 
 @dataclass(slots=True)
@@ -49,20 +48,32 @@ class Placements:
         self.spread_first = np.zeros(self.size)
         self.spread_second = np.zeros((self.size, self.size))
 
-    def add(self, placement: FloatArray, mass: FloatArray, spread: FloatArray) -> None:
-        """Add rows: a K x rows matrix of placements less one half, with the rows' masses and spreads."""
+    def add(self, placement: FloatArray, mass: FloatArray, spread: FloatArray | None) -> None:
+        """Add rows: a K x rows matrix of placements less one half, the rows' masses, and spreads if they differ."""
         self.mass += float(mass.sum())
-        self.spread += float(spread.sum())
-        self.first += placement @ mass
-        self.spread_first += placement @ spread
-        self.spread_second += (placement * spread) @ placement.T
+        self.spread += float((mass if spread is None else spread).sum())
+        weighted = placement * (mass if spread is None else spread)
+        alone = min(max(_ALONE // self.size**2, _LEAST), STEP)
+        for start in range(0, mass.size, alone):
+            some = slice(start, start + alone)
+            first = _product(placement[:, some], mass[some])
+            self.first += first
+            self.spread_first += first if spread is None else _product(placement[:, some], spread[some])
+            self.spread_second += weighted[:, some] @ placement[:, some].T
+
+    def include(self, other: Placements) -> None:
+        """Add other rows of the same sample, whose sums were taken apart."""
+        self.mass += other.mass
+        self.spread += other.spread
+        self.first += other.first
+        self.spread_first += other.spread_first
+        self.spread_second += other.spread_second
 
     def __add__(self, other: Placements) -> Placements:
         """Return the placements of both samples taken as one."""
-        both = Placements(self.size, self.mass + other.mass, self.spread + other.spread, self.samples + other.samples)
-        both.first = self.first + other.first
-        both.spread_first = self.spread_first + other.spread_first
-        both.spread_second = self.spread_second + other.spread_second
+        both = Placements(self.size, samples=self.samples + other.samples)
+        both.include(self)
+        both.include(other)
         return both
 
     def mean(self) -> FloatArray:
@@ -76,6 +87,11 @@ class Placements:
         shifted = center - 0.5 * w.sum()
         second = w @ self.spread_second[np.ix_(used, used)] @ w
         return float(second - 2 * shifted * (w @ self.spread_first[used]) + self.spread * shifted**2)
+
+
+def _product(placement: FloatArray, mass: FloatArray) -> FloatArray:
+    """Product of a matrix and a column: row by row where BLAS would start threads."""
+    return placement @ mass if placement.size <= STEP else np.array([row @ mass for row in placement])
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,85 +124,120 @@ class Moments:
         object.__setattr__(self, "above", np.stack([sample.mean() for sample in self.row]))
 
 
-def moments(
-    tables: Sequence[ScoreTable], units: Units | None = None, before: Sequence[ScoreTable] | None = None
-) -> Moments:
-    """Sweep the tables of K groups, in steps, and collect their :class:`Moments`.
+def moments(tables: Sequence[ScoreTable], units: Units | None = None) -> Moments:
+    """Sweep the tables of K groups, in steps, and collect their :class:`Moments`."""
 
-    With ``before``, the tables of the same rows in the same order at other scores, collect how placements change from
-    these: one half more than the change, as if that were a placement.
+    def of_stretch(bounds: IntArray) -> list[list[Placements]]:
+        return _added_up(tables, _sweep(tables, bounds), 0.5)
+
+    # Stretches of the list are independent, and numpy lets go of the interpreter while it works.
+    found = in_threads(sum(map(len, tables)), of_stretch, _stretches(tables))
+    for more in found[1:]:
+        for samples, others in zip(found[0], more, strict=True):
+            for sample, other in zip(samples, others, strict=True):
+                sample.include(other)
+    return _moments(tables, found[0], units)
+
+
+def changes(tables: Sequence[ScoreTable], before: Sequence[ScoreTable]) -> Moments:
+    """Collect how placements change: between tables of the same rows in the same order, at other scores.
+
+    Each is one half more than the change, as if that were a placement.
     """
-    half = 0.5 if before is None else 0.0
-    n1 = np.array([table.n1 for table in tables])
-    n0 = np.array([table.n0 for table in tables])
+    return _moments(tables, _added_up(tables, _changed(tables, before), 0.0))
 
-    def of_stretch(stretch: tuple[int, range]) -> tuple[Placements, Placements, Placements]:
-        g, starts = stretch
-        positive, negative, row = (Placements(len(tables)) for _ in range(3))
-        sweeps = (_sweep(each, g, starts) for each in (tables, before) if each is not None)
-        for (part, higher1, higher0), *was in zip(*sweeps, strict=True):
-            for _, were1, were0 in was:
-                higher1, higher0 = higher1 - were1, higher0 - were0
-            p, n = tables[g].positive[part], tables[g].negative[part]
-            sp, sn = (spread[part] for spread in tables[g].spreads)
-            with np.errstate(invalid="ignore", divide="ignore"):
-                positive.add(half - higher0 / n0[:, None], p, sp)
-                negative.add(higher1 / n1[:, None] - half, n, sn)
-                row.add(half - (higher1 + higher0) / (n1 + n0)[:, None], p + n, sp + sn)
-        return positive, negative, row
 
-    # Stretches of a group's scores are independent, and numpy lets go of the interpreter while it works.
-    stretches = [(g, starts) for g, table in enumerate(tables) for starts in _stretches(len(table))]
-    size = len(tables)
-    sums = [[Placements(size, samples=(kind * size + g,)) for g in range(size)] for kind in range(3)]
-    scores = sum(map(len, tables))
-    for (g, _), found in zip(stretches, in_threads(scores, of_stretch, stretches), strict=True):
-        for samples, placements in zip(sums, found, strict=True):
-            samples[g] += placements
+def _moments(tables: Sequence[ScoreTable], sums: list[list[Placements]], units: Units | None = None) -> Moments:
+    n1, n0 = (np.array([getattr(table, name) for table in tables]) for name in ("n1", "n0"))
     positive, negative, row = map(tuple, sums)
     return Moments(n1, n0, positive, negative, row, units)
 
 
-def _stretches(size: int) -> list[range]:
-    """First scores of the steps of a sweep, a stretch of them at a time."""
-    starts = range(0, size, _STEP)
-    return [starts[first : first + _STRETCH] for first in range(0, len(starts), _STRETCH)]
+def _added_up(
+    tables: Sequence[ScoreTable], steps: Iterable[tuple[int, slice, FloatArray, FloatArray]], half: float
+) -> list[list[Placements]]:
+    """Add up the placements of each sample, less one half, from steps that :func:`_sweep` yields."""
+    size = len(tables)
+    n1, n0 = (np.array([getattr(table, name) for table in tables])[:, None] for name in ("n1", "n0"))
+    sums = [[Placements(size, samples=(kind * size + g,)) for g in range(size)] for kind in range(3)]
+    for g, part, higher1, higher0 in steps:
+        p, n = tables[g].positive[part], tables[g].negative[part]
+        sp, sn = (None, None) if tables[g].positive_squares is None else (each[part] for each in tables[g].spreads)
+        both = None if sp is None or sn is None else sp + sn
+        with np.errstate(invalid="ignore", divide="ignore"):
+            sums[0][g].add(half - higher0 / n0, p, sp)
+            sums[1][g].add(higher1 / n1 - half, n, sn)
+            sums[2][g].add(half - (higher1 + higher0) / (n1 + n0), p + n, both)
+    return sums
 
 
-def _sweep(tables: Sequence[ScoreTable], g: int, starts: range) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
-    """Yield slices of the scores of group g with the mass of each group's positives and negatives above them.
+def _changed(
+    tables: Sequence[ScoreTable], before: Sequence[ScoreTable]
+) -> Iterator[tuple[int, slice, FloatArray, FloatArray]]:
+    """Yield, in steps as :func:`_sweep`, how much more mass of each group's classes is above a score than before."""
+    sums = [[(mass, running(mass)) for mass in (table.positive, table.negative)] for table in tables]
+    rising = [[np.append(-table.score, np.inf) for table in every] for every in (tables, before)]
+    for g, table in enumerate(tables):
+        for start in range(0, len(table), STEP):
+            part = slice(start, min(start + STEP, len(table)))
+            higher = np.zeros((2, len(tables), part.stop - start))
+            for sign, keys in zip((1.0, -1.0), rising, strict=True):
+                own = keys[g][part]
+                for h, among in enumerate(keys):
+                    place = np.searchsorted(among, own)
+                    tied = np.flatnonzero(among[place] == own)
+                    for row, (mass, total) in enumerate(sums[h]):
+                        higher[row, h] += sign * total[place]
+                        higher[row, h, tied] += sign * 0.5 * mass[place[tied]]
+            yield g, part, higher[0], higher[1]
 
-    Both matrices have one row per group and one column per score; mass at the very same score counts one half.
+
+def _stretches(tables: Sequence[ScoreTable]) -> list[IntArray]:
+    """Cut all tables at the same scores, about a step of each at a time; return stretches of such bounds.
+
+    Row by row, bounds say how many scores of each table lie above a cut.
     """
-    own = tables[g].score
-    seen = [0 if starts[0] == 0 else _down_to(table, own[starts[0] - 1]) for table in tables]
-    both = ([table.positive for table in tables], [table.negative for table in tables])
-    seen_mass = np.array([[mass[:last].sum() for mass, last in zip(masses, seen, strict=True)] for masses in both])
-    for start in starts:
-        part = slice(start, min(start + _STEP, len(own)))
-        higher = np.empty((2, len(tables), part.stop - start))
-        for h, table in enumerate(tables):
-            # All scores of h down to this part's last one; the next part starts below them.
-            stop = _down_to(table, own[part.stop - 1], seen[h])
-            window = slice(seen[h], stop)
-            place, tied = find(own[part], table.score[window]) if h != g else (slice(0, stop - start), True)
-            for row, mass in enumerate((table.positive[window], table.negative[window])):
-                total = np.concatenate([seen_mass[row, h : h + 1], mass])
-                np.cumsum(total, out=total)
-                at = np.append(mass, 0.0)
-                higher[row, h] = total[place] + at[place] * tied * 0.5
-                seen_mass[row, h] = total[-1]
-            seen[h] = stop
-        yield part, higher[0], higher[1]
+    every = STEP * len(tables)
+    edges = np.sort(np.concatenate([table.score[every::every] for table in tables]))[::-1]
+    bounds = np.zeros((edges.size + 2, len(tables)), dtype=np.int64)
+    for g, table in enumerate(tables):
+        bounds[1:-1, g] = len(table) - np.searchsorted(table.score[::-1], edges, side="right")
+        bounds[-1, g] = len(table)
+    # Each stretch has sums of its own, K x K for each group.
+    parts = max(_STRETCHES // len(tables), 4)
+    ends = np.unique(np.linspace(0, len(bounds) - 1, parts + 1).astype(int)).tolist()
+    return [bounds[first : last + 1] for first, last in pairwise(ends)]
 
 
-def _down_to(table: ScoreTable, score: float, first: int = 0) -> int:
-    """How many scores of a table lie at or above a score."""
-    return bisect_right(table.score, -score, lo=first, key=operator.neg)
+def _sweep(tables: Sequence[ScoreTable], bounds: IntArray) -> Iterator[tuple[int, slice, FloatArray, FloatArray]]:
+    """Yield the number of a group and a slice of its scores, with the mass of each group's classes above them.
 
-
-def find(score: FloatArray, among: FloatArray) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """How many of the falling scores ``among`` lie above each ``score``, and whether the next is equal to it."""
-    key = np.append(-among, np.inf)
-    place = np.searchsorted(key, -score)
-    return place, key[place] == -score
+    The matrices, of positives and of negatives, have one row per group and one column per score; mass at the very same
+    score counts one half.
+    """
+    both = [(table.positive, table.negative) for table in tables]
+    seen = [[mass[:last].sum() for mass in masses] for masses, last in zip(both, bounds[0], strict=True)]
+    for window in pairwise(bounds.tolist()):
+        parts = list(starmap(slice, zip(*window, strict=True)))
+        scores = [table.score[part] for table, part in zip(tables, parts, strict=True)]
+        masses = [[mass[part] for mass in classes] for classes, part in zip(both, parts, strict=True)]
+        sums = [list(map(running, *each)) for each in zip(masses, seen, strict=True)]
+        seen = [[total[-1] for total in totals] for totals in sums]
+        higher = [np.empty((2, len(tables), score.size)) for score in scores]
+        for g, above in enumerate(higher):
+            for row, (mass, total) in enumerate(zip(masses[g], sums[g], strict=True)):
+                np.add(total[:-1], 0.5 * mass, out=above[row, g])
+        for pair in combinations(range(len(tables)), 2):
+            g, h = sorted(pair, key=lambda each: scores[each].size)
+            place, is_tied = find(scores[g], scores[h])
+            tied = np.flatnonzero(is_tied)
+            # The same seen from h: above its score j stand those of g with at most j of h's at or above them.
+            reverse = np.cumsum(np.bincount(place + is_tied, minlength=scores[h].size + 1))[:-1]
+            at = place[tied]
+            for own, other, places, here, there in ((g, h, place, tied, at), (h, g, reverse, at, tied)):
+                for row, (mass, total) in enumerate(zip(masses[other], sums[other], strict=True)):
+                    total.take(places, out=higher[own][row, other], mode="clip")
+                    higher[own][row, other, here] += 0.5 * mass[there]
+        for g, part in enumerate(parts):
+            if scores[g].size:
+                yield g, part, higher[g][0], higher[g][1]

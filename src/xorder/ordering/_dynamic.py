@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xorder._metric import PairGains, auc_gains
-from xorder._table import FloatArray, IntArray, ScoreTable
+from xorder._table import FloatArray, IntArray, ScoreTable, pairs_within
 from xorder.ordering._ordering import Ordering, path_ordering, remaining
 
 # Sum of a prefix that does not exist: worse than any that does, and far from overflow.
@@ -83,7 +83,7 @@ def partial_objective(a: ScoreTable, b: ScoreTable, gains: PairGains) -> Partial
     own_a, own_b = gains.own
     unit = _unit(np.concatenate([a_part.ravel(), b_part.ravel(), gains.own]))
     in_a, in_b, (of_a, of_b) = (_whole(part / unit) for part in (a_part, b_part, np.array(gains.own)))
-    within = own_a * a.concordant.sum() + own_b * b.concordant.sum()
+    within = own_a * pairs_within(a) + own_b * pairs_within(b)
     start = gains.offset - float(within) - float(np.sum(b_part * np.outer([a.n1, a.n0], [b.n1, b.n0])))
     return PartialObjective(
         from_a=_products(_A_POSITIVE, in_a, a, b),

@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from xorder._metric import METRICS, PairGains, auc_gains, check_pair_gains
-from xorder._table import FloatArray, IntArray, ScoreTable, check_both_classes, in_threads
+from xorder._table import STEP, FloatArray, IntArray, ScoreTable, check_both_classes, in_threads, pairs_within
 from xorder.exceptions import InputError
 from xorder.ordering._ordering import ROUNDING, Goal, pairs_of_ordering
 
@@ -51,8 +51,13 @@ def pool(table: ScoreTable, ends: Sequence[int] | IntArray = ()) -> Blocks:
     """
     start, p, n = np.arange(len(table)), table.positive, table.negative
     for attempt in range(len(table)):
-        falls = p[:-1] * n[1:] > p[1:] * n[:-1]
-        falls[np.isin(start[1:], ends)] = True
+        falls = np.empty(max(p.size - 1, 0), dtype=bool)
+        # In steps that stay in the cache: of many rows products would be large arrays.
+        for first in range(0, falls.size, STEP):
+            upper, lower = (slice(first + down, min(first + STEP, falls.size) + down) for down in (0, 1))
+            np.greater(p[upper] * n[lower], p[lower] * n[upper], out=falls[upper])
+        if len(ends):
+            falls[np.isin(start[1:], ends)] = True
         if falls.all():
             break
         if attempt == _ROUNDS:
@@ -331,7 +336,7 @@ class Merges:
         )
         self.group = np.repeat(np.arange(len(lists)), [len(blocks) for blocks in lists])
         self.n1, self.n0 = (np.array([getattr(table, name) for table in tables]) for name in ("n1", "n0"))
-        self.within = np.array([table.concordant.sum() for table in tables])
+        self.within = np.array([pairs_within(table) for table in tables])
         # Negatives of the block's own group that stand in it or above: no merge changes them.
         self.own = np.concatenate([np.cumsum(blocks.negative) for blocks in lists])
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from xorder._metric import METRICS, check_metric
-from xorder._table import FloatArray, IntArray, ScoreTable, check_both_classes, in_threads
+from xorder._table import FloatArray, IntArray, ScoreTable, check_both_classes, in_threads, pairs_within
 from xorder.exceptions import InputError
 from xorder.ordering._ordering import ROUNDING, Goal
 
@@ -80,7 +80,7 @@ class ShiftedGroups:
         self.metric = METRICS[metric]
         self.n1, self.n0 = (np.array([getattr(table, name) for table in tables]) for name in ("n1", "n0"))
         self.share1, self.share0 = self.n1 / self.n1.sum(), self.n0 / self.n0.sum()
-        within = np.array([table.concordant.sum() for table in tables])
+        within = np.array([pairs_within(table) for table in tables])
         self.within = within / (self.n1 * self.n0)
         self.pairs = np.triu_indices(len(tables), 1)
 

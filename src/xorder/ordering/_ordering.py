@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, pairwise
 from numbers import Real
 from typing import Any, NamedTuple, Protocol
 
@@ -12,7 +12,19 @@ import numpy as np
 
 from xorder._html import ordering_html
 from xorder._metric import METRICS, PairGains, auc_gains, check_pair_gains
-from xorder._table import FloatArray, IntArray, ScoreTable, Tables, check_both_classes, in_threads
+from xorder._table import (
+    STEP,
+    FloatArray,
+    IntArray,
+    Part,
+    ScoreTable,
+    Tables,
+    check_both_classes,
+    find,
+    in_threads,
+    pairs_within,
+    running,
+)
 from xorder.exceptions import InputError
 
 # Gaps that differ by less are equal.
@@ -70,41 +82,95 @@ def pairs_of_ordering(a: Masses, b: Masses, b_above: IntArray) -> FloatArray:
     return _pairs(a, [remaining(mass)[b_above] for mass in (b.positive, b.negative)])
 
 
+class _Step(NamedTuple):
+    """Some scores of the shorter of two tables: its masses there, and its positives above them.
+
+    Of the longer table, the masses of positives and negatives above each of these scores and, where tied, at it.
+    """
+
+    masses: tuple[FloatArray, FloatArray]
+    seen: float
+    above: list[FloatArray]
+    tied: IntArray
+    at_tied: list[FloatArray]
+
+
 class Places:
-    """Where the scores of the shorter of two tables stand in the longer, as that is the faster way to look them up."""
+    """Where the scores of the shorter of two tables stand in the longer, as that is the faster way to look them up.
+
+    Both are gone through from above, in steps that stay in the processor's cache.
+    """
 
     def __init__(self, a: ScoreTable, b: ScoreTable) -> None:
         self.swapped = len(a) > len(b)
         self.short, self.long = (b, a) if self.swapped else (a, b)
-        own, others = -self.short.score, -self.long.score
-        first = np.searchsorted(others, own)
-        self.tied = np.flatnonzero(others[np.minimum(first, others.size - 1)] == own)
-        masses = (self.long.positive, self.long.negative)
-        # Mass of the longer table's positives and negatives above each score of the shorter, and at it where tied.
-        self.above = [np.append(0.0, np.cumsum(mass))[first] for mass in masses]
-        self.at_tied = [mass[first[self.tied]] for mass in masses]
+
+    def meet(self) -> tuple[FloatArray, float]:
+        """Mass of the pairs with the member of a above, and the widest cut gap, from looking scores up once."""
+        counts, cuts = zip(*self._in_steps(lambda step: (_pairs_above(step), self._widest(step))), strict=True)
+        return self._of_a(counts), max(cuts)
 
     def pairs(self) -> FloatArray:
         """Mass of the pairs with the member of a above, by class; equal scores count one half."""
-        pairs = _pairs(self.short, self.above)
-        if self.tied.size:
-            masses = (self.short.positive, self.short.negative)
-            pairs += [[0.5 * float(own[self.tied] @ other) for other in self.at_tied] for own in masses]
-        if self.swapped:
-            return pairs.T
-        return np.asarray(np.outer([self.short.n1, self.short.n0], [self.long.n1, self.long.n0]) - pairs)
-
-    def cut_gaps(self) -> tuple[FloatArray, FloatArray]:
-        """Difference of the sensitivities, a minus b, above each score of the shorter table, and with it."""
-        own, others = sensitivity(self.short), self.above[0] / self.long.n1
-        before = own[:-1] - others
-        others[self.tied] += self.at_tied[0] / self.long.n1
-        after = own[1:] - others
-        return (-before, -after) if self.swapped else (before, after)
+        return self._of_a(self._in_steps(_pairs_above))
 
     def worst_cut(self) -> float:
         """Widest absolute difference of the sensitivities at any cut."""
-        return max(float(max(gaps.max(), -gaps.min())) for gaps in self.cut_gaps())
+        return max(self._in_steps(self._widest))
+
+    def cut_gaps(self) -> tuple[FloatArray, FloatArray]:
+        """Difference of the sensitivities, a minus b, above each score of the shorter table, and with it."""
+        before, after = map(np.concatenate, zip(*self._in_steps(self._gaps), strict=True))
+        return (-before, -after) if self.swapped else (before, after)
+
+    def _in_steps(self, function: Callable[[_Step], Part]) -> list[Part]:
+        """Return what a function makes of each step."""
+        ends = np.append(np.arange(STEP, len(self.short), STEP), len(self.short))[: len(self.short)]
+        # A step of the longer table goes down to the last score of the shorter one's.
+        down_to = len(self.long) - np.searchsorted(self.long.score[::-1], self.short.score[ends - 1])
+        own, others = ([slice(*pair) for pair in pairwise([0, *each.tolist()])] for each in (ends, down_to))
+        masses = self.long.positive, self.long.negative
+        seen = running(np.array([self.short.positive[part].sum() for part in own]))
+        above = [running(np.array([mass[part].sum() for part in others])) for mass in masses]
+
+        def look(number: int) -> Part:
+            part, other = own[number], others[number]
+            place, is_tied = find(self.short.score[part], self.long.score[other])
+            tied = np.flatnonzero(is_tied)
+            step = _Step(
+                (self.short.positive[part], self.short.negative[part]),
+                float(seen[number]),
+                [running(mass[other], sums[number])[place] for mass, sums in zip(masses, above, strict=True)],
+                tied,
+                [mass[other][place[tied]] for mass in masses],
+            )
+            return function(step)
+
+        return in_threads(len(self.short) + len(self.long), look, range(len(own)))
+
+    def _of_a(self, counts: Sequence[FloatArray]) -> FloatArray:
+        pairs = np.sum([np.zeros((2, 2)), *counts], axis=0)
+        if self.swapped:
+            return np.asarray(pairs.T)
+        return np.asarray(np.outer([self.short.n1, self.short.n0], [self.long.n1, self.long.n0]) - pairs)
+
+    def _gaps(self, step: _Step) -> tuple[FloatArray, FloatArray]:
+        """Difference of the sensitivities, shorter minus longer, above each score of the shorter, and with it."""
+        own, others = running(step.masses[0], step.seen) / self.short.n1, step.above[0] / self.long.n1
+        before = own[:-1] - others
+        others[step.tied] += step.at_tied[0] / self.long.n1
+        return before, own[1:] - others
+
+    def _widest(self, step: _Step) -> float:
+        return max(float(max(gaps.max(), -gaps.min())) for gaps in self._gaps(step))
+
+
+def _pairs_above(step: _Step) -> FloatArray:
+    """Mass of the pairs with the member of the longer table above, by the class of the shorter's and its own."""
+    pairs = np.array([[float(own @ other) for other in step.above] for own in step.masses])
+    if step.tied.size:
+        pairs += [[0.5 * float(own[step.tied] @ other) for other in step.at_tied] for own in step.masses]
+    return pairs
 
 
 def pairs_of_scores(a: ScoreTable, b: ScoreTable) -> FloatArray:
@@ -164,11 +230,10 @@ def standing(tables: Sequence[ScoreTable], metric: str) -> Standing:
     pairs = list(combinations(range(len(tables)), 2))
 
     def meet(pair: tuple[int, int]) -> tuple[FloatArray, float]:
-        places = Places(tables[pair[0]], tables[pair[1]])
-        return places.pairs(), places.worst_cut()
+        return Places(tables[pair[0]], tables[pair[1]]).meet()
 
     size = sum(map(len, tables))
-    own = in_threads(size, lambda table: float(table.concordant.sum()), tables)
+    own = in_threads(size, pairs_within, tables)
     auc = np.diag(np.array(own) / (n1 * n0))
     above, worst_cut = np.full_like(auc, 0.5), np.nan
     for (g, h), (up, cut) in zip(pairs, in_threads(size, meet, pairs), strict=True):
@@ -199,7 +264,7 @@ def sensitivity_gaps(a: ScoreTable, b: ScoreTable) -> FloatArray:
 
 def sensitivity(table: ScoreTable) -> FloatArray:
     """Share of the positives among the first i scores, for i from none to all."""
-    return np.append(0.0, np.cumsum(table.positive)) / table.n1
+    return running(table.positive) / table.n1
 
 
 def remaining(mass: FloatArray) -> FloatArray:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xorder._table import FloatArray, ScoreTable
+from xorder._table import FloatArray, ScoreTable, scores_at
 from xorder.transfer._score_map import ScoreMap
 
 # Knots of a map at most, besides its two ends.
@@ -60,8 +60,8 @@ class OddsScale:
         """
         lowest, highest = min(float(each[-1]) for each in scores), max(float(each[0]) for each in scores)
         low, high = (lowest, highest) if bounds is None else bounds
-        above = [float(each[np.searchsorted(-each, -low) - 1]) for each in scores if each[0] > low]
-        below = [float(each[np.searchsorted(-each, -high, side="right")]) for each in scores if each[-1] < high]
+        above = [float(each[-1 - np.searchsorted(each[::-1], low, side="right")]) for each in scores if each[0] > low]
+        below = [float(each[-np.searchsorted(each[::-1], high)]) for each in scores if each[-1] < high]
         # Halves, as the distance itself may be more than the largest number; of a single score its size is the step.
         size = max(abs(low), abs(high), 1.0) / 2 if low == high else high / 2 - low / 2
         step_up = min(above) / 2 - low / 2 if above else size
@@ -141,9 +141,8 @@ def shifted_map(table: ScoreTable, scale: OddsScale, shift: float, bounds: tuple
         # Each level has a place of its own between those of the other groups.
         levels = scale.log_odds(table.score[::-1])
         return map_at(table.score, scale, levels, levels + shift, bounds)
-    mass = np.cumsum(table.mass)
-    rows = np.searchsorted(mass, (np.arange(_GRID) + 0.5) / _GRID * mass[-1])
-    position = np.clip(scale.log_odds(table.score[rows][::-1]), -_FURTHEST_KNOT, _FURTHEST_KNOT)
+    scores = scores_at(table, (np.arange(_GRID) + 0.5) / _GRID)
+    position = np.clip(scale.log_odds(scores[::-1]), -_FURTHEST_KNOT, _FURTHEST_KNOT)
     moves = np.abs(scale.score(position + shift) / 2 - scale.score(position) / 2)
     dense = np.append(0.0, np.cumsum(np.sqrt(moves[1:] / moves.max()) * np.diff(position) ** (2 / 3)))
     knots = np.interp((np.arange(_KNOTS) + 0.5) / _KNOTS * dense[-1], dense, position)
