@@ -8,7 +8,16 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from xorder._metric import METRICS
-from xorder.cli._program import add_cluster, add_input, add_output, add_unseen, check_output, read_tables, show
+from xorder.cli._program import (
+    add_cluster,
+    add_input,
+    add_output,
+    add_unseen,
+    check_output,
+    read_tables,
+    show,
+    wrapped_lines,
+)
 from xorder.estimators import METHODS, SMALL_GROUPS, RepairSettings
 from xorder.exceptions import InputError, warn_caller
 from xorder.metrics._gaps import FEW
@@ -114,7 +123,7 @@ def run(options: argparse.Namespace) -> None:
     is_said = expected is not None and expected.folds is None
     parts += [repair.certificate()] if is_said else [f"On the rows it was fitted to:\n\n{repair.sample_text()}"]
     parts += [f"The gap before: {sure}.{doubt}", f"Wrote {options.output}"]
-    show("\n\n".join(filter(None, parts)))
+    show(wrapped_lines("\n\n".join(filter(None, parts))))
 
 
 def _expected(repair: FittedRepair, tables: Tables) -> tuple[ExpectedGap | None, str]:

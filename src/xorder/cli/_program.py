@@ -13,6 +13,7 @@ import shlex
 import shutil
 import signal
 import sys
+import textwrap
 import time
 import traceback
 import warnings
@@ -364,6 +365,12 @@ def note_idle(options: argparse.Namespace) -> None:
 def terminal_width() -> int:
     """Characters per line: those of the terminal, within reason; 80 where there is none."""
     return min(max(shutil.get_terminal_size().columns, 40), 120) if sys.stdout.isatty() else 80
+
+
+def wrapped_lines(text: str) -> str:
+    """Break lines that are wider than the terminal."""
+    width = terminal_width()
+    return "\n".join(line if len(line) <= width else textwrap.fill(line, width) for line in text.split("\n"))
 
 
 def show(what: str | dict[str, Any]) -> None:

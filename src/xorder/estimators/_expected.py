@@ -8,6 +8,7 @@ better on them than it is: it is tried on rows that it was not fitted to, in fol
 from __future__ import annotations
 
 import math
+import textwrap
 import warnings
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -179,6 +180,9 @@ _MOST_DRAWN = 10**9
 # Pairs of groups to list at most, the widest first.
 _MOST_PAIRS = 10
 
+# Characters per line.
+_WIDTH = 80
+
 
 def expected_gap_tables(
     repair: Any,
@@ -333,19 +337,23 @@ def expected_text(expected: ExpectedGap) -> str:
         what = "worst cut" if at is None else f"{cut_text(at)} of the list"
         rows.append((what, _names(now), before.cut_gap(at, now.pair).value, now.value, now.interval, "+", ""))
     first, second = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
+    # Where names are long, a pair has a line of its own above its numbers.
+    apart = first + second + max(44 + len(row[-1]) for row in rows) > _WIDTH
     how = "" if expected.folds is None else f" ({expected.folds} folds, each adjusted by what was fitted to the others)"
-    lines = [
-        f"On new people like these{how}:",
-        "",
-        f"{'':<{first}}  {'':<{second}}  {'before':>8}  {'after':>8}  {percent} interval after",
-    ]
-    for name, pair, old, new, (low, high), sign, mark in rows:
+    between = f"{'':<{first}}" if apart else f"{'':<{first}}  {'':<{second}}"
+    lines = [f"On new people like these{how}:", "", f"{between}  {'before':>8}  {'after':>8}  {percent} interval after"]
+    shown = ""
+    for place, (name, pair, old, new, (low, high), sign, mark) in enumerate(rows):
         ends = f"[{low:{sign}.4f}, {high:{sign}.4f}]" if math.isfinite(low) else "not known"
-        lines.append(f"{name:<{first}}  {pair:<{second}}  {old:>{sign}8.4f}  {new:>{sign}8.4f}  {ends}{mark}")
-    if len(pairs) > _MOST_PAIRS:
-        aside = [f"{group} ({expected.aside.words(group)})" for groups in expected.aside for group in groups]
-        which = f"more pairs; not repaired: {', '.join(aside)}" if aside else "pairs of groups with narrower gaps"
-        lines.insert(-1 - len(after.cuts), f"... and {len(pairs) - _MOST_PAIRS} {which}")
+        if apart and pair != shown:
+            lines += textwrap.wrap(pair, _WIDTH)
+        shown = pair
+        what = f"{name:<{first}}" if apart else f"{name:<{first}}  {pair:<{second}}"
+        lines.append(f"{what}  {old:>{sign}8.4f}  {new:>{sign}8.4f}  {ends}{mark}")
+        if place == _MOST_PAIRS and len(pairs) > _MOST_PAIRS:
+            aside = [f"{group} ({expected.aside.words(group)})" for groups in expected.aside for group in groups]
+            which = f"more pairs; not repaired: {', '.join(aside)}" if aside else "pairs of groups with narrower gaps"
+            lines += textwrap.wrap(f"... and {len(pairs) - _MOST_PAIRS} {which}", _WIDTH)
     lines += [
         "",
         *_change_text(expected),
@@ -353,7 +361,8 @@ def expected_text(expected: ExpectedGap) -> str:
         "Intervals are for all people of whom these rows are a sample"
         + ("." if after.clusters is None else f", and allow for {after.clusters:,} clusters of rows."),
     ]
-    return "\n".join([*lines, expected.caution] if expected.caution else lines)
+    lines += textwrap.wrap(expected.caution or "", _WIDTH)
+    return "\n".join(lines)
 
 
 def _change_text(expected: ExpectedGap) -> list[str]:
@@ -368,7 +377,7 @@ def _change_text(expected: ExpectedGap) -> list[str]:
         low, high = each.interval
         ends = f" [{low:+.4f}, {high:+.4f}]" if math.isfinite(low) else ""
         parts.append(f"{name} {each.value:+.4f}{ends}")
-    return [f"Before minus after, by pairs of the same rows: {'; '.join(parts)}."]
+    return textwrap.wrap(f"Before minus after, by pairs of the same rows: {'; '.join(parts)}.", _WIDTH)
 
 
 def _names(gap: Gap | CutGap | Difference) -> str:
