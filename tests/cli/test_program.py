@@ -40,7 +40,7 @@ OPTIONS = {
     "apply": READING | {"--map", "--output", "--force", "--into", "--unseen-group", "--explain"},
     "report": READING
     | {"--label", "--positive", "--weight", "--output", "--force", "--map", "--metric", "--title"}
-    | {"--confidence", "--weights-are", "--unseen-group"},
+    | {"--cluster", "--confidence", "--weights-are", "--unseen-group"},
     "demo": {"--output", "--rows", "--seed", "--force"},
 }
 
