@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._table import FloatArray, HeldRows, ScoreTable
+from xorder._table import FloatArray, HeldRows, ScoreTable, in_threads
 from xorder._validation import check_clusters
 from xorder.exceptions import InputError
 from xorder.metrics._placements import Placements
@@ -205,14 +205,19 @@ def _ranked(rows: Rows, score: FloatArray) -> _Ranked:
     code *= 2
     code += rows.positive
     order = np.argsort(code, kind="stable")
-    turned = np.negative(score[order])
+    turned, unit = np.negative(score[order]), rows.unit[order]
+    weight = None if rows.weight is None else rows.weight[order]
     ends = np.cumsum(np.bincount(code)).tolist()
     parts = [slice(first, end) for first, end in zip([0, *ends], ends, strict=False)]
-    for part in parts:
+
+    def rank(part: slice) -> None:
         # Scores in order are looked up many times as fast.
         rising = np.argsort(turned[part])
-        turned[part], order[part] = turned[part][rising], order[part][rising]
-    unit, weight = rows.unit[order], None if rows.weight is None else rows.weight[order]
+        for column in (turned, unit, weight):
+            if column is not None:
+                column[part] = column[part][rising]
+
+    in_threads(turned.size, rank, parts)
     samples = [
         _Sample(one // 2, one % 2 == 1, part, turned[part], unit[part], None if weight is None else weight[part])
         for one, part in enumerate(parts)
@@ -224,7 +229,9 @@ def _ranked(rows: Rows, score: FloatArray) -> _Ranked:
 def _add_up(samples: Sequence[_Sample], tables: Sequence[ScoreTable], found: FloatArray) -> None:
     """Add up over units: by sample, the placements less one half in each group, then the mass."""
     size, count = len(tables), found.shape[-1]
-    for column, table in enumerate(tables):
+
+    def add_placements(column: int) -> None:
+        table = tables[column]
         keys = np.append(-table.score, np.inf)
         # By distinct scores above: the placements of positives in negatives, of negatives in positives, of all in all.
         n1, n0 = (np.append(0.0, np.cumsum(mass)) for mass in (table.positive, table.negative))
@@ -242,6 +249,8 @@ def _add_up(samples: Sequence[_Sample], tables: Sequence[ScoreTable], found: Flo
                 if sample.weight is not None:
                     of_rows *= sample.weight
                 found[kind * size + sample.group, column] += np.bincount(sample.unit, of_rows, minlength=count)
+
+    in_threads(sum(sample.unit.size for sample in samples), add_placements, range(size))
     for sample in samples:
         mass = np.bincount(sample.unit, sample.weight, minlength=count)
         for kind in (0 if sample.positive else 1, 2):
