@@ -369,9 +369,9 @@ def terminal_width() -> int:
 
 def wrapped_lines(text: str) -> str:
     """Break lines that are wider than the terminal, but no names of files."""
-    whole = {"width": terminal_width(), "break_long_words": False, "break_on_hyphens": False}
-    lines = text.split("\n")
-    return "\n".join(line if len(line) <= whole["width"] else textwrap.fill(line, **whole) for line in lines)
+    width = terminal_width()
+    wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(line if len(line) <= width else wrapper.fill(line) for line in text.split("\n"))
 
 
 def show(what: str | dict[str, Any]) -> None:
