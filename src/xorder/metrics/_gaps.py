@@ -199,7 +199,11 @@ class Difference:
 
         Parameters
         ----------
-        what, other, pair, at
+        what, other : str
+            As of the class.
+        pair : tuple or None
+            As of the class.
+        at : str or None
             As of the class.
         values : tuple of float
             The number for the first score, and for the other.
