@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,9 +58,6 @@ from xorder.engines._sources import (
     reader_of,
 )
 from xorder.exceptions import InputError
-
-if TYPE_CHECKING:
-    from xorder.metrics._cuts import Cut
 
 _PURPOSE = "Adjusting the scores of a frame"
 
@@ -148,7 +145,7 @@ def apply_to_file(
     score: str,
     group: GroupNames,
     into: str = "adjusted",
-    cut: Cut | None = None,
+    cut: Any = None,
     overwrite: bool = False,
     encoding: str = "utf-8",
     memory: str = "2GB",
