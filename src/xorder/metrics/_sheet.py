@@ -12,7 +12,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -235,38 +234,30 @@ def _name(group: Hashable | None) -> str:
     return ALL_GROUPS if group is None else str(group)
 
 
-def _ends(name: str, ends: tuple[float, float]) -> Row:
-    return {f"{name}low": ends[0], f"{name}high": ends[1]}
+def _number(name: str, value: float, ends: Sequence[float], *, plain: bool = False) -> Row:
+    """A number and the ends of its interval, which are called low and high alone if it is the row's only one."""
+    before = "" if plain else f"{name}_"
+    return {name: value, f"{before}low": ends[0], f"{before}high": ends[1]}
+
+
+_NOT_KNOWN = (math.nan, (math.nan, math.nan))
 
 
 def _groups(sheet: Sheet) -> Rows:
     audit = sheet.audit
-    for group in audit.groups:
-        yield (
-            _of(group),
-            (
-                {"group": str(group), "positives": audit.positives[group], "negatives": audit.negatives[group]}
-                | {"auc": audit.xauc[group, group], **_ends("auc_", audit.xauc_interval[group, group])}
-                | {"prf": audit.prf[group], **_ends("prf_", audit.prf_interval[group])}
-            ),
-        )
-    positives, negatives = sheet.counts(None)
-    yield (
-        _of(None),
-        (
-            {"group": ALL_GROUPS, "positives": positives, "negatives": negatives}
-            | {"auc": audit.auc, **_ends("auc_", audit.auc_interval)}
-            | {"prf": math.nan, **_ends("prf_", (math.nan, math.nan))}
-        ),
-    )
+    for group in sheet.groups:
+        auc, prf = (audit.auc, audit.auc_interval), _NOT_KNOWN
+        if group is not None:
+            auc = audit.xauc[group, group], audit.xauc_interval[group, group]
+            prf = audit.prf[group], audit.prf_interval[group]
+        counts = dict(zip(("positives", "negatives"), sheet.counts(group), strict=True))
+        yield _of(group), {"group": _name(group), **counts, **_number("auc", *auc), **_number("prf", *prf)}
 
 
 def _xauc(sheet: Sheet) -> Rows:
-    audit = sheet.audit
-    for g in audit.groups:
-        for h in audit.groups:
-            cells = {"positives_of": str(g), "negatives_of": str(h), "chance": audit.xauc[g, h]}
-            yield About((g, h)), cells | _ends("", audit.xauc_interval[g, h])
+    for pair, ends in sheet.audit.xauc_interval.items():
+        names = dict(zip(("positives_of", "negatives_of"), map(str, pair), strict=True))
+        yield About(pair), names | _number("chance", sheet.audit.xauc[pair], ends, plain=True)
 
 
 def _gaps(sheet: Sheet) -> Rows:
@@ -276,64 +267,49 @@ def _gaps(sheet: Sheet) -> Rows:
 
 
 def _cut_gaps(sheet: Sheet) -> Rows:
-    for pair in combinations(sheet.audit.groups, 2):
-        for at in (None, *sheet.audit.cuts):
-            gap = sheet.audit.cut_gap(at, pair)
-            yield (
-                About(pair),
-                (
-                    {"at": "worst" if at is None else cut_text(at), "share": gap.cut, "threshold": gap.threshold}
-                    | {"first_rate": gap.rates[0], "second_rate": gap.rates[1], **_pair(gap)}
-                ),
-            )
+    for at, gap in sheet.audit._named_cuts():
+        cells = {"at": at or "worst", "share": gap.cut, "threshold": gap.threshold}
+        cells |= dict(zip(("first_rate", "second_rate"), gap.rates, strict=True))
+        yield About(gap.pair), cells | _pair(gap)
 
 
 def _pair(gap: Gap | CutGap) -> Row:
     first, second = map(str, gap.pair)
-    return {"first": first, "second": second, "value": gap.value, "stderr": gap.stderr, **_ends("", gap.interval)}
+    low, high = gap.interval
+    return {"first": first, "second": second, "value": gap.value, "stderr": gap.stderr, "low": low, "high": high}
 
 
 def _cuts(sheet: Sheet) -> Rows:
     for cut in sheet.audit.cuts:
-        found = sheet.rates_at(cut)
-        shares = [found.rate("selected", group) for group in sheet.audit.groups]
-        highest = max(shares, key=lambda rate: -1.0 if math.isnan(rate.value) else rate.value)
+        found, at = sheet.rates_at(cut), cut_text(cut)
+        shares = {group: found.rate("selected", group) for group in sheet.audit.groups}
+        highest = max(shares.values(), key=lambda rate: -1.0 if math.isnan(rate.value) else rate.value)
         for group in sheet.groups:
-            about = _of(group, cut_text(cut), sheet.counts_at(found, group))
+            about = _of(group, at, sheet.counts_at(found, group))
             for name in RATES:
-                rate, reference = found.rate(name, group), found.rate(name, sheet.reference)
+                rate = found.rate(name, group)
+                # All groups have the reference among them.
+                difference = ratio = impact = _NOT_KNOWN
                 if group == sheet.reference:
-                    reference = rate
-                difference, between = found.difference(rate, reference)
-                ratio, of_ratio = found.ratio(rate, reference)
-                impact, of_impact = math.nan, (math.nan, math.nan)
+                    difference, ratio = (0.0, (0.0, 0.0)), (1.0, (1.0, 1.0))
+                elif group is not None:
+                    reference = found.rate(name, sheet.reference)
+                    difference, ratio = found.difference(rate, reference), found.ratio(rate, reference)
                 if name == "selected" and group is not None:
-                    own = shares[sheet.audit.groups.index(group)]
-                    impact, of_impact = found.ratio(own, highest)
-                if group is None:
-                    # All groups have the reference among them.
-                    difference, between, ratio, of_ratio = math.nan, (math.nan,) * 2, math.nan, (math.nan,) * 2
-                elif group == sheet.reference:
-                    difference, between, ratio, of_ratio = 0.0, (0.0, 0.0), 1.0, (1.0, 1.0)
-                row = (
-                    {"at": cut_text(cut), "share": found.sides[0].share, "threshold": found.sides[0].threshold}
-                    | {"group": _name(group), "rate": name, "count": rate.count, "of": rate.of}
-                    | {"value": rate.value, **_ends("", rate.interval(sheet.confidence))}
-                    | {"reference": str(sheet.reference)}
-                    | {"difference": difference, **_ends("difference_", between)}
-                    | {"ratio": ratio, **_ends("ratio_", of_ratio)}
-                    | {"impact_ratio": impact, **_ends("impact_ratio_", of_impact)}
-                )
+                    impact = found.ratio(shares[group], highest)
+                row = {"at": at, "share": found.sides[0].share, "threshold": found.sides[0].threshold}
+                row |= {"group": _name(group), "rate": name, "count": rate.count, "of": rate.of}
+                row |= _number("value", rate.value, rate.interval(sheet.confidence), plain=True)
+                row |= {"reference": str(sheet.reference), **_number("difference", *difference)}
+                row |= _number("ratio", *ratio) | _number("impact_ratio", *impact)
                 yield about, row if sheet.after is None else row | _change(found, name, group, rate)
 
 
 def _change(found: RatesAtCut, name: str, group: Hashable | None, rate: Rate) -> Row:
     """What a rate is after the repair, and how it has changed."""
     after = found.rate(name, group, after=True)
-    change, ends = found.change(rate, after)
-    return {"after": after.value, **_ends("after_", after.interval(found.confidence)), "change": change} | _ends(
-        "change_", ends
-    )
+    told = _number("after", after.value, after.interval(found.confidence))
+    return told | _number("change", *found.change(rate, after))
 
 
 def _moves(sheet: Sheet) -> Rows:
@@ -351,28 +327,21 @@ def _moves(sheet: Sheet) -> Rows:
 
 def _calibration(sheet: Sheet) -> Rows:
     for stage, group, found in _calibrations(sheet):
-        yield (
-            _of(group),
-            (
-                {"scores": stage, "group": _name(group)}
-                | {"observed": found.observed, "expected": found.expected}
-                | {"observed_to_expected": found.ratio.value, **_ends("observed_to_expected_", found.ratio[1:])}
-                | {"intercept": found.intercept.value, **_ends("intercept_", found.intercept[1:])}
-                | {"slope": found.slope.value, **_ends("slope_", found.slope[1:]), "ici": found.ici}
-            ),
-        )
+        row = {"scores": stage, "group": _name(group), "observed": found.observed, "expected": found.expected}
+        for name, each in (
+            ("observed_to_expected", found.ratio),
+            ("intercept", found.intercept),
+            ("slope", found.slope),
+        ):
+            row |= _number(name, each.value, each[1:])
+        yield _of(group), row | {"ici": found.ici}
 
 
 def _calibration_curve(sheet: Sheet) -> Rows:
     for stage, group, found in _calibrations(sheet):
-        for score, observed, low, high in found.curve.T.tolist():
-            yield (
-                _of(group),
-                (
-                    {"scores": stage, "group": _name(group), "score": score, "observed": observed}
-                    | _ends("", (low, high))
-                ),
-            )
+        for score, observed, *ends in found.curve.T.tolist():
+            cells = {"scores": stage, "group": _name(group), "score": score}
+            yield _of(group), cells | _number("observed", observed, ends, plain=True)
 
 
 def _calibrations(sheet: Sheet) -> Iterator[tuple[str, Hashable | None, Calibration]]:
@@ -435,15 +404,14 @@ def _net_benefit(sheet: Sheet) -> Rows:
             ]
             values = [float(gain @ found.cells.mass) / of if of else math.nan for gain in gains]
             influences = [(gain - value * own) / of if of else own for gain, value in zip(gains, values, strict=True)]
-            row: Row = {"threshold": threshold, "group": _name(group), "net_benefit": values[0]}
-            row |= _ends("", found.reach(values[0], influences[0]))
+            over, change = values[0] - values[-1], values[1] - values[0]
+            row: Row = {"threshold": threshold, "group": _name(group)}
+            row |= _number("net_benefit", values[0], found.reach(values[0], influences[0]), plain=True)
             row |= {"treat_all": values[-1], "treat_none": 0.0}
-            row |= {"over_treat_all": values[0] - values[-1]}
-            row |= _ends("over_treat_all_", found.reach(values[0] - values[-1], influences[0] - influences[-1]))
+            row |= _number("over_treat_all", over, found.reach(over, influences[0] - influences[-1]))
             if sheet.after is not None:
-                change = values[1] - values[0]
-                row |= {"after": values[1], "change": change}
-                row |= _ends("change_", found.reach(change, influences[1] - influences[0]))
+                row |= {"after": values[1]}
+                row |= _number("change", change, found.reach(change, influences[1] - influences[0]))
             yield _of(group, str(threshold), sheet.counts_at(found, group)), row
 
 
