@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -113,17 +114,16 @@ def test_it_opens_from_disk_without_a_word_or_a_request(opened: Any, folder: Pat
     found = opened(folder / "two.html")
     assert found.said == []
     assert found.asked == [(folder / "two.html").as_uri()]
-    assert found.page.locator(".chart svg").count() == 4
-    assert found.page.locator(".chart svg path").count() > 20
+    assert found.page.locator(".chart svg").count() == 5
+    assert found.page.locator(".chart svg .line:visible").count() == 8
 
 
 def test_the_control_shows_what_python_computes(opened: Any, made: Report, folder: Path) -> None:
     found = opened(folder / "two.html")
     tables, audit = check_tables(*TWO.values()), xorder.audit(**TWO)
     stops = made.to_dict()["path"]["stops"]
-    charts = ("tradeoff", "roc", "positives", "negatives")
-    before = {name: found.page.inner_html(f"[data-chart={name}]") for name in charts}
-    for number in (0, 1, 7, len(stops) - 1):
+    charts = ("tradeoff", "cuts", "roc", "positives", "negatives")
+    for number in (0, 1, 4, len(stops) - 1):
         found.page.locator("#stop").fill(str(number))
         shown = found.shown()
         if number:
@@ -136,26 +136,45 @@ def test_the_control_shows_what_python_computes(opened: Any, made: Report, folde
         assert value(shown["change"]) == digits(auc - audit.auc, 4)
         assert value(shown["first"]) - value(shown["second"]) == pytest.approx(gap, abs=1.1e-4)
         assert shown["auc"] in found.page.get_attribute("#stop", "aria-valuetext")
-        widths = found.page.eval_on_selector_all("[data-bar]", "all => all.map(e => parseFloat(e.style.width))")
-        assert widths == pytest.approx([100 * value(shown[name]) for name in ("first", "second")], abs=0.01)
+        widths = found.page.eval_on_selector_all(
+            "[data-bar]", "all => all.map(e => parseFloat(e.getAttribute('width')))"
+        )
+        assert widths == pytest.approx([100 * value(shown[name]) for name in ("first", "second")], abs=0.06)
         assert found.page.locator("tr.chosen").get_attribute("data-stop") == str(number)
-    found.page.locator("#stop").fill("0")
-    found.page.wait_for_function(
-        "before => document.querySelector('[data-chart=roc]').innerHTML !== before", arg=before
-    )
+        for name in charts:
+            drawn = found.page.locator(f"[data-chart={name}] .s:visible")
+            assert drawn.count() == 1
+            assert f"s{number}" in str(drawn.get_attribute("class")).split()
     assert found.said == []
 
 
 def test_the_drawn_point_follows_the_control(opened: Any, made: Report, folder: Path) -> None:
     found = opened(folder / "two.html")
-    point = "[data-chart=tradeoff] svg g.mark-symbol:last-of-type path"
-    drawn = set()
-    for number in (0, 5, 20):
+    point = found.page.locator("[data-chart=tradeoff] .chosen:visible")
+    stops, drawn = made.to_dict()["path"]["stops"], {}
+    for number in range(len(stops)):
         found.page.locator("#stop").fill(str(number))
-        found.page.wait_for_timeout(100)
-        drawn.add(found.page.get_attribute(point, "transform"))
-    assert len(drawn) == 3
-    assert len(made.to_dict()["path"]["stops"]) == 21
+        assert point.count() == 1
+        drawn[number] = [float(part) for part in re.findall(r"[\d.]+", str(point.get_attribute("transform")))]
+    # Less of a gap is further to the right, and a higher AUC further up.
+    for one, two in pairwise(sorted(drawn, key=lambda number: stops[number]["gap"])):
+        assert drawn[two][0] <= drawn[one][0]
+    for one, two in pairwise(sorted(drawn, key=lambda number: stops[number]["auc"])):
+        assert drawn[two][1] <= drawn[one][1]
+
+
+@pytest.mark.usefixtures("made")
+def test_pointer_and_arrow_keys_read_a_chart(opened: Any, folder: Path) -> None:
+    found = opened(folder / "two.html")
+    found.page.locator("[data-chart=cuts] .place:visible").nth(3).hover()
+    by_pointer = found.text("[data-chart=cuts] .tip")
+    assert re.fullmatch(r"at 31.8: A [\d.]+ %, B [\d.]+ %", by_pointer)
+    found.page.mouse.move(0, 0)
+    assert found.text("[data-chart=cuts] .tip") == ""
+    found.page.locator("[data-chart=cuts] svg").focus()
+    for _ in range(4):
+        found.page.keyboard.press("ArrowRight")
+    assert found.text("[data-chart=cuts] .tip") == by_pointer
 
 
 @pytest.mark.usefixtures("made")
@@ -226,13 +245,13 @@ def test_the_dark_is_dark_and_can_be_read(opened: Any, folder: Path) -> None:
             """() => [getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color,
             ...['.meta', '#summary h2', 'dt', 'td.clear', 'summary', 'thead th'].map(
               s => getComputedStyle(document.querySelector(s)).color),
-            ...['.role-axis-label text', '.role-axis-title text'].map(
+            ...['.tick', '.name'].map(
               s => getComputedStyle(document.querySelector('.chart ' + s)).fill)]"""
         )
         assert (luminance(paper) < 0.1) == (scheme == "dark")
         assert all(contrast(paper, ink) >= 4.5 for ink in inks)
         lines = found.page.evaluate(
-            "() => [...document.querySelectorAll('.chart .mark-line path')].map(e => getComputedStyle(e).stroke)"
+            "() => [...document.querySelectorAll('.chart .line')].map(e => getComputedStyle(e).stroke)"
         )
         grouped = found.page.evaluate(
             """() => ['--g0', '--g1', '--g2', '--g3', '--g4', '--g5', '--g6', '--g7', '--accent'].map(name => {
@@ -284,6 +303,7 @@ def test_without_scripts_all_numbers_are_there(browser: Any, folder: Path) -> No
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto((folder / "two.html").as_uri())
-    assert "need JavaScript" in page.inner_text("#tradeoff")
+    assert "the control needs it" in page.inner_text("#tradeoff")
+    assert page.locator(".chart svg .line:visible").count() == 8
     assert f"{xorder.audit(**TWO).auc:.4f}" in page.inner_text("#audit")
     context.close()

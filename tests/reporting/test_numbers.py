@@ -54,7 +54,7 @@ def test_stops_are_full_repairs_with_less_and_less_of_a_gap(metric: str) -> None
     numbers = report_tables(tables, metric=metric).to_dict()
     first, *stops = numbers["path"]["stops"]
     assert first["auc"] == pytest.approx(xorder.audit(**TWO).auc)
-    assert len(stops) == 20
+    assert len(stops) == 10
     assert stops[-1]["limit"] == 0
     for stop in stops:
         found = xorder.XOrder(metric=metric, max_gap=stop["limit"], do_no_harm=False).fit_tables(tables)

@@ -59,7 +59,7 @@ class Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         if "script" in self._open:
             self.scripts[-1] += data
-        elif "style" not in self._open:
+        elif "style" not in self._open and "svg" not in self._open:
             self.text[self._section] = self.text.get(self._section, "") + data
             if "caption" in self._open:
                 self._caption += data

@@ -29,14 +29,14 @@ from xorder.ordering import frontier
 from xorder.reporting._ranks import Standing, group_moves, standing
 from xorder.transfer import ScoreMap
 
-MOST_SHOWN = 8
+MOST_SHOWN = 12
 """Groups that charts and tables of the page show; of more, the pair spoken of and the largest. The numbers have all."""
 
 # Points of a drawn curve that come from either class, bars of a distribution, and decimals of what is only drawn.
 _POINTS, _BINS, _DIGITS = 100, 40, 5
 
 # Repairs along the way: two groups are interleaved quickly, more take a search each.
-_REPAIRS_OF_TWO, _REPAIRS_OF_MANY = 20, 10
+_REPAIRS_OF_TWO, _REPAIRS_OF_MANY = 10, 5
 
 # More groups than this and a search takes minutes, for a repair that nobody could judge.
 _MOST_GROUPS = 12
@@ -54,6 +54,7 @@ class Drawn:
     edges: FloatArray
     curve: list[list[float]] = field(default_factory=list)
     roc: list[list[list[list[float]]]] = field(default_factory=list)
+    found: list[list[list[list[float]]]] = field(default_factory=list)
     distributions: list[list[dict[str, list[float]]]] = field(default_factory=list)
 
     @property
@@ -64,13 +65,19 @@ class Drawn:
     def add(self, tables: Sequence[ScoreTable], pair: list[int] | None) -> None:
         """Draw the curves of one stop."""
         curves = [cross_roc(tables[a], tables[b], _POINTS) for a, b in (pair, pair[::-1])] if pair else []
-        rounded = (np.column_stack(curve).round(_DIGITS).tolist() for curve in curves)
-        self.roc.append([[point for point, _ in groupby(points)] for points in rounded])
+        self.roc.append([_rounded(curve) for curve in curves])
+        place = standing(tables)
+        self.found.append([_rounded(thin(*place.found(g), _POINTS)) for g in self.shown])
         self.distributions.append([self._bars(tables[g]) for g in self.shown])
 
     def _bars(self, table: ScoreTable) -> dict[str, list[float]]:
         both = zip(("negative", "positive"), histogram(table, self.edges), strict=True)
         return {name: share[np.isfinite(share)].round(_DIGITS).tolist() for name, share in both}
+
+
+def _rounded(curve: tuple[FloatArray, FloatArray]) -> list[list[float]]:
+    """Return the points of a curve with the digits that can be seen, none of them twice in a row."""
+    return [point for point, _ in groupby(np.column_stack(curve).round(_DIGITS).tolist())]
 
 
 def report_numbers(

@@ -1,10 +1,11 @@
-"""One self-contained page: numbers through an autoescaping template, with style, script and chart library inside."""
+"""One self-contained page: numbers through an autoescaping template, with style, script and drawings inside."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import math
-from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -13,6 +14,7 @@ from xorder._optional import import_optional
 from xorder._present import count, gap_title, group_names, level, one_line, percent, pvalue_text, shortened
 from xorder.reporting._charts import charts
 from xorder.reporting._numbers import Drawn
+from xorder.reporting._svg import bar, strip
 from xorder.reporting._text import (
     at_the_top,
     called,
@@ -26,11 +28,6 @@ from xorder.reporting._text import (
     signed_points,
     summary,
 )
-
-_PURPOSE = "The report"
-
-# What the page asks of the bundle: of its libraries, only this one is always there by its name.
-_EXPORTS = "window.vegaEmbed = vegaEmbed;"
 
 # Rows of gaps shown; of more, the widest. The numbers have all.
 _MOST_GAPS = 28
@@ -64,20 +61,22 @@ def display_names(numbers: dict[str, Any]) -> list[str]:
 
 def render(numbers: dict[str, Any], drawn: Drawn) -> str:
     """Return the page of a report as text."""
-    jinja2 = import_optional("jinja2", extra="report", purpose=_PURPOSE)
+    jinja2 = import_optional("jinja2", extra="report", purpose="The report")
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     environment.filters |= {write.__name__: write for write in _FILTERS}
     view = page_view(numbers, drawn)
-    specs = charts(numbers, drawn)
+    style, script = _packed("page.css"), _packed("page.js")
     text: str = environment.from_string(_packed("page.html.j2")).render(
         **view,
-        charts=list(specs),
-        style=_packed("page.css"),
-        script=_packed("page.js"),
-        library=_library(),
-        island=script_json({"stops": view["stops"], "charts": specs}),
+        charts=charts(numbers, drawn, view["name_of"]),
+        style=style,
+        script=script,
+        policy=policy(style, script),
+        bar=bar,
+        strip=strip,
+        island=script_json({"stops": view["stops"]}),
     )
     return text
 
@@ -92,13 +91,15 @@ def script_json(data: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-@cache
-def _library() -> str:
-    """Vega and what embeds it as one script, from the package that has them; nothing is downloaded."""
-    converter = import_optional("vl_convert", extra="report", purpose=_PURPOSE)
-    bundle: str = converter.javascript_bundle(snippet=_EXPORTS)
-    # Inside a string of the library this is the same text, and to the page it is no end of the script.
-    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+def policy(style: str, script: str) -> str:
+    """Return what a page may do: apply this style and run this script, and load nothing.
+
+    >>> policy("", "").partition(";")[0]
+    "default-src 'none'"
+    """
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
+    allowed = [f"{kind}-src 'sha256-{each}'" for kind, each in zip(("style", "script"), hashes, strict=True)]
+    return "; ".join(["default-src 'none'", *allowed, "base-uri 'none'", "form-action 'none'"])
 
 
 def _packed(name: str) -> str:
@@ -184,7 +185,7 @@ def _stop(stop: dict[str, Any], numbers: dict[str, Any]) -> dict[str, Any]:
         "below": "–" if stop.get("below_best") is None else _rounded_up(stop["below_best"]),
     }
     text["spoken"] = f"{label}: AUC {text['auc']}, gap {text['gap']} points"
-    return {"text": text, "bars": [round(100 * chance, 2) if chance is not None else 0 for chance in chances]}
+    return {"text": text, "bars": [round(100 * (chance or 0.0), 1) for chance in chances]}
 
 
 def _before_after(numbers: dict[str, Any]) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:

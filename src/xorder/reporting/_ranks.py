@@ -39,6 +39,19 @@ class Standing:
         """Share of all people below each score of a group, ties counting one half."""
         return np.asarray(1.0 - (self.above[group] + 0.5 * self.tied[group]) / self.total)
 
+    def found(self, group: int) -> tuple[FloatArray, FloatArray]:
+        """Shares of the list taken, from the top, and of the group's positives that are among them.
+
+        Of people of equal score the same part of each is taken. Empty where the group has no positives.
+        """
+        table = self.tables[group]
+        if not table.n1 > 0:
+            return np.empty(0), np.empty(0)
+        taken = np.column_stack([self.above[group], self.above[group] + self.tied[group]]).ravel() / self.total
+        share = np.append(0.0, np.cumsum(table.positive)) / table.n1
+        reached = np.column_stack([share[:-1], share[1:]]).ravel()
+        return np.concatenate([[0.0], taken, [1.0]]), np.concatenate([[0.0], reached, [1.0]])
+
     def top(self, share: float) -> list[dict[str, Any]]:
         """Say of each group how much of the top of the list it is, and what its people there are.
 

@@ -276,5 +276,5 @@ def _versions() -> dict[str, str]:
         except importlib.metadata.PackageNotFoundError:
             return "not known"
 
-    packages = ("xorder", "numpy", "scipy", "scikit-learn", "altair", "vl-convert-python")
+    packages = ("xorder", "numpy", "scipy", "scikit-learn", "jinja2")
     return {"python": platform.python_version()} | {package: version(package) for package in packages}
