@@ -267,6 +267,7 @@ def test_tables_must_be_two_with_people() -> None:
     [
         ({"metric": "auc"}, "metric must be one of"),
         ({"confidence": 95}, "confidence must lie between"),
+        ({"high_is": "good"}, "high_is must be one of help, burden"),
         ({"names": {"scores": "s"}}, "names must have keys among"),
         ({"source": "no-such-file.csv"}, "source must be a file"),
     ],

@@ -68,6 +68,10 @@ class Page(HTMLParser):
             if self._field:
                 self.fields[self._field[0]] += data
 
+    @property
+    def everything(self) -> str:
+        return " ".join(self.text.values())
+
     def table(self, beginning: str) -> list[list[str]]:
         """Return the body of the table whose caption begins so, by rows of trimmed cells."""
         (found,) = (rows for caption, rows in self.tables.items() if caption.startswith(beginning))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from xorder._metric import METRICS
+from xorder._parameters import HIGH_IS
 from xorder.cli._errors import translated
 from xorder.cli._program import (
     add_cluster,
@@ -30,6 +31,12 @@ def add(command: argparse.ArgumentParser) -> None:
     add_unseen(command, None)
     command.add_argument("--metric", choices=METRICS, help="Metric of the gap to report (default the map's, or xauc)")
     command.add_argument("--title", help="Title of the page")
+    command.add_argument(
+        "--high-is",
+        choices=HIGH_IS,
+        help="What a high place in the list brings: a help, such as a bed, or a burden, such as a suspicion; without "
+        "it the page says who is ranked lower, and not that this is too low",
+    )
     add_confidence(command)
 
 
@@ -62,6 +69,7 @@ def run(options: argparse.Namespace) -> None:
         metric=options.metric,
         names={"score": options.score, "label": options.label, "group": BETWEEN.join(options.group)},
         title=options.title,
+        high_is=options.high_is,
         confidence=options.confidence,
         # A pattern has no one file to be named.
         source=options.file if Path(options.file).is_file() else None,

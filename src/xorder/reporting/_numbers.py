@@ -232,18 +232,21 @@ def find(audit: Audit, metric: str) -> dict[str, Any]:
     rests on.
     """
     verdict = judge(audit, metric)
-    losers = [gap.pair[1] for gap in verdict.clear]
+    sides = [[gap.pair[side] for gap in verdict.clear] for side in (1, 0)]
     found: dict[str, Any] = {
         "metric": metric,
         "verdict": verdict.kind,
         "pairs": verdict.pairs,
         "clear_pairs": len(verdict.clear),
-        "losing": [losers.count(group) for group in audit.groups],
+        **{
+            name: [groups.count(group) for group in audit.groups]
+            for name, groups in zip(("lower_in", "higher_in"), sides, strict=True)
+        },
         "pair": None,
     }
     if verdict.gap is None:
         return found
-    gap, lower = audit.gap(metric, verdict.gap.pair), verdict.gap.pair[1]
+    gap = audit.gap(metric, verdict.gap.pair)
     found |= gap.to_dict()
     return found | {
         "pair": [audit.groups.index(group) for group in gap.pair],
@@ -252,7 +255,6 @@ def find(audit: Audit, metric: str) -> dict[str, Any]:
         "allowed_interval": [known(end) for end in verdict.interval],
         "allowed_pvalue": known(verdict.gap.pvalue_holm),
         "few": verdict.few,
-        "people": audit.positives[lower] + (0 if METRICS[metric].by_label else audit.negatives[lower]),
     }
 
 

@@ -16,7 +16,6 @@ from xorder.reporting._charts import charts
 from xorder.reporting._numbers import Drawn
 from xorder.reporting._svg import bar, strip
 from xorder.reporting._text import (
-    at_the_top,
     called,
     capital,
     interval_in_points,
@@ -141,7 +140,6 @@ def page_view(numbers: dict[str, Any], drawn: Drawn) -> dict[str, Any]:
             for name, share in zip(names, after["outside"] if after else [], strict=False)
             if share is not None and share > _MUCH_OUTSIDE
         ],
-        "against": at_the_top(numbers, names),
         "lacking": lacking(numbers, names),
         "small": [name for name, group in groups if group["too_few"] and not group["missing"]],
     }

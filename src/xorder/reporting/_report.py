@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xorder._atomic import atomic_path
-from xorder._parameters import WeightKind
+from xorder._parameters import HIGH_IS, HighIs, WeightKind, check_word
 from xorder._present import gap_title, number
 from xorder._table import ScoreTable, Tables, as_tables
 from xorder._validation import check_rows
@@ -108,6 +108,7 @@ def report(
     metric: str | None = None,
     names: Mapping[str, str] | None = None,
     title: str | None = None,
+    high_is: HighIs | None = None,
     confidence: float = 0.95,
     weights_are: WeightKind = "counts",
     missing_group: str = "error",
@@ -134,6 +135,9 @@ def report(
         What the columns are called, by the keys ``"score"``, ``"label"`` and ``"group"``.
     title : str, default=None
         Title of the page.
+    high_is : {"help", "burden"}, default=None
+        What a high place in the list brings: a bed, or a suspicion. Without it nobody is said to be ranked too low or
+        too high.
     confidence : float, default=0.95
         Confidence of the intervals.
     weights_are : {"counts", "sampling"}, default="counts"
@@ -176,7 +180,14 @@ def report(
     if clusters is not None:
         tables = replace(tables, held=rows.held(clusters))
     return report_tables(
-        tables, repair=repair, metric=metric, names=names, title=title, confidence=confidence, source=source
+        tables,
+        repair=repair,
+        metric=metric,
+        names=names,
+        title=title,
+        high_is=high_is,
+        confidence=confidence,
+        source=source,
     )
 
 
@@ -187,6 +198,7 @@ def report_tables(
     metric: str | None = None,
     names: Mapping[str, str] | None = None,
     title: str | None = None,
+    high_is: HighIs | None = None,
     confidence: float = 0.95,
     source: str | os.PathLike[str] | None = None,
 ) -> Report:
@@ -204,6 +216,9 @@ def report_tables(
         What the columns are called, by the keys ``"score"``, ``"label"`` and ``"group"``.
     title : str, default=None
         Title of the page.
+    high_is : {"help", "burden"}, default=None
+        What a high place in the list brings: a bed, or a suspicion. Without it nobody is said to be ranked too low or
+        too high.
     confidence : float, default=0.95
         Confidence of the intervals.
     source : str or path-like, default=None
@@ -215,7 +230,9 @@ def report_tables(
         As from :func:`report`.
     """
     fitted = None if repair is None else _fitted(repair)
-    return report_fitted(tables, fitted, metric=metric, names=names, title=title, confidence=confidence, source=source)
+    return report_fitted(
+        tables, fitted, metric=metric, names=names, title=title, high_is=high_is, confidence=confidence, source=source
+    )
 
 
 def report_fitted(
@@ -225,6 +242,7 @@ def report_fitted(
     metric: str | None,
     names: Mapping[str, str] | None,
     title: str | None,
+    high_is: HighIs | None,
     confidence: float,
     source: str | os.PathLike[str] | None,
 ) -> Report:
@@ -238,10 +256,13 @@ def report_fitted(
     columns = {str(key): str(name) for key, name in (names or {}).items()}
     if not set(columns) <= set(_COLUMNS):
         raise InputError(f"names must have keys among {', '.join(_COLUMNS)}; got {', '.join(columns)}.")
+    if high_is is not None:
+        check_word("high_is", high_is, HIGH_IS)
     if metric is None:
         metric = "xauc" if repair is None else repair.settings.metric
     facts = {
         "title": "How the score ranks each group" if title is None else str(title),
+        "high_is": high_is,
         "names": columns,
         "source": None if source is None else _source(Path(source)),
         "weighted": tables.weighted,
