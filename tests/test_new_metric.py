@@ -40,7 +40,7 @@ PEOPLE = people(600, {"A": 0.0, "B": 0.9})
 @pytest.fixture(autouse=True)
 def added(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(METRICS, "lead", LEAD)
-    monkeypatch.setattr(_numbers, "_REPAIRS_OF_TWO", 3)
+    monkeypatch.setattr(_numbers, "PARTS", (0.5, 1.0))
 
 
 @pytest.fixture

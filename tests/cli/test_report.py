@@ -56,7 +56,7 @@ def test_a_report_expects_what_fit_expects(run: Callable[..., Ran], tmp_path: Pa
     people = write(tmp_path / "people.csv", table() | {"weight": weights})
     weighted = [people, *LABELLED, "--weight", "weight", "--weights-are", "sampling", "--json"]
     fitted = json.loads(run("fit", *weighted, "-o", tmp_path / "map.json").out)["expected"]["after"]
-    reported = json.loads(run("report", *weighted).out)["expected"]
+    reported = json.loads(run("report", *weighted).out)["path"]["stops"][-1]
     assert reported["auc"] == pytest.approx(fitted["auc"], abs=1e-12)
     assert reported["gap"] == pytest.approx(fitted["gaps"][0]["value"], abs=1e-12)
 

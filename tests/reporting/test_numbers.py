@@ -24,8 +24,7 @@ from xorder.reporting._numbers import find, report_numbers
 @pytest.fixture
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take fewer steps along the way, where it is not about them."""
-    monkeypatch.setattr(_numbers, "_REPAIRS_OF_TWO", 3)
-    monkeypatch.setattr(_numbers, "_REPAIRS_OF_MANY", 3)
+    monkeypatch.setattr(_numbers, "PARTS", (0.5, 1.0))
 
 
 TWO = people(400, {"A": 0.0, "B": 0.8})
@@ -49,26 +48,71 @@ def test_the_audit_is_the_librarys(of_two: dict[str, Any]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
-def test_stops_are_full_repairs_with_less_and_less_of_a_gap(metric: str) -> None:
-    tables = check_tables(*TWO.values())
-    numbers = report_tables(tables, metric=metric).to_dict()
+def test_stops_are_parts_of_the_repair_that_fit_would_make(metric: str) -> None:
+    numbers = report(**TWO, metric=metric).to_dict()
     first, *stops = numbers["path"]["stops"]
-    assert first["auc"] == pytest.approx(xorder.audit(**TWO).auc)
-    assert len(stops) == 10
-    assert stops[-1]["limit"] == 0
+    score, group, audit = TWO["y_score"], TWO["sensitive_features"], xorder.audit(**TWO)
+    assert (first["auc"], first["gap"]) == (audit.auc, audit.gap(metric, ("A", "B")).value)
+    assert [stop["part"] for stop in stops] == [0.25, 0.5, 0.75, 1]
+    repair = xorder.XOrder(metric=metric).fit(score, TWO["y_true"], sensitive_features=group)
+    (moved,) = repair.moved_
+    assert [numbers["groups"][number] for number in numbers["path"]["moved"]] == [moved]
+    whole = repair.transform(score, sensitive_features=group)
+    # Multiplied odds: the middle of what the map does to them is the multiplier.
+    odds = score / (1 - score)
+    times = np.median((whole / (1 - whole) / odds)[group == moved])
     for stop in stops:
-        found = xorder.XOrder(metric=metric, max_gap=stop["limit"], do_no_harm=False).fit_tables(tables)
-        assert stop["auc"] == pytest.approx(found.auc_, abs=1e-12)
-        assert abs(stop["gap"]) == pytest.approx(abs(found.gap_), abs=1e-12)
-        assert stop["below_best"] == pytest.approx(found.optimality_gap_, abs=1e-9)
-        assert abs(stop["gap"]) <= stop["limit"] + 2e-3
-    gaps = [abs(stop["gap"]) for stop in stops]
-    assert all(after <= before + 2e-3 for before, after in pairwise(gaps))
+        adjusted = np.where(group == moved, odds * times ** stop["part"] / (1 + odds * times ** stop["part"]), score)
+        exact = stop["part"] == 1
+        found = xorder.audit(**TWO | {"y_score": whole if exact else adjusted})
+        gap, near = found.gap(metric, ("A", "B")), 1e-12 if exact else 2e-3
+        assert stop["auc"] == pytest.approx(found.auc, abs=near)
+        assert stop["auc_interval"] == pytest.approx(found.auc_interval, abs=near)
+        assert stop["gap"] == pytest.approx(gap.value, abs=near)
+        assert stop["gap_interval"] == pytest.approx(gap.interval, abs=near)
+        for cut in stop["cuts"]:
+            other = found.cut_gap(cut["percent"] / 100, ("A", "B"))
+            assert cut["value"] == pytest.approx(other.value, abs=1e-12 if exact else 0.02)
+        if exact:
+            assert stop["below_best"] == pytest.approx(repair.optimality_gap_, abs=1e-9)
+    gaps = [stop["gap"] for stop in (first, *stops)]
+    assert all(after < before for before, after in pairwise(gaps))
 
 
 @pytest.mark.slow
-def test_what_no_gap_does_is_what_a_fitted_repair_does(of_two: dict[str, Any]) -> None:
-    repair = xorder.XOrder(do_no_harm=False)
+@pytest.mark.parametrize("pair", [("A", "B"), ("B", "A")])
+def test_changes_are_paired(pair: tuple[str, str]) -> None:
+    drawn = people(400, dict(zip(pair, (0.0, 0.8), strict=True)))
+    last = report(**drawn).to_dict()["path"]["stops"][-1]
+    repair = xorder.XOrder().fit(drawn["y_score"], drawn["y_true"], sensitive_features=drawn["sensitive_features"])
+    adjusted = repair.transform(drawn["y_score"], sensitive_features=drawn["sensitive_features"])
+    found = xorder.compare(drawn["y_true"], drawn["y_score"], adjusted, sensitive_features=drawn["sensitive_features"])
+    gap = next(each for each in found.differences if each.what == "xauc")
+    sign = 1 if gap.pair == pair else -1
+    assert last["auc_change"]["value"] == pytest.approx(found.auc.value, abs=1e-12)
+    assert last["auc_change"]["interval"] == pytest.approx(found.auc.interval, abs=1e-6)
+    assert last["gap_change"]["value"] == pytest.approx(sign * gap.value, abs=1e-12)
+    assert last["gap_change"]["interval"] == pytest.approx(sorted(sign * end for end in gap.interval), abs=1e-6)
+    assert last["gap_change"]["value"] < 0
+
+
+@pytest.mark.slow
+def test_a_gap_that_may_be_chance_is_closed_in_full_to_show_what_that_would_do() -> None:
+    drawn = people(700, {"A": 0.0, "B": 0.0}, seed=1)
+    with pytest.warns(XorderWarning, match="may be chance"):
+        careful = xorder.XOrder().fit(drawn["y_score"], drawn["y_true"], sensitive_features=drawn["sensitive_features"])
+    numbers = report(**drawn).to_dict()
+    assert careful.moved_ == ()
+    assert not numbers["path"]["careful"]
+    full = xorder.XOrder(do_no_harm=False).fit(
+        drawn["y_score"], drawn["y_true"], sensitive_features=drawn["sensitive_features"]
+    )
+    assert numbers["path"]["stops"][-1]["auc"] == pytest.approx(full.auc_, abs=1e-12)
+
+
+@pytest.mark.slow
+def test_what_the_whole_repair_does_is_what_a_fitted_repair_does(of_two: dict[str, Any]) -> None:
+    repair = xorder.XOrder()
     repair.fit(TWO["y_score"], TWO["y_true"], sensitive_features=TWO["sensitive_features"])
     adjusted = repair.transform(TWO["y_score"], sensitive_features=TWO["sensitive_features"])
     audit = xorder.audit(**TWO | {"y_score": adjusted})
@@ -106,8 +150,9 @@ def _moves_and_top_are_those_of(numbers: dict[str, Any], drawn: dict[str, Any], 
 def test_what_to_expect_on_others_is_the_librarys(of_two: dict[str, Any]) -> None:
     tables = check_tables(TWO["y_true"], TWO["y_score"], TWO["sensitive_features"], None)
     found = expected_gap_tables(xorder.XOrder(), tables)
-    assert of_two["expected"]["auc"] == found.after.auc
-    assert of_two["expected"]["gap"] == found.after.gap("xauc", ("A", "B")).value
+    last, gap = of_two["path"]["stops"][-1], found.after.gap("xauc", ("A", "B"))
+    assert (last["auc"], last["gap"]) == (found.after.auc, gap.value)
+    assert last["gap_interval"] == list(gap.interval)
 
 
 @pytest.mark.usefixtures("few_steps")
@@ -156,20 +201,21 @@ def test_three_groups_and_one_of_one_class() -> None:
         audit = xorder.audit(**drawn)
     assert numbers["audit"] == audit.to_dict()
     assert numbers["finding"]["pair"] == [0, 1]
-    assert numbers["path"]["left"] == [3]
-    for limit in (1, -1):
-        stop = numbers["path"]["stops"][limit]
-        repair = xorder.XOrder(max_gap=stop["limit"], do_no_harm=False)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", XorderWarning)
-            adjusted = repair.fit_transform(
-                drawn["y_score"], drawn["y_true"], sensitive_features=drawn["sensitive_features"]
-            )
-            then = xorder.audit(**drawn | {"y_score": adjusted})
-        assert stop["auc"] == pytest.approx(then.auc, abs=1e-12)
-        assert stop["worst"] == pytest.approx(abs(then.gap("xauc").value), abs=1e-12)
-        assert stop["xauc"][3] == [None] * 4
-        assert stop["prf"][3] is None
+    assert 3 in numbers["path"]["left"]
+    stop = numbers["path"]["stops"][-1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", XorderWarning)
+        adjusted = xorder.XOrder(small_groups="leave").fit_transform(
+            drawn["y_score"], drawn["y_true"], sensitive_features=drawn["sensitive_features"]
+        )
+        then = xorder.audit(**drawn | {"y_score": adjusted})
+    assert stop["auc"] == pytest.approx(then.auc, abs=1e-12)
+    assert stop["worst"] == pytest.approx(abs(then.gap("xauc").value), abs=1e-12)
+    assert [stop["auc_change"]["value"], *stop["auc_change"]["interval"]] == pytest.approx(
+        [then.auc - audit.auc] * 3, abs=0.05
+    )
+    assert stop["xauc"][3] == [None] * 4
+    assert stop["prf"][3] is None
 
 
 def test_nothing_to_compare_is_said_and_not_computed() -> None:
@@ -179,7 +225,7 @@ def test_nothing_to_compare_is_said_and_not_computed() -> None:
     assert numbers["finding"]["verdict"] == "unknown"
     assert numbers["finding"]["pair"] is None
     assert "two groups" in numbers["path"]["why_not"]
-    assert (numbers["after"], numbers["moves"], numbers["expected"]) == (None, None, None)
+    assert (numbers["after"], numbers["moves"], numbers["path"]["moved"]) == (None, None, None)
 
 
 def test_the_widest_gap_beyond_doubt_is_spoken_of_not_the_widest_of_noise() -> None:

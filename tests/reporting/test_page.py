@@ -46,8 +46,7 @@ def page(made: Report) -> Page:
 
 @pytest.fixture
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_numbers, "_REPAIRS_OF_TWO", 3)
-    monkeypatch.setattr(_numbers, "_REPAIRS_OF_MANY", 3)
+    monkeypatch.setattr(_numbers, "PARTS", (0.5, 1.0))
 
 
 def test_printed_gaps_are_those_of_the_audit(page: Page) -> None:
@@ -69,39 +68,59 @@ def test_printed_gaps_are_those_of_the_audit(page: Page) -> None:
 
 
 def test_printed_steps_are_those_of_the_repairs(page: Page, made: Report) -> None:
-    tables = check_tables(*TWO.values())
-    audit = xorder.audit(**TWO)
-    _, first, *rows = page.table("Each step of the control")
-    assert [value(cell) for cell in first[1:5]] == [
-        digits(audit.auc, 4),
-        0,
-        *[digits(100 * audit.gap("xauc").value, 1)] * 2,
-    ]
-    stops = made.to_dict()["path"]["stops"][1:]
+    stops, audit = made.to_dict()["path"]["stops"], xorder.audit(**TWO)
+    _, *rows = page.table("Each step of the control")
     for row, stop in zip(rows, stops, strict=True):
-        found = xorder.XOrder(max_gap=stop["limit"], do_no_harm=False).fit_tables(tables)
-        assert value(row[1]) == digits(found.auc_, 4)
-        assert value(row[2]) == digits(found.auc_ - audit.auc, 4)
-        assert value(row[3]) == digits(100 * found.gap_, 1)
-        assert value(row[5]) - value(row[6]) == pytest.approx(found.gap_, abs=1.1e-4)
-        assert found.optimality_gap_ <= value(row[7]) <= found.optimality_gap_ + 1.1e-4
+        assert value(row[1]) == digits(stop["auc"], 4)
+        assert value(row[2]) == digits(stop["auc"] - audit.auc, 4)
+        assert value(row[4]) == digits(100 * stop["gap"], 1)
+        assert [value(end) for end in row[5].split(" to ")] == [digits(100 * end, 1) for end in stop["gap_interval"]]
+        assert value(row[7]) - value(row[8]) == pytest.approx(stop["gap"], abs=1.1e-4)
+    assert rows[0][3] == rows[0][-1] == "–"
+    for row, stop in zip(rows[1:], stops[1:], strict=True):
+        change = stop["auc_change"]["interval"]
+        assert [value(end) for end in row[3].split(" to ")] == [digits(end, 4) for end in change]
+        assert stop["below_best"] <= value(row[9]) <= stop["below_best"] + 1.1e-4
     # What the control shows first is the last row, and what it can show are the rows.
-    assert [page.fields[name] for name in ("auc", "change", "gap", "first", "second")] == [
-        rows[-1][column] for column in (1, 2, 3, 5, 6)
-    ]
-    for row, stop in zip([first, *rows], page.island["stops"], strict=True):
-        assert [stop["text"][name] for name in ("label", "auc", "change", "gap", "worst", "first", "second")] == row[:7]
+    columns = {"auc": 1, "change": 2, "gap": 4, "first": 7, "second": 8}
+    assert [page.fields[name] for name in columns] == [rows[-1][column] for column in columns.values()]
+    for row, stop in zip(rows, page.island, strict=True):
+        assert [stop["text"][name] for name in ("label", *columns)] == [
+            row[column] for column in (0, *columns.values())
+        ]
+
+
+def test_the_control_drives_all_parts(page: Page, made: Report) -> None:
+    stops = made.to_dict()["path"]["stops"]
+    assert {*page.fields} <= {*page.island[0]["text"]}
+    for stop, island in zip(stops, page.island, strict=True):
+        text = island["text"]
+        for g in range(2):
+            for c, top in enumerate(stop["top"]):
+                assert value(text[f"top-{c}-{g}-share"]) == digits(100 * top[g]["share"], 1)
+            assert value(text[f"move-{g}-positive"]) == digits(100 * stop["moves"][g]["positive"]["mean"], 1)
+        for c, cut in enumerate(stop["cuts"]):
+            assert value(text[f"cut-{c}"]) == digits(100 * cut["value"], 1)
+    # Nobody moves, and nothing changes, until something is repaired.
+    assert {page.island[0]["text"][f"move-{g}-all"] for g in range(2)} == {"+0.0"}
 
 
 def test_printed_top_and_moves_are_the_numbers(page: Page, made: Report) -> None:
     numbers = made.to_dict()
-    for entry in numbers["top"]:
-        *_, a, b = page.table(f"The first {entry['percent']:g} % of the list")
-        for g, row in enumerate((a, b)):
+    _, _, *rows = page.table("The first places of the list")
+    for c, entry in enumerate(numbers["top"]):
+        assert rows[2 * c][0] == f"{entry['percent']:g} %"
+        for g, row in enumerate(rows[2 * c : 2 * c + 2]):
             records = (entry["before"][g], entry["after"][g])
             expected = [record[what] for what in ("share", "precision", "found") for record in records]
-            for cell, share in zip(row[2:], expected, strict=True):
+            for cell, share in zip(row[-6:], expected, strict=True):
                 assert cell == "not known" if share is None else value(cell) == digits(100 * share, 1)
+    audit = xorder.audit(**TWO)
+    _, *rows = page.table("How many more are found: A − B")
+    for row, cut in zip(rows, audit.cuts, strict=True):
+        gap = audit.cut_gap(cut, ("A", "B"))
+        assert value(row[1]) == digits(100 * gap.value, 1)
+        assert [value(end) for end in row[2].split(" to ")] == [digits(100 * end, 1) for end in gap.interval]
     _, *rows = page.table("Change of place")
     order = [(g, who) for g in range(2) for who in ("positive", "negative", "all")]
     for row, (g, who) in zip(rows, order, strict=True):
@@ -218,15 +237,15 @@ def test_a_saved_map_is_audited_before_and_after() -> None:
     repair = xorder.XOrder(do_no_harm=False)
     repair.fit(TWO["y_score"], TWO["y_true"], sensitive_features=TWO["sensitive_features"])
     page = Page(report(**other, repair=repair).html())
-    _, *rows = page.table("The saved map on these people")
+    _, *rows = page.table("Each step of the control")
     adjusted = repair.transform(other["y_score"], sensitive_features=other["sensitive_features"])
-    for row, score in zip(rows, (other["y_score"], adjusted), strict=True):
+    for row, score in zip((rows[0], rows[-1]), (other["y_score"], adjusted), strict=True):
         audit = xorder.audit(**other | {"y_score": score})
         gap = audit.gap("xauc", ("A", "B"))
         assert value(row[1]) == digits(audit.auc, 4)
-        assert value(row[3]) == digits(gap.value, 4)
-        assert [value(end) for end in row[4].split(" to ")] == [digits(end, 4) for end in gap.interval]
-    assert page.fields["label"] == "The saved map"
+        assert value(row[4]) == digits(100 * gap.value, 1)
+        assert [value(end) for end in row[5].split(" to ")] == [digits(100 * end, 1) for end in gap.interval]
+    assert rows[-1][0] == page.fields["label"] == "The saved map"
 
 
 def test_saving_is_all_or_nothing(made: Report, tmp_path: Path) -> None:

@@ -31,8 +31,7 @@ def told(numbers: dict[str, Any]) -> tuple[dict[str, Any], str]:
 
 @pytest.fixture(autouse=True)
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_numbers, "_REPAIRS_OF_TWO", 3)
-    monkeypatch.setattr(_numbers, "_REPAIRS_OF_MANY", 3)
+    monkeypatch.setattr(_numbers, "PARTS", (0.5, 1.0))
 
 
 @pytest.mark.slow
@@ -51,7 +50,7 @@ def test_a_clear_gap_names_who_how_much_how_sure_and_the_cost() -> None:
     assert much["value"] == f"{100 * gap.value:.1f} points"
     assert sure["value"] == "Not chance"
     assert f"{100 * gap.interval[0]:+.1f} to {100 * gap.interval[1]:+.1f} points; p < 0.0001" in sure["note"]
-    expected = numbers["expected"]["auc"]
+    expected = numbers["path"]["stops"][-1]["auc"]
     assert cost["note"] == f"AUC {audit.auc:.4f} before, {expected:.4f} after"
     assert "where it is a help, such as a bed, group B goes without" in text
     assert "where it is a burden, such as a suspicion, group A bears more" in text

@@ -27,7 +27,7 @@ class Page(HTMLParser):
 
     @property
     def island(self) -> Any:
-        return next(json.loads(script) for script in self.scripts if script.startswith("{"))
+        return next(json.loads(script) for script in self.scripts if script.startswith("["))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = dict(attrs)

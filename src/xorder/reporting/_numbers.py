@@ -3,40 +3,42 @@
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
-from itertools import combinations, groupby
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
-from xorder._curves import bin_edges, cross_roc, histogram, thin
+from xorder._curves import bin_edges, cross_roc, histogram, quantiles, thin
 from xorder._groups import unseen_error
-from xorder._metric import METRICS, auc_estimate, check_metric, prf_of, shares
+from xorder._metric import METRICS, check_metric, shares
 from xorder._present import known
 from xorder._table import FloatArray, ScoreTable, Tables
-from xorder.estimators import RepairSettings, expected_gap_tables
+from xorder.estimators import RepairSettings
+from xorder.estimators._expected import ExpectedGap
 from xorder.estimators._fitted import FittedRepair
 from xorder.estimators._learn import learn_repair, mapped, measure
-from xorder.exceptions import InputError, XorderWarning
+from xorder.exceptions import InputError
 from xorder.metrics import Audit
 from xorder.metrics._audit import measured, upside_down
 from xorder.metrics._cuts import CUTS
 from xorder.metrics._gaps import FEW, json_label, judge
-from xorder.metrics._placements import Moments, moments
-from xorder.ordering import frontier
+from xorder.metrics._placements import moments
+from xorder.ordering import best_auc, frontier
 from xorder.reporting._ranks import Standing, group_moves, standing
 from xorder.transfer import ScoreMap
+from xorder.transfer._odds import OddsScale, shifted_map
+from xorder.transfer._score_map import usual_bounds
 
 MOST_SHOWN = 12
 """Groups that charts and tables of the page show; of more, the pair spoken of and the largest. The numbers have all."""
 
 # Points of a drawn curve that come from either class, bars of a distribution, and decimals of what is only drawn.
-_POINTS, _BINS, _DIGITS = 100, 40, 5
+_POINTS, _BINS, _DIGITS = 100, 24, 5
 
-# Repairs along the way: two groups are interleaved quickly, more take a search each.
-_REPAIRS_OF_TWO, _REPAIRS_OF_MANY = 10, 5
+PARTS = (0.25, 0.5, 0.75, 1.0)
+"""Parts of the repair that the control of the page offers, besides none of it."""
 
 # More groups than this and a search takes minutes, for a repair that nobody could judge.
 _MOST_GROUPS = 12
@@ -62,11 +64,11 @@ class Drawn:
         """What style and charts call the groups shown, by their number."""
         return {group: f"g{position}" for position, group in enumerate(self.shown)}
 
-    def add(self, tables: Sequence[ScoreTable], pair: list[int] | None) -> None:
+    def add(self, place: Standing, pair: list[int] | None) -> None:
         """Draw the curves of one stop."""
+        tables = place.tables
         curves = [cross_roc(tables[a], tables[b], _POINTS) for a, b in (pair, pair[::-1])] if pair else []
         self.roc.append([_rounded(curve) for curve in curves])
-        place = standing(tables)
         self.found.append([_rounded(thin(*place.found(g), _POINTS)) for g in self.shown])
         self.distributions.append([self._bars(tables[g]) for g in self.shown])
 
@@ -91,43 +93,41 @@ def report_numbers(
     finding = find(audit, metric)
     pair = finding["pair"]
     drawn = Drawn(_shown(audit, pair), bin_edges(before, _BINS))
+    position = standing(before)
     stops: list[dict[str, Any]] = []
 
-    def add_stop(kind: str, at: Sequence[ScoreTable], **more: Any) -> None:
-        stops.append({"kind": kind, **_at_stop(moments(at), metric, pair), **more})
-        drawn.add(at, pair)
+    def add_stop(kind: str, at: Tables, **more: Any) -> tuple[Standing, Audit]:
+        place, after = position, audit
+        if at is not tables:
+            place, (after, _) = standing(list(at.values())), measured(at, confidence)
+        stops.append({"kind": kind, **_at_stop(audit, after, metric, pair), **_ranks(position, place), **more})
+        drawn.add(place, pair)
+        return place, after
 
-    add_stop("as it is", before)
+    then, after = add_stop("as it is", tables)
     finding["chances"] = stops[0]["chances"]
     # A repair can move the groups that have both classes.
     usable = tables.replacing({group: table for group, table in tables.items() if table.n1 > 0 and table.n0 > 0})
-    # Steps of the way are full repairs, whatever the evidence.
-    usable = replace(usable, held=None)
     why_not = _why_no_repair(usable)
     path: dict[str, Any] = {"stops": stops, "why_not": why_not, "moved": None, "reference": None, "left": []}
-    after, notes, expected, outside = tables, [], None, dict[Hashable, float]()
+    outside = dict[Hashable, float]()
     if why_not is None:
-        for limit in _limits_to_no_gap(usable, metric):
-            # Each repair holds as much as the rows, so none is kept.
-            fitted = _fit_within(usable, metric, limit)
-            after = mapped(tables, fitted.maps)
-            add_stop("repair", list(after.values()), limit=limit, below_best=known(fitted.optimality_gap))
-            notes = list(fitted.notes)
-            others = [groups.index(group) for group in fitted.maps if group != fitted.reference]
-            path |= {"reference": groups.index(fitted.reference), "moved": others}
-        path["left"] = [number for number, group in enumerate(groups) if group not in usable]
+        fitted = _fitted_to_close(tables, usable, metric)
+        for part in PARTS:
+            there = mapped(tables, fitted.maps if part == 1 else part_way(tables, fitted, part))
+            then, after = add_stop("repair", there, part=part, below_best=_below_best(tables, there, metric))
+        others = [groups.index(group) for group in fitted.moved]
+        path |= {"reference": groups.index(fitted.reference), "moved": others, "careful": fitted.settings.is_careful}
+        path["kept"] = [known(fitted.kept_share.get(group)) for group in groups]
+        path["left"] = [number for number, group in enumerate(groups) if number not in (*others, path["reference"])]
         if len(usable) == 2 and pair and {groups[number] for number in pair} == set(usable):
             reference, moved = (before[number] for number in pair)
             drawn.curve = _drawn_frontier(reference, moved, metric, [stop["gap"] for stop in stops])
-        if repair is None and pair and path["moved"]:
-            expected = _on_others(tables, metric, pair, confidence)
     if repair is not None:
         maps = _maps_of(tables, repair)
-        after = mapped(tables, maps)
         outside = {group: _outside_share(tables[group], score_map) for group, score_map in maps.items()}
-        add_stop("map", list(after.values()))
+        then, after = add_stop("map", mapped(tables, maps))
     changed = repair is not None or why_not is None
-    position = standing(before)
     numbers = {
         "metric": metric,
         "confidence": confidence,
@@ -136,34 +136,43 @@ def report_numbers(
         "audit": audit.to_dict(),
         "readings": {name: _readings(audit, name) for name in METRICS},
         "path": path,
-        "expected": expected,
         "after": _after(audit, finding, after, repair, outside) if changed else None,
         "data": _data(tables, audit, position)
-        | {"warnings": [*tables.notes, *upside_down(audit.auc, audit.auc_interval), *notes]},
+        | {"warnings": [*tables.notes, *upside_down(audit.auc, audit.auc_interval)]},
     }
-    return numbers | _ranks(position, standing(list(after.values())) if changed else None), drawn
+    return numbers | _top_and_moves(position, then if changed else None), drawn
 
 
-def _fit_within(tables: Tables, metric: str, limit: float) -> FittedRepair:
-    """Fit a full repair with gaps up to a limit: what the evidence carries of it is for the user to judge."""
-    settings = RepairSettings(metric=metric, max_gap=limit, do_no_harm=False, small_groups="repair")
-    return learn_repair(tables, settings)
+def _fitted_to_close(tables: Tables, usable: Tables, metric: str) -> FittedRepair:
+    """Fit the repair that closes the gap: with care, as it is by default, or in full where care would move nobody."""
+    careful = learn_repair(tables, RepairSettings(metric=metric, small_groups="leave"))
+    if careful.moved:
+        return careful
+    full = RepairSettings(metric=metric, do_no_harm=False, small_groups="repair")
+    return learn_repair(replace(usable, held=None), full)
 
 
-def _on_others(tables: Tables, metric: str, pair: list[int], confidence: float) -> dict[str, Any] | None:
-    """AUC and gap to expect on new people of the careful repair; None where there are too few rows to say."""
-    settings = RepairSettings(metric=metric, small_groups="leave")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", XorderWarning)
-            found = expected_gap_tables(settings, tables, confidence=confidence)
-    except InputError:
+def part_way(tables: Tables, fitted: FittedRepair, part: float) -> dict[Hashable, ScoreMap]:
+    """Return maps that go part of a smooth repair's way, on its scale of log odds."""
+    falling = [tables[group].score for group in fitted.maps if group not in (*fitted.left, *fitted.merged)]
+    bounds = usual_bounds(*falling)
+    scale = OddsScale.of(falling, bounds)
+    reach = bounds or (min(score[-1] for score in falling), max(score[0] for score in falling))
+    maps = {}
+    for group in fitted.moved:
+        table = tables[group]
+        change = scale.log_odds(fitted.maps[group].apply(table.score)) - scale.log_odds(table.score)
+        maps[group] = shifted_map(table, scale, part * quantiles(change, table.mass, [0.5])[0], reach)
+    return maps
+
+
+def _below_best(tables: Tables, after: Tables, metric: str) -> float | None:
+    """How far the AUC of two groups may be below the best of any reordering at this gap."""
+    if len(tables) > 2:
         return None
-    first, second = (found.after.groups[number] for number in pair)
-    gap = found.after.gap(metric, (first, second))
-    if not np.isfinite([*gap.interval, gap.value, found.after.auc]).all():
-        return None
-    return {"gap": gap.value, "interval": list(gap.interval), "auc": found.after.auc}
+    found = measure(after, metric)
+    bound = best_auc(list(tables.values()), metric, found.worst)
+    return known(max(bound - found.auc, 0.0))
 
 
 def _why_no_repair(usable: Tables) -> str | None:
@@ -176,18 +185,6 @@ def _why_no_repair(usable: Tables) -> str | None:
             "join groups, or look at two at a time."
         )
     return None
-
-
-def _limits_to_no_gap(usable: Tables, metric: str) -> list[float]:
-    """Return the largest gaps to allow, one after the other.
-
-    They start where limits begin to bind: at the gap as it is, or at that of the highest AUC if that is smaller.
-    """
-    start = min(measure(usable, metric).worst, _fit_within(usable, metric, 1.0).worst_gap)
-    if start == 0:
-        return [0.0]
-    limits: list[float] = np.linspace(start, 0.0, _REPAIRS_OF_TWO if len(usable) == 2 else _REPAIRS_OF_MANY).tolist()
-    return limits
 
 
 def _maps_of(tables: Tables, repair: FittedRepair) -> dict[Hashable, ScoreMap]:
@@ -265,19 +262,18 @@ def _readings(audit: Audit, metric: str) -> list[str]:
 
 
 def _after(
-    audit: Audit, finding: dict[str, Any], after: Tables, repair: FittedRepair | None, outside: dict[Hashable, float]
+    audit: Audit, finding: dict[str, Any], found: Audit, repair: FittedRepair | None, outside: dict[Hashable, float]
 ) -> dict[str, Any]:
-    """Audit the scores after the repair that the report is about; say whether it was fitted to these very rows.
+    """What was found after the repair that the report is about, and whether it was fitted to these very rows.
 
     ``gap`` is that of the pair spoken of before the repair.
     """
-    found, _ = measured(after, audit.confidence)
     metric, pair = finding["metric"], finding["pair"]
     return {
         "kind": "repair" if repair is None else "map",
         "method": "smooth" if repair is None else repair.settings.method,
         "learnt_here": repair is None or _fitted_to(audit, repair),
-        "outside": [outside.get(group) for group in after],
+        "outside": [outside.get(group) for group in audit.groups],
         "audit": found.to_dict(),
         "gap": found.gap(metric, (found.groups[pair[0]], found.groups[pair[1]])).to_dict() if pair else None,
         "finding": find(found, metric),
@@ -294,25 +290,59 @@ def _fitted_to(audit: Audit, repair: FittedRepair) -> bool:
     return math.isclose(audit.auc, repair.auc_before, abs_tol=1e-12) and math.isclose(gap, repair.gap_before)
 
 
-def _at_stop(m: Moments, metric: str, pair: list[int] | None) -> dict[str, Any]:
-    """AUC, matrix and gaps at one stop.
+def _at_stop(before: Audit, after: Audit, metric: str, pair: list[int] | None) -> dict[str, Any]:
+    """AUC, matrix and gaps at one stop, with intervals, and paired ones of what has changed.
 
-    ``gap`` is that of the pair spoken of, ``chances`` its two sides, and ``worst`` the largest gap of any pair.
+    ``gap`` is that of the pair spoken of, ``chances`` its two sides, ``cuts`` the differences of its sensitivities, and
+    ``worst`` the largest gap of any pair.
     """
-    record = METRICS[metric]
-    gaps = [record.estimate(m, a, b)[0] for a, b in combinations(range(m.positives.size), 2)]
-    return {
-        "auc": known(auc_estimate(m)[0]),
-        "gap": known(record.estimate(m, pair[0], pair[1])[0]) if pair else None,
-        "chances": _sides(m, metric, pair) if pair else None,
-        "worst": max((abs(gap) for gap in gaps if math.isfinite(gap)), default=None),
-        "xauc": [[known(value) for value in row] for row in m.xauc],
-        "prf": [known(value) for value in prf_of(m)],
+    gaps = [gap.value for gap in after.gaps if gap.metric == metric and math.isfinite(gap.value)]
+    found: dict[str, Any] = {
+        "auc": known(after.auc),
+        "auc_interval": [known(end) for end in after.auc_interval],
+        "auc_change": _change(before, after, metric, None),
+        "gap": None,
+        "gap_interval": [None, None],
+        "gap_change": None,
+        "chances": None,
+        "cuts": [],
+        "worst": max(map(abs, gaps), default=None),
+        "xauc": [[known(value) for value in row] for row in after.xauc.values.tolist()],
+        "prf": [known(value) for value in after.prf.values()],
+    }
+    if pair is None:
+        return found
+    groups = after.groups[pair[0]], after.groups[pair[1]]
+    gap = after.gap(metric, groups)
+    cuts = [(share, after.cut_gap(share, groups)) for share in CUTS]
+    return found | {
+        "gap": known(gap.value),
+        "gap_interval": [known(end) for end in gap.interval],
+        "gap_change": _change(before, after, metric, groups),
+        "chances": _sides(after, metric, pair),
+        "cuts": [
+            {"percent": 100 * share, "value": known(cut.value), "interval": [known(end) for end in cut.interval]}
+            for share, cut in cuts
+        ],
     }
 
 
-def _sides(m: Moments, metric: str, pair: list[int]) -> list[float | None]:
+def _change(before: Audit, after: Audit, metric: str, pair: tuple[Hashable, Hashable] | None) -> dict[str, Any] | None:
+    """After minus before of the AUC, or of the gap of a pair, with a paired interval; None where nothing changes."""
+    if after is before:
+        return None
+    found = ExpectedGap(metric, before, after, None, 0.0).before_minus_after
+    each = next(each for each in found if {*(each.pair or ())} == {*(pair or ())})
+    # They are before minus after, of the pair or of its reverse.
+    low, high = (-end for end in each.interval[::-1]) if each.pair == pair else each.interval
+    return {"value": known(each.first - each.second if each.pair == pair else each.second - each.first)} | {
+        "interval": [known(low), known(high)]
+    }
+
+
+def _sides(audit: Audit, metric: str, pair: list[int]) -> list[float | None]:
     """Two numbers whose difference is the gap of a pair: the first group's and the second's."""
+    m = moments(list((audit._tables or {}).values()))
     record, of_negatives = METRICS[metric], shares(m.negatives)
     # A group without negatives has no part in what is averaged over them.
     chance = np.where(of_negatives == 0, 0.0, m.xauc) if record.by_label else m.above
@@ -349,11 +379,16 @@ def _data(tables: Tables, audit: Audit, position: Standing) -> dict[str, Any]:
     return {"people": position.total, "few": FEW, "groups": groups, "ties": ties}
 
 
-def _ranks(now: Standing, then: Standing | None) -> dict[str, Any]:
+def _ranks(now: Standing, then: Standing) -> dict[str, Any]:
+    """Who stands in the top of the list at a stop, and who has moved by how much to be there."""
+    moves = [group_moves(table, then.percentile(g) - now.percentile(g)) for g, table in enumerate(now.tables)]
+    return {"top": [then.top(share) for share in CUTS], "moves": moves}
+
+
+def _top_and_moves(now: Standing, then: Standing | None) -> dict[str, Any]:
     """Who stands in the top of the list, before and after, and who moves by how much."""
     top = [{"percent": 100 * share, "before": now.top(share), "after": then and then.top(share)} for share in CUTS]
-    moves = then and [group_moves(table, then.percentile(g) - now.percentile(g)) for g, table in enumerate(now.tables)]
-    return {"top": top, "moves": moves}
+    return {"top": top, "moves": then and _ranks(now, then)["moves"]}
 
 
 def _shown(audit: Audit, pair: list[int] | None) -> list[int]:

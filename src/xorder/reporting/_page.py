@@ -21,6 +21,7 @@ from xorder.reporting._text import (
     interval_in_points,
     interval_text,
     lacking,
+    listed,
     number,
     points,
     signed,
@@ -36,6 +37,9 @@ _LONGEST_NAME, _LONGEST_TITLE = 60, 200
 
 # A map that this share of a group's scores lies outside of may have been fitted to another score.
 _MUCH_OUTSIDE = 0.1
+
+# A change of place that fills its bar, as a share of the list.
+_LONGEST_MOVE = 0.25
 
 # What the template writes numbers and names with.
 _FILTERS = (
@@ -75,7 +79,7 @@ def render(numbers: dict[str, Any], drawn: Drawn) -> str:
         policy=policy(style, script),
         bar=bar,
         strip=strip,
-        island=script_json({"stops": view["stops"]}),
+        island=script_json(view["stops"]),
     )
     return text
 
@@ -128,13 +132,13 @@ def page_view(numbers: dict[str, Any], drawn: Drawn) -> dict[str, Any]:
         "some": f"{len(shown)} of {len(names)} groups" if len(names) > len(shown) else "",
         "main_gaps": tables.pop(numbers["metric"]),
         "other_gaps": tables.values(),
-        "stops": [_stop(entry, numbers) for entry in path["stops"]],
+        "stops": [_stop(entry, numbers, shown) for entry in path["stops"]],
         "last": len(path["stops"]) - 1,
         "reference": None if path["reference"] is None else called(names[path["reference"]]),
         "moved": ", ".join(called(names[g]) for g in path["moved"] or []),
         "left": ", ".join(called(names[g]) for g in path["left"]),
         "two": path["moved"] is not None and len(path["moved"]) == 1,
-        "before_after": _before_after(numbers),
+        "kept": _kept(numbers, names),
         "outside": [
             f"{percent(share)} of {called(name)}"
             for name, share in zip(names, after["outside"] if after else [], strict=False)
@@ -159,39 +163,53 @@ def _gaps(metric: str, numbers: dict[str, Any], names: list[str]) -> dict[str, A
     return {"name": gap_title(metric), "widest": more, "rows": rows, "reach": max([0.01, *map(abs, ends)])}
 
 
-def _stop(stop: dict[str, Any], numbers: dict[str, Any]) -> dict[str, Any]:
-    """One stop of the control: its name, and the text of each number that changes with it."""
+def _stop(stop: dict[str, Any], numbers: dict[str, Any], shown: list[int]) -> dict[str, Any]:
+    """One stop of the control: its names, the text of each number that changes with it, and the ends of bars."""
     pair = numbers["finding"]["pair"]
-    change = None if None in (stop["auc"], numbers["audit"]["auc"]) else stop["auc"] - numbers["audit"]["auc"]
     chances = [stop["xauc"][a][b] for a, b in (pair, pair[::-1])] if pair else [None, None]
-    if stop["kind"] == "as it is":
-        label = "the score as it is"
-    elif stop["kind"] == "map":
-        label = "the saved map"
-    elif stop["limit"] == 0:
-        label = "no gap allowed"
-    else:
-        label = f"a gap of {points(stop['limit'])} points allowed"
+    short = "the saved map" if stop["kind"] == "map" else f"{100 * stop.get('part', 0):g} %"
+    label = {"as it is": "the score as it is", "map": "the saved map"}.get(stop["kind"], f"{short} of the repair")
+    unchanged: dict[str, Any] = {"value": 0.0 if stop["kind"] == "as it is" else None, "interval": []}
+    auc, gap = (stop[f"{what}_change"] or unchanged for what in ("auc", "gap"))
     text = {
         "label": capital(label),
         "auc": number(stop["auc"]),
-        "change": signed(change),
+        "auc_interval": interval_text(stop["auc_interval"], sign=""),
+        "change": signed(auc["value"]),
+        "change_interval": interval_text(auc["interval"]) if auc["interval"] else "–",
         "gap": signed_points(stop["gap"]),
+        "gap_interval": interval_in_points(stop["gap_interval"]),
+        "gap_change": signed_points(gap["value"]),
+        "gap_change_interval": interval_in_points(gap["interval"]) if gap["interval"] else "–",
         "worst": points(stop["worst"]),
         "first": number(chances[0]),
         "second": number(chances[1]),
         "below": "–" if stop.get("below_best") is None else _rounded_up(stop["below_best"]),
     }
     text["spoken"] = f"{label}: AUC {text['auc']}, gap {text['gap']} points"
-    return {"text": text, "bars": [round(100 * (chance or 0.0), 1) for chance in chances]}
+    bars = {name: [0, _percent(chance)] for name, chance in zip(("first", "second"), chances, strict=True)}
+    for c, cut in enumerate(stop["cuts"]):
+        text |= {f"cut-{c}": signed_points(cut["value"]), f"cut-{c}-interval": interval_in_points(cut["interval"])}
+    for g in shown:
+        for c, top in enumerate(stop["top"]):
+            text |= {f"top-{c}-{g}-{what}": percent(top[g][what]) for what in ("share", "precision", "found")}
+        for who, move in stop["moves"][g].items():
+            key, mean = f"move-{g}-{who}", min(max(move["mean"] or 0.0, -_LONGEST_MOVE), _LONGEST_MOVE) / _LONGEST_MOVE
+            text |= {key: signed_points(move["mean"]), f"{key}-range": interval_in_points([move["low"], move["high"]])}
+            text |= {f"{key}-up": percent(move["up"]), f"{key}-down": percent(move["down"])}
+            bars[key] = [_percent(0.5 + min(mean, 0.0) / 2), _percent(abs(mean) / 2)]
+    return {"short": short, "text": text, "bars": bars}
 
 
-def _before_after(numbers: dict[str, Any]) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Return the audits before and after a saved map, each with its name and the gap spoken of."""
-    after, finding = numbers["after"], numbers["finding"]
-    if after is None or after["kind"] != "map" or not finding["pair"]:
-        return []
-    return [("as it is", numbers["audit"], finding), ("with the saved map", after["audit"], after["gap"])]
+def _percent(share: float | None) -> float:
+    return round(100 * (share or 0.0), 1)
+
+
+def _kept(numbers: dict[str, Any], names: list[str]) -> str:
+    """Say what share of each moved group's correction the evidence carries."""
+    path = numbers["path"]
+    shares = [f"{percent(path['kept'][g], 0)} for {called(names[g])}" for g in path["moved"] or []]
+    return f"It keeps the share of the correction that the evidence carries: {listed(shares)}." if shares else ""
 
 
 def _rounded_up(value: float) -> str:

@@ -175,15 +175,16 @@ class Chart:
         return "M" + ("".join(written) if stairs else "L".join(written))
 
 
-def bar(share: float | None, look: str, number: int | None = None) -> str:
-    """Draw a bar as long as a share of its room; with a number, the page's script changes it.
+def bar(ends: Sequence[float], look: str, name: str = "") -> str:
+    """Draw a bar that begins, and is as long, as so many hundredths of its room; one with a name the script changes.
 
-    >>> bar(0.25, "g0")
-    '<svg class="bar" aria-hidden="true"><rect class="g0" width="25%" height="100%"/></svg>'
+    >>> bar([0, 25], "g0")
+    '<svg class="bar" aria-hidden="true"><rect class="g0" x="0%" width="25%" height="100%"/></svg>'
     """
-    named = "" if number is None else f' data-bar="{number}"'
-    width = text_of(100 * (share or 0.0))
-    return f'<svg class="bar" aria-hidden="true"><rect class="{look}" width="{width}%" height="100%"{named}/></svg>'
+    start, length = map(text_of, ends)
+    named = f' data-bar="{name}"' if name else ""
+    drawn = f'<rect class="{look}" x="{start}%" width="{length}%" height="100%"{named}/>'
+    return f'<svg class="bar" aria-hidden="true">{drawn}</svg>'
 
 
 def strip(low: float, high: float, value: float, reach: float) -> str:

@@ -461,10 +461,10 @@ def at_the_top(numbers: dict[str, Any], names: list[str]) -> list[str]:
 
 
 def _outcome(numbers: dict[str, Any]) -> dict[str, Any] | None:
-    """AUC and gap after the repair: those to expect on new people, where that is known; else on these."""
+    """AUC and gap after the repair, which has so few numbers that its audit is what to expect on new people."""
     if numbers["after"] is None or numbers["audit"]["auc"] is None:
         return None
-    then: dict[str, Any] = numbers["expected"] or numbers["path"]["stops"][-1]
+    then: dict[str, Any] = numbers["path"]["stops"][-1]
     return then
 
 
@@ -506,10 +506,7 @@ def _of_repair(numbers: dict[str, Any], then: dict[str, Any], aucs: str) -> str:
         price = f"would cost {number(-change)} of the score's overall accuracy, the AUC"
     how = "Closing it" if len(numbers["groups"]) == 2 else "Making all the gaps small together"
     first = f"{how}, with the order inside every group kept, {price} ({aucs})."
-    if "interval" not in then:
-        left = f"{signed_points(then['gap'])} points" if abs(then["gap"]) >= _UNCHANGED else "nothing"
-        return f"{first} It would leave {left} of the gap on these people; on others expect a little more."
-    ends = interval_in_points(then["interval"])
+    ends = interval_in_points(then["gap_interval"])
     return (
         f"{first} Among all people like these it would leave {signed_points(then['gap'])} points of the gap "
         f"({level(numbers['confidence'])} interval {ends})."

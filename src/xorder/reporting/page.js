@@ -1,7 +1,7 @@
 (function () {
   "use strict";
   // Every text and every drawing comes ready from the numbers; nothing is computed here.
-  const { stops } = JSON.parse(document.getElementById("island").textContent);
+  const stops = JSON.parse(document.getElementById("island").textContent);
   const control = document.getElementById("stop");
 
   function show(number) {
@@ -10,7 +10,9 @@
       place.textContent = text[place.dataset.field];
     }
     for (const bar of document.querySelectorAll("[data-bar]")) {
-      bar.setAttribute("width", bars[bar.dataset.bar] + "%");
+      const [start, length] = bars[bar.dataset.bar];
+      bar.setAttribute("x", start + "%");
+      bar.setAttribute("width", length + "%");
     }
     for (const part of document.querySelectorAll(".s")) {
       part.classList.toggle("on", part.classList.contains("s" + number));
