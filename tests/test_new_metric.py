@@ -78,7 +78,7 @@ def test_the_report_speaks_of_it(audit: xorder.Audit) -> None:
     _, row = page.table("lead of each pair of groups")
     assert value(row[1]) == digits(gap.value, 4)
     assert "A leads B" in page.text["summary"]
-    assert LEAD.meaning in page.text["method"]
+    assert LEAD.meaning in page.text["appendix"]
     assert len(page.table("xAUC gap of each pair of groups")) == 2
 
 

@@ -9,6 +9,7 @@ import re
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -157,7 +158,8 @@ def test_names_are_used_and_structure_is_sound(page: Page) -> None:
 
 def test_the_page_needs_nothing_else(page: Page, made: Report) -> None:
     addresses = [attributes[name] for _, attributes in page.tags for name in ("src", "href") if name in attributes]
-    assert addresses == ["#main"]
+    identifiers = {f"#{attributes['id']}" for _, attributes in page.tags if "id" in attributes}
+    assert all(str(address) in identifiers or str(address).startswith("data:text/csv") for address in addresses)
     assert "url(" not in made.html().partition("</style>")[0]
     assert len(made.html().encode()) < 300_000
 
@@ -214,8 +216,81 @@ def test_what_is_not_known_is_never_a_number() -> None:
     _, *gaps = page.table("xAUC gap of each pair")
     assert [row[-2] for row in gaps] == ["not chance", "not known", "not known"]
     assert "C has nobody with the outcome" in page.text["data"]
-    for section in ("audit", "tradeoff", "moves", "top", "data"):
+    for section in ("audit", "tradeoff", "moves", "top", "sheet", "data", "appendix"):
         assert not re.search(r"\bnan\b|None|Undefined", page.text[section])
+
+
+def test_the_sheet_is_that_of_the_audit(page: Page, made: Report) -> None:
+    audit = xorder.audit(**TWO)
+    repair = xorder.XOrder().fit(TWO["y_score"], TWO["y_true"], sensitive_features=TWO["sensitive_features"])
+    files = {
+        str(attributes["download"]): unquote(str(attributes["href"]).removeprefix("data:text/csv;charset=utf-8,"))
+        for _, attributes in page.tags
+        if "download" in attributes
+    }
+    assert len(files) == 8
+    for file, text in files.items():
+        name = file.removesuffix(".csv")
+        is_plain = name in ("groups", "gaps", "cut_gaps")
+        assert text == audit.table(name, repair=None if is_plain else repair).to_csv()
+    _, a, b, every = page.table("Performance by group")
+    for row, group in ((a, "A"), (b, "B")):
+        assert value(row[3]) == digits(audit.xauc[group, group], 4)
+        assert value(row[5]) == digits(audit.prf[group], 4)
+    assert value(every[3]) == digits(audit.auc, 4)
+    found = audit.table("calibration", repair=repair).rows
+    _, _, *rows = page.table("Calibration")
+    for row, now, then in zip(rows, found[:3], found[3:], strict=True):
+        assert [value(row[1]), value(row[3])] == [digits(each["observed_to_expected"], 3) for each in (now, then)]
+        assert [value(row[6]), value(row[7])] == [digits(each["slope"], 3) for each in (now, then)]
+    cuts = [row for row in audit.table("cuts", repair=repair).rows if row["rate"] == "sensitivity"]
+    printed = [row for row in page.table("Rates at cuts") if row[2] == "sensitivity"]
+    for row, rate in zip(printed, cuts, strict=True):
+        assert [value(row[3]), value(row[5])] == [digits(rate[name], 4) for name in ("value", "after")]
+        low, high = (digits(rate[name], 4) for name in ("change_low", "change_high"))
+        assert [value(end) for end in row[6].partition("(")[2].removesuffix(")").split(" to ")] == [low, high]
+    benefit = {(row["threshold"], row["group"]): row for row in audit.table("net_benefit", repair=repair).rows}
+    _, *rows = page.table("Net benefit")
+    for row in rows:
+        expected = benefit[float(row[0]), "all groups" if row[1] == "all" else row[1]]
+        assert [value(row[3]), value(row[5])] == [digits(expected[name], 4) for name in ("net_benefit", "after")]
+
+
+@pytest.mark.usefixtures("few_steps")
+def test_scores_that_are_no_probabilities_are_said_to_have_no_calibration() -> None:
+    page = Page(report(**TWO | {"y_score": 10 * TWO["y_score"]}).html())
+    assert "Calibration and net benefit are not shown" in page.text["sheet"]
+    assert not [caption for caption in page.tables if caption.startswith(("Calibration", "Net benefit"))]
+
+
+@pytest.mark.usefixtures("few_steps")
+def test_where_it_comes_from_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    about = {"model": "Sepsis <2>", "period": "2025", "author": "Quality & safety"}
+    page = Page(report(**TWO, **about).html())
+    for text in about.values():
+        assert text in page.text["header"]
+        assert text in page.text["provenance"]
+    assert "2023-11-14 (UTC)" in page.text["provenance"]
+    assert "Reviewed by" in page.text["provenance"]
+    assert "not said" in Page(report(**TWO).html()).text["provenance"]
+
+
+@pytest.mark.usefixtures("few_steps")
+@pytest.mark.parametrize("tolerance", [0.001, 0.05, 0.5])
+def test_the_verdict_is_that_of_the_audit(tolerance: float) -> None:
+    made = report(**TWO, tolerance=tolerance)
+    page = Page(made.html())
+    adjusted = xorder.XOrder().fit_transform(
+        TWO["y_score"], TWO["y_true"], sensitive_features=TWO["sensitive_features"]
+    )
+    now, then = (xorder.audit(**TWO | {"y_score": score}).against(tolerance) for score in (TWO["y_score"], adjusted))
+    stops = made.to_dict()["path"]["stops"]
+    assert (stops[0]["verdict"], stops[-1]["verdict"]) == (now, then)
+    words = {"within": "within the tolerance", "beyond": "beyond the tolerance", "cannot tell": "not decided"}
+    assert f"Tolerance {100 * tolerance:.1f} points. The score as it is: {words[now]}" in page.text["summary"]
+    assert f"100 % of the repair: {words[then]}" in page.text["summary"]
+    assert page.fields["verdict"].lower().startswith(words[then])
 
 
 @pytest.mark.usefixtures("few_steps")
@@ -267,16 +342,16 @@ def test_the_same_rows_make_the_same_page_and_the_file_is_named(tmp_path: Path) 
     one, two = (report_tables(check_tables(*TWO.values()), source=source).html() for _ in range(2))
     assert one == two
     page = Page(one)
-    assert hashlib.sha256(b"some,rows\n").hexdigest() in page.text["footer"]
-    assert "people <1>.csv, 10 bytes" in page.text["footer"]
-    assert f"xorder {xorder.__version__}" in page.text["footer"]
+    assert hashlib.sha256(b"some,rows\n").hexdigest() in page.text["provenance"]
+    assert "people <1>.csv, 10 bytes" in page.text["provenance"]
+    assert f"xorder {xorder.__version__}" in page.text["provenance"]
 
 
 def test_a_notebook_shows_the_page_in_a_frame_of_its_own(made: Report) -> None:
     frame = made._repr_html_()
     (tag, attributes), *_ = Page(frame).tags
     assert tag == "iframe"
-    assert attributes["sandbox"] == "allow-scripts"
+    assert attributes["sandbox"] == "allow-scripts allow-downloads"
     assert attributes["srcdoc"] == made.html()
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,15 @@ from xorder._metric import METRICS, check_metric, shares
 from xorder._present import known
 from xorder._table import FloatArray, ScoreTable, Tables
 from xorder.estimators import RepairSettings
-from xorder.estimators._expected import ExpectedGap
 from xorder.estimators._fitted import FittedRepair
 from xorder.estimators._learn import learn_repair, mapped, measure
 from xorder.exceptions import InputError
 from xorder.metrics import Audit
-from xorder.metrics._audit import measured, upside_down
+from xorder.metrics._audit import measured, paired_changes, upside_down
 from xorder.metrics._cuts import CUTS
 from xorder.metrics._gaps import FEW, json_label, judge
 from xorder.metrics._placements import moments
 from xorder.ordering import best_auc, frontier
-from xorder.reporting._ranks import Standing, group_moves, standing
 from xorder.transfer import ScoreMap
 from xorder.transfer._odds import OddsScale, shifted_map
 from xorder.transfer._score_map import usual_bounds
@@ -46,6 +45,10 @@ _MOST_GROUPS = 12
 # Points of the curve that are drawn, and how far past the gaps of interest it is drawn.
 _DRAWN = 200
 _MARGIN = 0.15
+
+
+# A change of rank worth counting, as a share of the list.
+NOTICED = 0.01
 
 
 @dataclass(slots=True)
@@ -83,7 +86,12 @@ def _rounded(curve: tuple[FloatArray, FloatArray]) -> list[list[float]]:
 
 
 def report_numbers(
-    tables: Tables, *, metric: str, confidence: float, repair: FittedRepair | None = None
+    tables: Tables,
+    *,
+    metric: str,
+    confidence: float,
+    repair: FittedRepair | None = None,
+    tolerance: float | None = None,
 ) -> tuple[dict[str, Any], Drawn]:
     """Work out all numbers of a report, and the curves to draw, from one table per group."""
     check_metric(metric)
@@ -96,15 +104,27 @@ def report_numbers(
     position = standing(before)
     stops: list[dict[str, Any]] = []
 
-    def add_stop(kind: str, at: Tables, **more: Any) -> tuple[Standing, Audit]:
+    sheet: dict[str, Any] = {}
+
+    def add_stop(kind: str, maps: dict[Hashable, ScoreMap], **more: Any) -> tuple[Standing, Audit]:
+        at = mapped(tables, maps) if maps else tables
         place, after = position, audit
-        if at is not tables:
+        if maps:
             place, (after, _) = standing(list(at.values())), measured(at, confidence)
-        stops.append({"kind": kind, **_at_stop(audit, after, metric, pair), **_ranks(position, place), **more})
+        if len(tables) == 2 and kind == "repair":
+            more["below_best"] = _below_best(tables, at, metric)
+        sheet.update(_sheet(audit, None if kind == "as it is" else maps))
+        stops.append(
+            {"kind": kind, "verdict": None if tolerance is None else after.against(tolerance, metric=metric)}
+            | _at_stop(audit, after, metric, pair)
+            | _ranks(position, place)
+            | {"sheet": _adjusted(sheet)}
+            | more
+        )
         drawn.add(place, pair)
         return place, after
 
-    then, after = add_stop("as it is", tables)
+    then, after = add_stop("as it is", {})
     finding["chances"] = stops[0]["chances"]
     # A repair can move the groups that have both classes.
     usable = tables.replacing({group: table for group, table in tables.items() if table.n1 > 0 and table.n0 > 0})
@@ -114,8 +134,7 @@ def report_numbers(
     if why_not is None:
         fitted = _fitted_to_close(tables, usable, metric)
         for part in PARTS:
-            there = mapped(tables, fitted.maps if part == 1 else part_way(tables, fitted, part))
-            then, after = add_stop("repair", there, part=part, below_best=_below_best(tables, there, metric))
+            then, after = add_stop("repair", fitted.maps if part == 1 else part_way(tables, fitted, part), part=part)
         others = [groups.index(group) for group in fitted.moved]
         path |= {"reference": groups.index(fitted.reference), "moved": others, "careful": fitted.settings.is_careful}
         path["kept"] = [known(fitted.kept_share.get(group)) for group in groups]
@@ -126,7 +145,7 @@ def report_numbers(
     if repair is not None:
         maps = _maps_of(tables, repair)
         outside = {group: _outside_share(tables[group], score_map) for group, score_map in maps.items()}
-        then, after = add_stop("map", mapped(tables, maps))
+        then, after = add_stop("map", maps)
     changed = repair is not None or why_not is None
     numbers = {
         "metric": metric,
@@ -136,6 +155,8 @@ def report_numbers(
         "audit": audit.to_dict(),
         "readings": {name: _readings(audit, name) for name in METRICS},
         "path": path,
+        "tolerance": tolerance,
+        "sheet": sheet,
         "after": _after(audit, finding, after, repair, outside) if changed else None,
         "data": _data(tables, audit, position)
         | {"warnings": [*tables.notes, *upside_down(audit.auc, audit.auc_interval)]},
@@ -166,10 +187,34 @@ def part_way(tables: Tables, fitted: FittedRepair, part: float) -> dict[Hashable
     return maps
 
 
+_SHEET = ("groups", "gaps", "cuts", "cut_gaps", "moves", "calibration", "net_benefit", "scores")
+"""Tables of the audit that the report has, with what the repair makes of them."""
+
+
+def _sheet(audit: Audit, maps: dict[Hashable, ScoreMap] | None) -> dict[str, Any]:
+    """Make the tables of an audit, with adjusted scores where there are maps; one that is refused says why."""
+    found: dict[str, Any] = {}
+    every = None if maps is None else {group: maps.get(group, ScoreMap.identity()) for group in audit.groups}
+    for name in _SHEET if maps is None else ("cuts", "moves", "calibration", "net_benefit", "scores"):
+        try:
+            found[name] = audit.table(name, repair=None if every is None else SimpleNamespace(maps=every)).to_dict()
+        except InputError as error:
+            found[name] = {"table": name, "rows": [], "notes": [], "refused": str(error)}
+    return found
+
+
+def _adjusted(sheet: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Return what the tables of one stop say of adjusted scores, row by row; nothing where there are none."""
+    calibration = [row for row in sheet["calibration"]["rows"] if row["scores"] == "adjusted"]
+    rows = {name: [row for row in sheet[name]["rows"] if "change" in row] for name in ("cuts", "net_benefit")}
+    return {"calibration": calibration} | {
+        name: [{key: row[key] for key in ("after", "change", "change_low", "change_high")} for row in each]
+        for name, each in rows.items()
+    }
+
+
 def _below_best(tables: Tables, after: Tables, metric: str) -> float | None:
     """How far the AUC of two groups may be below the best of any reordering at this gap."""
-    if len(tables) > 2:
-        return None
     found = measure(after, metric)
     bound = best_auc(list(tables.values()), metric, found.worst)
     return known(max(bound - found.auc, 0.0))
@@ -331,13 +376,11 @@ def _change(before: Audit, after: Audit, metric: str, pair: tuple[Hashable, Hash
     """After minus before of the AUC, or of the gap of a pair, with a paired interval; None where nothing changes."""
     if after is before:
         return None
-    found = ExpectedGap(metric, before, after, None, 0.0).before_minus_after
+    found = paired_changes(before, after, metric, "after")
     each = next(each for each in found if {*(each.pair or ())} == {*(pair or ())})
-    # They are before minus after, of the pair or of its reverse.
-    low, high = (-end for end in each.interval[::-1]) if each.pair == pair else each.interval
-    return {"value": known(each.first - each.second if each.pair == pair else each.second - each.first)} | {
-        "interval": [known(low), known(high)]
-    }
+    # The pair may be the reverse of the audit's.
+    sign = 1 if each.pair == pair else -1
+    return {"value": known(sign * each.value), "interval": [known(sign * end) for end in each.interval[::sign]]}
 
 
 def _sides(audit: Audit, metric: str, pair: list[int]) -> list[float | None]:
@@ -397,3 +440,101 @@ def _shown(audit: Audit, pair: list[int] | None) -> list[int]:
         return number in (pair or ()), audit.positives[group] + audit.negatives[group]
 
     return sorted(sorted(range(len(audit.groups)), key=size, reverse=True)[:MOST_SHOWN])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Standing:
+    """For each score of each table, the mass of people of any group ``above`` it and ``tied`` at it.
+
+    ``total`` is the mass of all, ``scores`` the number of distinct scores.
+
+    >>> a = ScoreTable.from_arrays([1, 0], [0.9, 0.4])
+    >>> b = ScoreTable.from_arrays([1, 0], [0.4, 0.1])
+    >>> place = standing([a, b])
+    >>> place.above, place.tied
+    ([array([0., 1.]), array([1., 3.])], [array([1., 2.]), array([2., 1.])])
+    """
+
+    tables: Sequence[ScoreTable]
+    above: list[FloatArray]
+    tied: list[FloatArray]
+    total: float
+    scores: int
+
+    def percentile(self, group: int) -> FloatArray:
+        """Share of all people below each score of a group, ties counting one half."""
+        return np.asarray(1.0 - (self.above[group] + 0.5 * self.tied[group]) / self.total)
+
+    def found(self, group: int) -> tuple[FloatArray, FloatArray]:
+        """Shares of the list taken, from the top, and of the group's positives that are among them.
+
+        Of people of equal score the same part of each is taken. Empty where the group has no positives.
+        """
+        table = self.tables[group]
+        if not table.n1 > 0:
+            return np.empty(0), np.empty(0)
+        taken = np.column_stack([self.above[group], self.above[group] + self.tied[group]]).ravel() / self.total
+        share = np.append(0.0, np.cumsum(table.positive)) / table.n1
+        reached = np.column_stack([share[:-1], share[1:]]).ravel()
+        return np.concatenate([[0.0], taken, [1.0]]), np.concatenate([[0.0], reached, [1.0]])
+
+    def top(self, share: float) -> list[dict[str, Any]]:
+        """Say of each group how much of the top of the list it is, and what its people there are.
+
+        ``share`` is the group's part of the top, ``precision`` the part of those people who are positive, ``selected``
+        the part of the group that made it there and ``found`` the part of its positives; None where there is nothing
+        to divide.
+        """
+        rows = []
+        for table, above, tied in zip(self.tables, self.above, self.tied, strict=True):
+            # People of equal score at the cut are taken in part, all of them alike: nobody is preferred by chance.
+            part = np.clip((share * self.total - above) / tied, 0.0, 1.0)
+            positive, negative = float(part @ table.positive), float(part @ table.negative)
+            rows.append(
+                {
+                    "share": _ratio(positive + negative, share * self.total),
+                    "precision": _ratio(positive, positive + negative),
+                    "selected": _ratio(positive + negative, table.n1 + table.n0),
+                    "found": _ratio(positive, table.n1),
+                }
+            )
+        return rows
+
+
+def standing(tables: Sequence[ScoreTable]) -> Standing:
+    """Find where the scores of each group stand among those of all."""
+    scores, place = np.unique(-np.concatenate([table.score for table in tables]), return_inverse=True)
+    tied = np.bincount(place, np.concatenate([table.mass for table in tables]))
+    above = np.append(0.0, np.cumsum(tied))
+    ends = np.cumsum([len(table) for table in tables])[:-1]
+    above_by_group, tied_by_group = (np.split(mass[place], ends) for mass in (above, tied))
+    return Standing(tables, above_by_group, tied_by_group, float(above[-1]), scores.size)
+
+
+def moves_of(mass: FloatArray, change: FloatArray) -> dict[str, float | None]:
+    """Describe changes of rank, as shares of the list, rising being positive: mean, spread, and who notices.
+
+    All of it is None where there is nobody.
+    """
+    total = float(mass.sum())
+    low, median, high = (known(end) for end in quantiles(change, mass, (0.1, 0.5, 0.9)))
+    # A change that rounding has left just below a whole step counts as one.
+    step = NOTICED - 1e-9
+    return {
+        "mean": _ratio(float(mass @ change), total),
+        "low": low,
+        "median": median,
+        "high": high,
+        "up": _ratio(float(mass[change >= step].sum()), total),
+        "down": _ratio(float(mass[change <= -step].sum()), total),
+    }
+
+
+def group_moves(table: ScoreTable, change: FloatArray) -> dict[str, dict[str, float | None]]:
+    """Describe the changes of rank of a group's people: all of them, the positives, the negatives."""
+    masses = {"all": table.mass, "positive": table.positive, "negative": table.negative}
+    return {who: moves_of(mass, change) for who, mass in masses.items()}
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return part / whole if whole > 0 else None

@@ -158,6 +158,18 @@ def summary(numbers: dict[str, Any], names: list[str], outcome: str) -> dict[str
     }
 
 
+_TOLERATED = {
+    "within": "within the tolerance",
+    "beyond": "beyond the tolerance",
+    "cannot tell": "not decided: these people cannot tell whether it is within the tolerance",
+}
+
+
+def tolerated(stop: dict[str, Any]) -> str:
+    """Say what became of the tolerance at a stop; nothing without one."""
+    return "" if stop["verdict"] is None else capital(_TOLERATED[stop["verdict"]])
+
+
 def _headline(numbers: dict[str, Any], pair: tuple[str, str]) -> str:
     finding, words = numbers["finding"], _HIGH_IS[numbers["high_is"]]
     # Where it is not said what a high place is, that one is lower says little without the other.

@@ -51,13 +51,5 @@
     show(Number(control.value));
   }
 
-  // Closed parts are opened for print, and closed again.
-  let opened = [];
-  window.addEventListener("beforeprint", () => {
-    opened = [...document.querySelectorAll("details:not([open])")];
-    opened.forEach((part) => part.setAttribute("open", ""));
-  });
-  window.addEventListener("afterprint", () => opened.forEach((part) => part.removeAttribute("open")));
-
   document.documentElement.setAttribute("data-ready", "yes");
 })();
