@@ -43,7 +43,7 @@ TIMED: dict[str, tuple[list[str], float | None]] = {
         5,
     ),
     "xorder report --json": ([*XORDER, "report", "people.csv", *LABELLED, "--json"], None),
-    "xorder report": ([*XORDER, "report", "people.csv", *LABELLED, "-o", "page.html", "--force"], None),
+    "xorder report": ([*XORDER, "report", "people.csv", *LABELLED, "-o", "page.html", "--force"], 12),
 }
 
 

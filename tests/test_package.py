@@ -17,7 +17,7 @@ from packaging.requirements import Requirement
 import xorder
 
 ROOT = Path(__file__).resolve().parents[1]
-OPTIONAL = ["matplotlib", "pyarrow", "polars", "torch", "duckdb", "pyspark", "altair"]
+OPTIONAL = ["matplotlib", "pyarrow", "polars", "torch", "duckdb", "pyspark", "jinja2"]
 
 
 def run(command: list[object], cwd: Path) -> str:

@@ -21,6 +21,11 @@ TABLES = (
 )
 """Tables of an audit."""
 
+HighIs = Literal["help", "burden"]
+
+HIGH_IS: tuple[str, ...] = get_args(HighIs)
+"""What a high place in the list may be."""
+
 FORMATS = ("markdown", "csv", "json")
 """Formats that they are printed in."""
 

@@ -251,8 +251,8 @@ def test_without_matplotlib_all_but_the_picture_is_there(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_without_altair_all_but_the_page_is_there(tmp_path: Path) -> None:
-    launcher = "import sys; sys.modules['altair'] = None; from xorder.cli import main; sys.exit(main(sys.argv[1:]))"
+def test_without_jinja2_all_but_the_page_is_there(tmp_path: Path) -> None:
+    launcher = "import sys; sys.modules['jinja2'] = None; from xorder.cli import main; sys.exit(main(sys.argv[1:]))"
     done = demo(tmp_path, "--rows", "600", launcher=launcher)
     assert (done.returncode, done.stderr) == (0, "")
     assert sorted(path.name for path in tmp_path.iterdir()) == [name for name in FILES if name != "report.html"]

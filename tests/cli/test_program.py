@@ -53,7 +53,8 @@ OPTIONS = {
     "apply": READING | {"--map", "--output", "--force", "--into", "--cut", "--unseen-group", "--explain"},
     "report": READING
     | {"--label", "--positive", "--weight", "--output", "--force", "--map", "--metric", "--title"}
-    | {"--confidence", "--weights-are", "--unseen-group", "--cluster"},
+    | {"--confidence", "--weights-are", "--unseen-group", "--cluster"}
+    | {"--high-is", "--model", "--period", "--author", "--tolerance"},
     "demo": {"--output", "--rows", "--seed", "--force"},
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,21 @@ def test_the_page_and_its_numbers(succeed: Callable[..., str], people: Path, tmp
     assert printed.endswith(f"Wrote {page}\n")
     assert numbers["source"]["sha256"] in page.read_text(encoding="utf-8")
     assert [path.name for path in sorted(tmp_path.iterdir())] == ["page.html", "people.csv"]
+
+
+@pytest.mark.slow
+def test_the_page_says_where_it_comes_from(
+    succeed: Callable[..., str], people: Path, saved: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    said = ["--title", "A title", "--model", "Risk 2.1", "--period", "the year 2025", "--author", "an office"]
+    printed = succeed(
+        "report", people, *LABELLED, *said, "--high-is", "help", "--tolerance", "0.05", "--map", saved, "-o", page
+    )
+    text = page.read_text(encoding="utf-8")
+    assert printed.startswith("Group B is ranked too low")
+    for words in (*said[1::2], "Tolerance 5.0 points", hashlib.sha256(saved.read_bytes()).hexdigest()):
+        assert words in text
 
 
 @pytest.mark.slow
@@ -56,7 +72,7 @@ def test_a_report_expects_what_fit_expects(run: Callable[..., Ran], tmp_path: Pa
     people = write(tmp_path / "people.csv", table() | {"weight": weights})
     weighted = [people, *LABELLED, "--weight", "weight", "--weights-are", "sampling", "--json"]
     fitted = json.loads(run("fit", *weighted, "-o", tmp_path / "map.json").out)["expected"]["after"]
-    reported = json.loads(run("report", *weighted).out)["expected"]
+    reported = json.loads(run("report", *weighted).out)["path"]["stops"][-1]
     assert reported["auc"] == pytest.approx(fitted["auc"], abs=1e-12)
     assert reported["gap"] == pytest.approx(fitted["gaps"][0]["value"], abs=1e-12)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -113,65 +114,80 @@ def test_it_opens_from_disk_without_a_word_or_a_request(opened: Any, folder: Pat
     found = opened(folder / "two.html")
     assert found.said == []
     assert found.asked == [(folder / "two.html").as_uri()]
-    assert found.page.locator(".chart svg").count() == 4
-    assert found.page.locator(".chart svg path").count() > 20
+    assert found.page.locator(".chart svg").count() == 5
+    assert found.page.locator(".chart svg .line:visible").count() == 8
 
 
 def test_the_control_shows_what_python_computes(opened: Any, made: Report, folder: Path) -> None:
     found = opened(folder / "two.html")
-    tables, audit = check_tables(*TWO.values()), xorder.audit(**TWO)
+    audit = xorder.audit(**TWO)
     stops = made.to_dict()["path"]["stops"]
-    charts = ("tradeoff", "roc", "positives", "negatives")
-    before = {name: found.page.inner_html(f"[data-chart={name}]") for name in charts}
-    for number in (0, 1, 7, len(stops) - 1):
+    charts = ("tradeoff", "cuts", "roc", "positives", "negatives")
+    for number, stop in enumerate(stops):
         found.page.locator("#stop").fill(str(number))
         shown = found.shown()
-        if number:
-            repair = xorder.XOrder(max_gap=stops[number]["limit"], do_no_harm=False).fit_tables(tables)
-            auc, gap = repair.auc_, repair.gap_
-        else:
-            auc, gap = audit.auc, audit.gap("xauc").value
-        assert value(shown["auc"]) == digits(auc, 4)
-        assert value(shown["gap"]) == digits(100 * gap, 1)
-        assert value(shown["change"]) == digits(auc - audit.auc, 4)
-        assert value(shown["first"]) - value(shown["second"]) == pytest.approx(gap, abs=1.1e-4)
+        assert value(shown["auc"]) == digits(stop["auc"], 4)
+        assert value(shown["gap"]) == digits(100 * stop["gap"], 1)
+        assert value(shown["change"]) == digits(stop["auc"] - audit.auc, 4)
+        assert value(shown["first"]) - value(shown["second"]) == pytest.approx(stop["gap"], abs=1.1e-4)
+        assert value(shown["top-1-1-share"]) == digits(100 * stop["top"][1][1]["share"], 1)
+        assert value(shown["cut-2"]) == digits(100 * stop["cuts"][2]["value"], 1)
+        assert value(shown["move-1-positive"]) == digits(100 * stop["moves"][1]["positive"]["mean"], 1)
         assert shown["auc"] in found.page.get_attribute("#stop", "aria-valuetext")
-        widths = found.page.eval_on_selector_all("[data-bar]", "all => all.map(e => parseFloat(e.style.width))")
-        assert widths == pytest.approx([100 * value(shown[name]) for name in ("first", "second")], abs=0.01)
+        for name in ("first", "second"):
+            width = str(found.page.locator(f"[data-bar={name}]").get_attribute("width"))
+            assert float(width.removesuffix("%")) == pytest.approx(100 * value(shown[name]), abs=0.06)
         assert found.page.locator("tr.chosen").get_attribute("data-stop") == str(number)
-    found.page.locator("#stop").fill("0")
-    found.page.wait_for_function(
-        "before => document.querySelector('[data-chart=roc]').innerHTML !== before", arg=before
-    )
+        for name in charts:
+            drawn = found.page.locator(f"[data-chart={name}] .s:visible")
+            assert drawn.count() == 1
+            assert f"s{number}" in str(drawn.get_attribute("class")).split()
     assert found.said == []
 
 
 def test_the_drawn_point_follows_the_control(opened: Any, made: Report, folder: Path) -> None:
     found = opened(folder / "two.html")
-    point = "[data-chart=tradeoff] svg g.mark-symbol:last-of-type path"
-    drawn = set()
-    for number in (0, 5, 20):
+    point = found.page.locator("[data-chart=tradeoff] .chosen:visible")
+    stops, drawn = made.to_dict()["path"]["stops"], {}
+    for number in range(len(stops)):
         found.page.locator("#stop").fill(str(number))
-        found.page.wait_for_timeout(100)
-        drawn.add(found.page.get_attribute(point, "transform"))
-    assert len(drawn) == 3
-    assert len(made.to_dict()["path"]["stops"]) == 21
+        assert point.count() == 1
+        drawn[number] = [float(part) for part in re.findall(r"[\d.]+", str(point.get_attribute("transform")))]
+    # Less of a gap is further to the right, and a higher AUC further up.
+    for one, two in pairwise(sorted(drawn, key=lambda number: stops[number]["gap"])):
+        assert drawn[two][0] <= drawn[one][0]
+    for one, two in pairwise(sorted(drawn, key=lambda number: stops[number]["auc"])):
+        assert drawn[two][1] <= drawn[one][1]
+
+
+@pytest.mark.usefixtures("made")
+def test_pointer_and_arrow_keys_read_a_chart(opened: Any, folder: Path) -> None:
+    found = opened(folder / "two.html")
+    found.page.locator("[data-chart=cuts] .place:visible").nth(3).hover()
+    by_pointer = found.text("[data-chart=cuts] .tip")
+    assert re.fullmatch(r"at 31.8: A [\d.]+ %, B [\d.]+ %", by_pointer)
+    found.page.mouse.move(0, 0)
+    assert found.text("[data-chart=cuts] .tip") == ""
+    found.page.locator("[data-chart=cuts] svg").focus()
+    for _ in range(4):
+        found.page.keyboard.press("ArrowRight")
+    assert found.text("[data-chart=cuts] .tip") == by_pointer
 
 
 @pytest.mark.usefixtures("made")
 def test_the_keyboard_is_enough(opened: Any, folder: Path) -> None:
     found = opened(folder / "two.html")
     reached = []
-    for _ in range(30):
+    for _ in range(60):
         found.page.keyboard.press("Tab")
         reached.append(found.page.evaluate("document.activeElement.id || document.activeElement.tagName"))
-        if reached[-1] == "stop":
+        assert found.page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+        if reached[-1] == "SUMMARY":
             break
     assert reached[0] == "A"
-    assert "SUMMARY" in reached
-    assert reached[-1] == "stop"
-    outline = found.page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
-    assert outline != "none"
+    assert "svg" in reached[reached.index("stop") :]
+    assert reached[-1] == "SUMMARY"
+    found.page.locator("#stop").focus()
     last = found.shown()["label"]
     found.page.keyboard.press("ArrowLeft")
     assert found.shown()["label"] != last
@@ -226,13 +242,13 @@ def test_the_dark_is_dark_and_can_be_read(opened: Any, folder: Path) -> None:
             """() => [getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color,
             ...['.meta', '#summary h2', 'dt', 'td.clear', 'summary', 'thead th'].map(
               s => getComputedStyle(document.querySelector(s)).color),
-            ...['.role-axis-label text', '.role-axis-title text'].map(
+            ...['.tick', '.name'].map(
               s => getComputedStyle(document.querySelector('.chart ' + s)).fill)]"""
         )
         assert (luminance(paper) < 0.1) == (scheme == "dark")
         assert all(contrast(paper, ink) >= 4.5 for ink in inks)
         lines = found.page.evaluate(
-            "() => [...document.querySelectorAll('.chart .mark-line path')].map(e => getComputedStyle(e).stroke)"
+            "() => [...document.querySelectorAll('.chart .line')].map(e => getComputedStyle(e).stroke)"
         )
         grouped = found.page.evaluate(
             """() => ['--g0', '--g1', '--g2', '--g3', '--g4', '--g5', '--g6', '--g7', '--accent'].map(name => {
@@ -265,11 +281,10 @@ def test_print_has_numbers_in_place_of_the_control(opened: Any, folder: Path, tm
     found.page.emulate_media(media="print", color_scheme="dark")
     assert not found.page.locator("#stop").is_visible()
     assert found.page.locator("[data-field=auc]").is_visible()
-    found.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    assert found.page.locator(".steps table").is_visible()
+    assert found.page.locator("#steps table").is_visible()
     assert luminance(found.page.evaluate("getComputedStyle(document.body).backgroundColor")) > 0.9
-    found.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
-    assert found.page.locator("details[open]").count() == 0
+    found.page.emulate_media(media="screen")
+    assert not found.page.locator("#steps table").is_visible()
 
 
 @pytest.mark.usefixtures("made")
@@ -284,6 +299,7 @@ def test_without_scripts_all_numbers_are_there(browser: Any, folder: Path) -> No
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto((folder / "two.html").as_uri())
-    assert "need JavaScript" in page.inner_text("#tradeoff")
+    assert "the control needs it" in page.inner_text("#tradeoff")
+    assert page.locator(".chart svg .line:visible").count() == 8
     assert f"{xorder.audit(**TWO).auc:.4f}" in page.inner_text("#audit")
     context.close()

@@ -14,18 +14,19 @@ from hypothesis import HealthCheck, given, settings
 import xorder
 from support.drawn_rows import Rows, rows
 from support.scored_people import people
+from xorder import ScoreTable
 from xorder._validation import check_tables
 from xorder.estimators import expected_gap_tables
 from xorder.exceptions import InputError, XorderWarning
+from xorder.metrics._cuts import CUTS
 from xorder.reporting import _numbers, report, report_tables
-from xorder.reporting._numbers import find, report_numbers
+from xorder.reporting._numbers import find, group_moves, moves_of, report_numbers, standing
 
 
 @pytest.fixture
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Take fewer steps along the way, where it is not about them."""
-    monkeypatch.setattr(_numbers, "_REPAIRS_OF_TWO", 3)
-    monkeypatch.setattr(_numbers, "_REPAIRS_OF_MANY", 3)
+    monkeypatch.setattr(_numbers, "PARTS", (0.5, 1.0))
 
 
 TWO = people(400, {"A": 0.0, "B": 0.8})
@@ -49,26 +50,71 @@ def test_the_audit_is_the_librarys(of_two: dict[str, Any]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
-def test_stops_are_full_repairs_with_less_and_less_of_a_gap(metric: str) -> None:
-    tables = check_tables(*TWO.values())
-    numbers = report_tables(tables, metric=metric).to_dict()
+def test_stops_are_parts_of_the_repair_that_fit_would_make(metric: str) -> None:
+    numbers = report(**TWO, metric=metric).to_dict()
     first, *stops = numbers["path"]["stops"]
-    assert first["auc"] == pytest.approx(xorder.audit(**TWO).auc)
-    assert len(stops) == 20
-    assert stops[-1]["limit"] == 0
+    score, group, audit = TWO["y_score"], TWO["sensitive_features"], xorder.audit(**TWO)
+    assert (first["auc"], first["gap"]) == (audit.auc, audit.gap(metric, ("A", "B")).value)
+    assert [stop["part"] for stop in stops] == [0.25, 0.5, 0.75, 1]
+    repair = xorder.XOrder(metric=metric).fit(score, TWO["y_true"], sensitive_features=group)
+    (moved,) = repair.moved_
+    assert [numbers["groups"][number] for number in numbers["path"]["moved"]] == [moved]
+    whole = repair.transform(score, sensitive_features=group)
+    # Multiplied odds: the middle of what the map does to them is the multiplier.
+    odds = score / (1 - score)
+    times = np.median((whole / (1 - whole) / odds)[group == moved])
     for stop in stops:
-        found = xorder.XOrder(metric=metric, max_gap=stop["limit"], do_no_harm=False).fit_tables(tables)
-        assert stop["auc"] == pytest.approx(found.auc_, abs=1e-12)
-        assert abs(stop["gap"]) == pytest.approx(abs(found.gap_), abs=1e-12)
-        assert stop["below_best"] == pytest.approx(found.optimality_gap_, abs=1e-9)
-        assert abs(stop["gap"]) <= stop["limit"] + 2e-3
-    gaps = [abs(stop["gap"]) for stop in stops]
-    assert all(after <= before + 2e-3 for before, after in pairwise(gaps))
+        adjusted = np.where(group == moved, odds * times ** stop["part"] / (1 + odds * times ** stop["part"]), score)
+        exact = stop["part"] == 1
+        found = xorder.audit(**TWO | {"y_score": whole if exact else adjusted})
+        gap, near = found.gap(metric, ("A", "B")), 1e-12 if exact else 2e-3
+        assert stop["auc"] == pytest.approx(found.auc, abs=near)
+        assert stop["auc_interval"] == pytest.approx(found.auc_interval, abs=near)
+        assert stop["gap"] == pytest.approx(gap.value, abs=near)
+        assert stop["gap_interval"] == pytest.approx(gap.interval, abs=near)
+        for cut in stop["cuts"]:
+            other = found.cut_gap(cut["percent"] / 100, ("A", "B"))
+            assert cut["value"] == pytest.approx(other.value, abs=1e-12 if exact else 0.02)
+        if exact:
+            assert stop["below_best"] == pytest.approx(repair.optimality_gap_, abs=1e-9)
+    gaps = [stop["gap"] for stop in (first, *stops)]
+    assert all(after < before for before, after in pairwise(gaps))
 
 
 @pytest.mark.slow
-def test_what_no_gap_does_is_what_a_fitted_repair_does(of_two: dict[str, Any]) -> None:
-    repair = xorder.XOrder(do_no_harm=False)
+@pytest.mark.parametrize("pair", [("A", "B"), ("B", "A")])
+def test_changes_are_paired(pair: tuple[str, str]) -> None:
+    drawn = people(400, dict(zip(pair, (0.0, 0.8), strict=True)))
+    last = report(**drawn).to_dict()["path"]["stops"][-1]
+    repair = xorder.XOrder().fit(drawn["y_score"], drawn["y_true"], sensitive_features=drawn["sensitive_features"])
+    adjusted = repair.transform(drawn["y_score"], sensitive_features=drawn["sensitive_features"])
+    found = xorder.compare(drawn["y_true"], drawn["y_score"], adjusted, sensitive_features=drawn["sensitive_features"])
+    gap = next(each for each in found.differences if each.what == "xauc")
+    sign = 1 if gap.pair == pair else -1
+    assert last["auc_change"]["value"] == pytest.approx(found.auc.value, abs=1e-12)
+    assert last["auc_change"]["interval"] == pytest.approx(found.auc.interval, abs=1e-6)
+    assert last["gap_change"]["value"] == pytest.approx(sign * gap.value, abs=1e-12)
+    assert last["gap_change"]["interval"] == pytest.approx(sorted(sign * end for end in gap.interval), abs=1e-6)
+    assert last["gap_change"]["value"] < 0
+
+
+@pytest.mark.slow
+def test_a_gap_that_may_be_chance_is_closed_in_full_to_show_what_that_would_do() -> None:
+    drawn = people(700, {"A": 0.0, "B": 0.0}, seed=1)
+    with pytest.warns(XorderWarning, match="may be chance"):
+        careful = xorder.XOrder().fit(drawn["y_score"], drawn["y_true"], sensitive_features=drawn["sensitive_features"])
+    numbers = report(**drawn).to_dict()
+    assert careful.moved_ == ()
+    assert not numbers["path"]["careful"]
+    full = xorder.XOrder(do_no_harm=False).fit(
+        drawn["y_score"], drawn["y_true"], sensitive_features=drawn["sensitive_features"]
+    )
+    assert numbers["path"]["stops"][-1]["auc"] == pytest.approx(full.auc_, abs=1e-12)
+
+
+@pytest.mark.slow
+def test_what_the_whole_repair_does_is_what_a_fitted_repair_does(of_two: dict[str, Any]) -> None:
+    repair = xorder.XOrder()
     repair.fit(TWO["y_score"], TWO["y_true"], sensitive_features=TWO["sensitive_features"])
     adjusted = repair.transform(TWO["y_score"], sensitive_features=TWO["sensitive_features"])
     audit = xorder.audit(**TWO | {"y_score": adjusted})
@@ -106,8 +152,9 @@ def _moves_and_top_are_those_of(numbers: dict[str, Any], drawn: dict[str, Any], 
 def test_what_to_expect_on_others_is_the_librarys(of_two: dict[str, Any]) -> None:
     tables = check_tables(TWO["y_true"], TWO["y_score"], TWO["sensitive_features"], None)
     found = expected_gap_tables(xorder.XOrder(), tables)
-    assert of_two["expected"]["auc"] == found.after.auc
-    assert of_two["expected"]["gap"] == found.after.gap("xauc", ("A", "B")).value
+    last, gap = of_two["path"]["stops"][-1], found.after.gap("xauc", ("A", "B"))
+    assert (last["auc"], last["gap"]) == (found.after.auc, gap.value)
+    assert last["gap_interval"] == list(gap.interval)
 
 
 @pytest.mark.usefixtures("few_steps")
@@ -156,20 +203,21 @@ def test_three_groups_and_one_of_one_class() -> None:
         audit = xorder.audit(**drawn)
     assert numbers["audit"] == audit.to_dict()
     assert numbers["finding"]["pair"] == [0, 1]
-    assert numbers["path"]["left"] == [3]
-    for limit in (1, -1):
-        stop = numbers["path"]["stops"][limit]
-        repair = xorder.XOrder(max_gap=stop["limit"], do_no_harm=False)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", XorderWarning)
-            adjusted = repair.fit_transform(
-                drawn["y_score"], drawn["y_true"], sensitive_features=drawn["sensitive_features"]
-            )
-            then = xorder.audit(**drawn | {"y_score": adjusted})
-        assert stop["auc"] == pytest.approx(then.auc, abs=1e-12)
-        assert stop["worst"] == pytest.approx(abs(then.gap("xauc").value), abs=1e-12)
-        assert stop["xauc"][3] == [None] * 4
-        assert stop["prf"][3] is None
+    assert 3 in numbers["path"]["left"]
+    stop = numbers["path"]["stops"][-1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", XorderWarning)
+        adjusted = xorder.XOrder(small_groups="leave").fit_transform(
+            drawn["y_score"], drawn["y_true"], sensitive_features=drawn["sensitive_features"]
+        )
+        then = xorder.audit(**drawn | {"y_score": adjusted})
+    assert stop["auc"] == pytest.approx(then.auc, abs=1e-12)
+    assert stop["worst"] == pytest.approx(abs(then.gap("xauc").value), abs=1e-12)
+    assert [stop["auc_change"]["value"], *stop["auc_change"]["interval"]] == pytest.approx(
+        [then.auc - audit.auc] * 3, abs=0.05
+    )
+    assert stop["xauc"][3] == [None] * 4
+    assert stop["prf"][3] is None
 
 
 def test_nothing_to_compare_is_said_and_not_computed() -> None:
@@ -179,7 +227,7 @@ def test_nothing_to_compare_is_said_and_not_computed() -> None:
     assert numbers["finding"]["verdict"] == "unknown"
     assert numbers["finding"]["pair"] is None
     assert "two groups" in numbers["path"]["why_not"]
-    assert (numbers["after"], numbers["moves"], numbers["expected"]) == (None, None, None)
+    assert (numbers["after"], numbers["moves"], numbers["path"]["moved"]) == (None, None, None)
 
 
 def test_the_widest_gap_beyond_doubt_is_spoken_of_not_the_widest_of_noise() -> None:
@@ -259,7 +307,7 @@ def test_tables_must_be_two_with_people() -> None:
     with pytest.raises(InputError, match="there are no groups"):
         report_tables({})
     with pytest.raises(InputError, match="group 'C' has none"):
-        report_tables({"A": a, "B": b, "C": xorder.ScoreTable.from_arrays([], [])})
+        report_tables({"A": a, "B": b, "C": ScoreTable.from_arrays([], [])})
 
 
 @pytest.mark.parametrize(
@@ -267,6 +315,8 @@ def test_tables_must_be_two_with_people() -> None:
     [
         ({"metric": "auc"}, "metric must be one of"),
         ({"confidence": 95}, "confidence must lie between"),
+        ({"tolerance": -1}, "tolerance must be a finite number from 0 up"),
+        ({"high_is": "good"}, "high_is must be one of help, burden"),
         ({"names": {"scores": "s"}}, "names must have keys among"),
         ({"source": "no-such-file.csv"}, "source must be a file"),
     ],
@@ -317,3 +367,96 @@ def test_the_page_allows_for_clusters_or_says_that_it_does_not(few_steps: None) 
     assert found.to_dict()["after"]["audit"]["clusters"] == audit.clusters
     assert f"They allow for {audit.clusters} clusters of rows." in found.html()
     assert "intervals are too short unless the report is given clusters" in alone.html()
+
+
+def counted_top(drawn: Rows, group: str, share: float) -> dict[str, float | None]:
+    """Walk down the list, score by score; of the score at the cut, take the same part of everyone."""
+    weight = np.ones(len(drawn.y)) if drawn.w is None else drawn.w
+    room = share * weight.sum()
+    taken = np.zeros(len(drawn.y))
+    for score in sorted(set(drawn.s.tolist()), reverse=True):
+        here = drawn.s == score
+        there = weight[here].sum()
+        if there > 0:
+            taken[here] = min(1.0, room / there)
+            room = max(room - there, 0.0)
+    mine = drawn.g == group
+    in_top = (taken * weight * mine).sum()
+    positive = (taken * weight * mine * (drawn.y == 1)).sum()
+    everyone, positives = (weight * mine).sum(), (weight * mine * (drawn.y == 1)).sum()
+    return {
+        "share": in_top / (share * weight.sum()),
+        "precision": positive / in_top if in_top > 1e-12 else None,
+        "selected": in_top / everyone if everyone > 0 else None,
+        "found": positive / positives if positives > 0 else None,
+    }
+
+
+@pytest.mark.slow
+@given(drawn=rows())
+def test_the_top_is_that_of_walking_down_the_list(drawn: Rows) -> None:
+    place = standing(drawn.tables)
+    for share in (*CUTS, 0.5):
+        for group, found in zip(drawn.groups, place.top(share), strict=True):
+            for name, expected in counted_top(drawn, group, share).items():
+                if expected is None:
+                    assert found[name] is None or (name == "precision" and found["share"] < 1e-9)
+                else:
+                    assert found[name] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.slow
+@given(drawn=rows())
+def test_shares_of_the_top_add_up(drawn: Rows) -> None:
+    place = standing(drawn.tables)
+    for share in CUTS:
+        assert sum(row["share"] for row in place.top(share)) == pytest.approx(1.0)
+
+
+@pytest.mark.slow
+@given(drawn=rows())
+def test_percentiles_are_shares_of_people_below(drawn: Rows) -> None:
+    place = standing(drawn.tables)
+    weight = np.ones(len(drawn.y)) if drawn.w is None else drawn.w
+    for g, table in enumerate(drawn.tables):
+        for score, found in zip(table.score, place.percentile(g), strict=True):
+            below = weight[drawn.s < score].sum() + weight[drawn.s == score].sum() / 2
+            assert found == pytest.approx(below / weight.sum())
+
+
+def test_ties_at_the_cut_are_split_alike() -> None:
+    # Ten people share the one score: each group gets its part of any top.
+    table = ScoreTable.from_arrays([1] * 4 + [0] * 1, [0.5] * 5)
+    other = ScoreTable.from_arrays([1] * 1 + [0] * 4, [0.5] * 5)
+    for row, precision in zip(standing([table, other]).top(0.2), (0.8, 0.2), strict=True):
+        assert (row["share"], row["selected"]) == (pytest.approx(0.5), pytest.approx(0.2))
+        assert row["precision"] == pytest.approx(precision)
+
+
+def test_moves_are_counted_by_people() -> None:
+    change = np.array([0.05, 0.01, 0.0, -0.02])
+    found = moves_of(np.array([1.0, 2.0, 6.0, 1.0]), change)
+    assert found["mean"] == pytest.approx((0.05 + 0.02 - 0.02) / 10)
+    assert (found["low"], found["median"], found["high"]) == (-0.02, 0.0, 0.01)
+    assert (found["up"], found["down"]) == (pytest.approx(0.3), pytest.approx(0.1))
+
+
+def test_moves_of_nobody_are_not_known() -> None:
+    table = ScoreTable.from_arrays([0, 0], [0.5, 0.2])
+    found = group_moves(table, np.array([0.1, 0.1]))
+    assert found["positive"] == dict.fromkeys(found["positive"])
+    assert found["negative"]["mean"] == pytest.approx(0.1)
+
+
+@pytest.mark.slow
+@given(drawn=rows())
+def test_what_each_cut_finds_is_what_the_top_has(drawn: Rows) -> None:
+    tables = check_tables(drawn.y, drawn.s, drawn.g, drawn.w)
+    place = standing(list(tables.values()))
+    for share in (0.1, 0.37, 0.8):
+        for g, row in enumerate(place.top(share)):
+            taken, found = place.found(g)
+            if row["found"] is None:
+                assert taken.size == 0
+            else:
+                assert np.interp(share, taken, found) == pytest.approx(row["found"], abs=1e-9)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import re
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -45,8 +47,7 @@ def page(made: Report) -> Page:
 
 @pytest.fixture
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_numbers, "_REPAIRS_OF_TWO", 3)
-    monkeypatch.setattr(_numbers, "_REPAIRS_OF_MANY", 3)
+    monkeypatch.setattr(_numbers, "PARTS", (0.5, 1.0))
 
 
 def test_printed_gaps_are_those_of_the_audit(page: Page) -> None:
@@ -68,39 +69,59 @@ def test_printed_gaps_are_those_of_the_audit(page: Page) -> None:
 
 
 def test_printed_steps_are_those_of_the_repairs(page: Page, made: Report) -> None:
-    tables = check_tables(*TWO.values())
-    audit = xorder.audit(**TWO)
-    _, first, *rows = page.table("Each step of the control")
-    assert [value(cell) for cell in first[1:5]] == [
-        digits(audit.auc, 4),
-        0,
-        *[digits(100 * audit.gap("xauc").value, 1)] * 2,
-    ]
-    stops = made.to_dict()["path"]["stops"][1:]
+    stops, audit = made.to_dict()["path"]["stops"], xorder.audit(**TWO)
+    _, *rows = page.table("Each step of the control")
     for row, stop in zip(rows, stops, strict=True):
-        found = xorder.XOrder(max_gap=stop["limit"], do_no_harm=False).fit_tables(tables)
-        assert value(row[1]) == digits(found.auc_, 4)
-        assert value(row[2]) == digits(found.auc_ - audit.auc, 4)
-        assert value(row[3]) == digits(100 * found.gap_, 1)
-        assert value(row[5]) - value(row[6]) == pytest.approx(found.gap_, abs=1.1e-4)
-        assert found.optimality_gap_ <= value(row[7]) <= found.optimality_gap_ + 1.1e-4
+        assert value(row[1]) == digits(stop["auc"], 4)
+        assert value(row[2]) == digits(stop["auc"] - audit.auc, 4)
+        assert value(row[4]) == digits(100 * stop["gap"], 1)
+        assert [value(end) for end in row[5].split(" to ")] == [digits(100 * end, 1) for end in stop["gap_interval"]]
+        assert value(row[7]) - value(row[8]) == pytest.approx(stop["gap"], abs=1.1e-4)
+    assert rows[0][3] == rows[0][-1] == "–"
+    for row, stop in zip(rows[1:], stops[1:], strict=True):
+        change = stop["auc_change"]["interval"]
+        assert [value(end) for end in row[3].split(" to ")] == [digits(end, 4) for end in change]
+        assert stop["below_best"] <= value(row[9]) <= stop["below_best"] + 1.1e-4
     # What the control shows first is the last row, and what it can show are the rows.
-    assert [page.fields[name] for name in ("auc", "change", "gap", "first", "second")] == [
-        rows[-1][column] for column in (1, 2, 3, 5, 6)
-    ]
-    for row, stop in zip([first, *rows], page.island["stops"], strict=True):
-        assert [stop["text"][name] for name in ("label", "auc", "change", "gap", "worst", "first", "second")] == row[:7]
+    columns = {"auc": 1, "change": 2, "gap": 4, "first": 7, "second": 8}
+    assert [page.fields[name] for name in columns] == [rows[-1][column] for column in columns.values()]
+    for row, stop in zip(rows, page.island, strict=True):
+        assert [stop["text"][name] for name in ("label", *columns)] == [
+            row[column] for column in (0, *columns.values())
+        ]
+
+
+def test_the_control_drives_all_parts(page: Page, made: Report) -> None:
+    stops = made.to_dict()["path"]["stops"]
+    assert {*page.fields} <= {*page.island[0]["text"]}
+    for stop, island in zip(stops, page.island, strict=True):
+        text = island["text"]
+        for g in range(2):
+            for c, top in enumerate(stop["top"]):
+                assert value(text[f"top-{c}-{g}-share"]) == digits(100 * top[g]["share"], 1)
+            assert value(text[f"move-{g}-positive"]) == digits(100 * stop["moves"][g]["positive"]["mean"], 1)
+        for c, cut in enumerate(stop["cuts"]):
+            assert value(text[f"cut-{c}"]) == digits(100 * cut["value"], 1)
+    # Nobody moves, and nothing changes, until something is repaired.
+    assert {page.island[0]["text"][f"move-{g}-all"] for g in range(2)} == {"+0.0"}
 
 
 def test_printed_top_and_moves_are_the_numbers(page: Page, made: Report) -> None:
     numbers = made.to_dict()
-    for entry in numbers["top"]:
-        *_, a, b = page.table(f"The first {entry['percent']:g} % of the list")
-        for g, row in enumerate((a, b)):
+    _, _, *rows = page.table("The first places of the list")
+    for c, entry in enumerate(numbers["top"]):
+        assert rows[2 * c][0] == f"{entry['percent']:g} %"
+        for g, row in enumerate(rows[2 * c : 2 * c + 2]):
             records = (entry["before"][g], entry["after"][g])
             expected = [record[what] for what in ("share", "precision", "found") for record in records]
-            for cell, share in zip(row[2:], expected, strict=True):
+            for cell, share in zip(row[-6:], expected, strict=True):
                 assert cell == "not known" if share is None else value(cell) == digits(100 * share, 1)
+    audit = xorder.audit(**TWO)
+    _, *rows = page.table("How many more are found: A − B")
+    for row, cut in zip(rows, audit.cuts, strict=True):
+        gap = audit.cut_gap(cut, ("A", "B"))
+        assert value(row[1]) == digits(100 * gap.value, 1)
+        assert [value(end) for end in row[2].split(" to ")] == [digits(100 * end, 1) for end in gap.interval]
     _, *rows = page.table("Change of place")
     order = [(g, who) for g in range(2) for who in ("positive", "negative", "all")]
     for row, (g, who) in zip(rows, order, strict=True):
@@ -137,11 +158,25 @@ def test_names_are_used_and_structure_is_sound(page: Page) -> None:
 
 def test_the_page_needs_nothing_else(page: Page, made: Report) -> None:
     addresses = [attributes[name] for _, attributes in page.tags for name in ("src", "href") if name in attributes]
-    assert addresses == ["#main"]
-    (policy,) = (attributes for _, attributes in page.tags if attributes.get("http-equiv"))
-    assert policy["content"].startswith("default-src 'none'")
+    identifiers = {f"#{attributes['id']}" for _, attributes in page.tags if "id" in attributes}
+    assert all(str(address) in identifiers or str(address).startswith("data:text/csv") for address in addresses)
     assert "url(" not in made.html().partition("</style>")[0]
-    assert 100_000 < len(made.html().encode()) < 6_000_000
+    assert len(made.html().encode()) < 300_000
+
+
+def test_only_its_own_style_and_script_are_allowed(page: Page, made: Report) -> None:
+    (policy,) = (attributes["content"] for _, attributes in page.tags if attributes.get("http-equiv"))
+    found = dict(each.split(" ", 1) for each in str(policy).split("; "))
+    assert found.pop("default-src") == found.pop("base-uri") == found.pop("form-action") == "'none'"
+    (style,) = re.findall("<style>(.*?)</style>", made.html(), re.DOTALL)
+    (script,) = re.findall("<script>(.*?)</script>", made.html(), re.DOTALL)
+    for kind, text in (("style-src", style), ("script-src", script)):
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert found.pop(kind) == f"'sha256-{digest}'"
+    assert not found
+    names = {name for _, attributes in page.tags for name in attributes}
+    assert "style" not in names
+    assert not {name for name in names if name.startswith("on")}
 
 
 @pytest.mark.usefixtures("few_steps")
@@ -155,12 +190,11 @@ def test_hostile_names_stay_text() -> None:
     page, reference = Page(text), Page(plain)
     assert [tag for tag, _ in page.tags] == [tag for tag, _ in reference.tags]
     assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on")]
+    assert "alert" not in "".join(page.scripts)
     rows = page.table("Who was looked at")
     assert [row[0] for row in rows[1:]] == [shortened(name, 32, 2 / 3) for name in sorted(HOSTILE)]
     titles = [attributes["title"] for _, attributes in page.tags if "title" in attributes]
     assert set(titles) == set(HOSTILE)
-    # No name is in what the charts are made of.
-    assert "alert" not in json.dumps(page.island)
     assert "{{ 7 * 7 }}" in page.text["header"]
 
 
@@ -182,8 +216,81 @@ def test_what_is_not_known_is_never_a_number() -> None:
     _, *gaps = page.table("xAUC gap of each pair")
     assert [row[-2] for row in gaps] == ["not chance", "not known", "not known"]
     assert "C has nobody with the outcome" in page.text["data"]
-    for section in ("audit", "tradeoff", "moves", "top", "data"):
+    for section in ("audit", "tradeoff", "moves", "top", "sheet", "data", "appendix"):
         assert not re.search(r"\bnan\b|None|Undefined", page.text[section])
+
+
+def test_the_sheet_is_that_of_the_audit(page: Page, made: Report) -> None:
+    audit = xorder.audit(**TWO)
+    repair = xorder.XOrder().fit(TWO["y_score"], TWO["y_true"], sensitive_features=TWO["sensitive_features"])
+    files = {
+        str(attributes["download"]): unquote(str(attributes["href"]).removeprefix("data:text/csv;charset=utf-8,"))
+        for _, attributes in page.tags
+        if "download" in attributes
+    }
+    assert len(files) == 8
+    for file, text in files.items():
+        name = file.removesuffix(".csv")
+        is_plain = name in ("groups", "gaps", "cut_gaps")
+        assert text == audit.table(name, repair=None if is_plain else repair).to_csv()
+    _, a, b, every = page.table("Performance by group")
+    for row, group in ((a, "A"), (b, "B")):
+        assert value(row[3]) == digits(audit.xauc[group, group], 4)
+        assert value(row[5]) == digits(audit.prf[group], 4)
+    assert value(every[3]) == digits(audit.auc, 4)
+    found = audit.table("calibration", repair=repair).rows
+    _, _, *rows = page.table("Calibration")
+    for row, now, then in zip(rows, found[:3], found[3:], strict=True):
+        assert [value(row[1]), value(row[3])] == [digits(each["observed_to_expected"], 3) for each in (now, then)]
+        assert [value(row[6]), value(row[7])] == [digits(each["slope"], 3) for each in (now, then)]
+    cuts = [row for row in audit.table("cuts", repair=repair).rows if row["rate"] == "sensitivity"]
+    printed = [row for row in page.table("Rates at cuts") if row[2] == "sensitivity"]
+    for row, rate in zip(printed, cuts, strict=True):
+        assert [value(row[3]), value(row[5])] == [digits(rate[name], 4) for name in ("value", "after")]
+        low, high = (digits(rate[name], 4) for name in ("change_low", "change_high"))
+        assert [value(end) for end in row[6].partition("(")[2].removesuffix(")").split(" to ")] == [low, high]
+    benefit = {(row["threshold"], row["group"]): row for row in audit.table("net_benefit", repair=repair).rows}
+    _, *rows = page.table("Net benefit")
+    for row in rows:
+        expected = benefit[float(row[0]), "all groups" if row[1] == "all" else row[1]]
+        assert [value(row[3]), value(row[5])] == [digits(expected[name], 4) for name in ("net_benefit", "after")]
+
+
+@pytest.mark.usefixtures("few_steps")
+def test_scores_that_are_no_probabilities_are_said_to_have_no_calibration() -> None:
+    page = Page(report(**TWO | {"y_score": 10 * TWO["y_score"]}).html())
+    assert "Calibration and net benefit are not shown" in page.text["sheet"]
+    assert not [caption for caption in page.tables if caption.startswith(("Calibration", "Net benefit"))]
+
+
+@pytest.mark.usefixtures("few_steps")
+def test_where_it_comes_from_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    about = {"model": "Sepsis <2>", "period": "2025", "author": "Quality & safety"}
+    page = Page(report(**TWO, **about).html())
+    for text in about.values():
+        assert text in page.text["header"]
+        assert text in page.text["provenance"]
+    assert "2023-11-14 (UTC)" in page.text["provenance"]
+    assert "Reviewed by" in page.text["provenance"]
+    assert "not said" in Page(report(**TWO).html()).text["provenance"]
+
+
+@pytest.mark.usefixtures("few_steps")
+@pytest.mark.parametrize("tolerance", [0.001, 0.05, 0.5])
+def test_the_verdict_is_that_of_the_audit(tolerance: float) -> None:
+    made = report(**TWO, tolerance=tolerance)
+    page = Page(made.html())
+    adjusted = xorder.XOrder().fit_transform(
+        TWO["y_score"], TWO["y_true"], sensitive_features=TWO["sensitive_features"]
+    )
+    now, then = (xorder.audit(**TWO | {"y_score": score}).against(tolerance) for score in (TWO["y_score"], adjusted))
+    stops = made.to_dict()["path"]["stops"]
+    assert (stops[0]["verdict"], stops[-1]["verdict"]) == (now, then)
+    words = {"within": "within the tolerance", "beyond": "beyond the tolerance", "cannot tell": "not decided"}
+    assert f"Tolerance {100 * tolerance:.1f} points. The score as it is: {words[now]}" in page.text["summary"]
+    assert f"100 % of the repair: {words[then]}" in page.text["summary"]
+    assert page.fields["verdict"].lower().startswith(words[then])
 
 
 @pytest.mark.usefixtures("few_steps")
@@ -191,10 +298,10 @@ def test_many_groups_are_cut_to_what_can_be_read() -> None:
     drawn = people(2600, {f"g{number:02}": number / 20 for number in range(26)})
     made = report_tables(check_tables(*drawn.values()))
     page = Page(made.html())
-    assert len(page.table("xAUC: the chance")) == 9
+    assert len(page.table("xAUC: the chance")) == 13
     assert len(page.table("xAUC gap of each pair")) == 29
     assert "the widest of 325 pairs" in page.text["audit"]
-    assert "8 of 26 groups" in page.text["data"]
+    assert "12 of 26 groups" in page.text["data"]
     assert "26 groups" in page.text["tradeoff"]
     assert len(made.to_dict()["audit"]["gaps"]) == 3 * 325
 
@@ -205,15 +312,15 @@ def test_a_saved_map_is_audited_before_and_after() -> None:
     repair = xorder.XOrder(do_no_harm=False)
     repair.fit(TWO["y_score"], TWO["y_true"], sensitive_features=TWO["sensitive_features"])
     page = Page(report(**other, repair=repair).html())
-    _, *rows = page.table("The saved map on these people")
+    _, *rows = page.table("Each step of the control")
     adjusted = repair.transform(other["y_score"], sensitive_features=other["sensitive_features"])
-    for row, score in zip(rows, (other["y_score"], adjusted), strict=True):
+    for row, score in zip((rows[0], rows[-1]), (other["y_score"], adjusted), strict=True):
         audit = xorder.audit(**other | {"y_score": score})
         gap = audit.gap("xauc", ("A", "B"))
         assert value(row[1]) == digits(audit.auc, 4)
-        assert value(row[3]) == digits(gap.value, 4)
-        assert [value(end) for end in row[4].split(" to ")] == [digits(end, 4) for end in gap.interval]
-    assert page.fields["label"] == "The saved map"
+        assert value(row[4]) == digits(100 * gap.value, 1)
+        assert [value(end) for end in row[5].split(" to ")] == [digits(100 * end, 1) for end in gap.interval]
+    assert rows[-1][0] == page.fields["label"] == "The saved map"
 
 
 def test_saving_is_all_or_nothing(made: Report, tmp_path: Path) -> None:
@@ -235,33 +342,26 @@ def test_the_same_rows_make_the_same_page_and_the_file_is_named(tmp_path: Path) 
     one, two = (report_tables(check_tables(*TWO.values()), source=source).html() for _ in range(2))
     assert one == two
     page = Page(one)
-    assert hashlib.sha256(b"some,rows\n").hexdigest() in page.text["footer"]
-    assert "people <1>.csv, 10 bytes" in page.text["footer"]
-    assert f"xorder {xorder.__version__}" in page.text["footer"]
+    assert hashlib.sha256(b"some,rows\n").hexdigest() in page.text["provenance"]
+    assert "people <1>.csv, 10 bytes" in page.text["provenance"]
+    assert f"xorder {xorder.__version__}" in page.text["provenance"]
 
 
 def test_a_notebook_shows_the_page_in_a_frame_of_its_own(made: Report) -> None:
     frame = made._repr_html_()
     (tag, attributes), *_ = Page(frame).tags
     assert tag == "iframe"
-    assert attributes["sandbox"] == "allow-scripts"
+    assert attributes["sandbox"] == "allow-scripts allow-downloads"
     assert attributes["srcdoc"] == made.html()
 
 
-@pytest.mark.parametrize("package", ["jinja2", "altair", "vl_convert"])
-def test_what_is_not_installed_is_named_with_its_extra(
-    package: str, made: Report, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from xorder.reporting._page import _library
-
-    _library.cache_clear()
-    monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtraError, match=rf"report needs {package}.*xorder\[report\]"):
+def test_what_is_not_installed_is_named_with_its_extra(made: Report, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(MissingExtraError, match=r"report needs jinja2.*xorder\[report\]"):
         made.html()
 
 
 def test_numbers_need_no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    for package in ("jinja2", "altair", "vl_convert"):
-        monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
     numbers: dict[str, Any] = report_tables(check_tables(*people(60, {"A": 0.0, "B": 0.0}).values())).to_dict()
     assert json.loads(json.dumps(numbers, allow_nan=False)) == numbers

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+import re
 from typing import Any
 
 import numpy as np
@@ -9,6 +12,7 @@ import pytest
 
 import xorder
 from support.printed_page import Page
+from support.real_data import data_file
 from support.scored_people import people
 from xorder._validation import check_tables
 from xorder.datasets import simulate_population
@@ -27,8 +31,7 @@ def told(numbers: dict[str, Any]) -> tuple[dict[str, Any], str]:
 
 @pytest.fixture(autouse=True)
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_numbers, "_REPAIRS_OF_TWO", 3)
-    monkeypatch.setattr(_numbers, "_REPAIRS_OF_MANY", 3)
+    monkeypatch.setattr(_numbers, "PARTS", (0.5, 1.0))
 
 
 @pytest.mark.slow
@@ -37,22 +40,76 @@ def test_a_clear_gap_names_who_how_much_how_sure_and_the_cost() -> None:
     made = report(**drawn)
     numbers = made.to_dict()
     found, text = told(numbers)
-    assert str(made).startswith("Group B is ranked too low.\n")
+    assert str(made).startswith("Group B is ranked lower than group A.\n")
     audit = xorder.audit(**drawn)
     gap = audit.gap("xauc")
-    assert found["headline"] == "Group B is ranked too low"
+    assert found["headline"] == "Group B is ranked lower than group A"
     who, much, sure, cost = found["facts"]
     assert who["value"] == "Group B"
     assert f"{audit.positives['B']:,.0f} people with the outcome" in who["note"]
     assert much["value"] == f"{100 * gap.value:.1f} points"
     assert sure["value"] == "Not chance"
     assert f"{100 * gap.interval[0]:+.1f} to {100 * gap.interval[1]:+.1f} points; p < 0.0001" in sure["note"]
-    expected = numbers["expected"]["auc"]
+    expected = numbers["path"]["stops"][-1]["auc"]
     assert cost["note"] == f"AUC {audit.auc:.4f} before, {expected:.4f} after"
     assert "where it is a help, such as a bed, group B goes without" in text
     assert "where it is a burden, such as a suspicion, group A bears more" in text
     for chance in (audit.xauc["A", "B"], audit.xauc["B", "A"]):
         assert f"{100 * chance:.1f} of 100" in text
+
+
+@pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
+def test_what_high_means_decides_who_is_ranked_too_low_or_too_high(metric: str) -> None:
+    drawn = people(900, {"A": 0.0, "B": 1.0, "C": 0.5})
+    made = {high: report(**drawn, high_is=high, metric=metric) for high in (None, "help", "burden")}
+    headlines = {high: told(found.to_dict())[0]["headline"] for high, found in made.items()}
+    assert headlines == {
+        None: "Group B is ranked lower than group A",
+        "help": "Group B is ranked too low",
+        "burden": "Group A is ranked too high",
+    }
+    text = {high: told(found.to_dict())[1] for high, found in made.items()}
+    assert not re.search("too (low|high)", text[None] + Page(made[None].html()).everything)
+    assert "help, such as a bed, group B goes without; where it is a burden" in text[None]
+    assert "A high place is a help here: group B gets less of it" in text["help"]
+    assert "too high" not in text["help"]
+    assert "A high place is a burden here: group A bears more of it" in text["burden"]
+    assert "too low" not in text["burden"]
+    who = {high: told(found.to_dict())[0]["facts"][0] for high, found in made.items()}
+    assert [fact["value"] for fact in who.values()] == ["Group B", "Group B", "Group A"]
+    audit = xorder.audit(**drawn)
+    of = audit.positives["A"] + audit.negatives["A"] if metric == "parity" else audit.negatives["A"]
+    without = "" if metric == "parity" else " without the outcome"
+    assert who["burden"]["note"].startswith(f"{of:,.0f} people{without}, against group B")
+    side = {high: re.search("On the (.*) side of so many of them: (.)", said) for high, said in text.items()}
+    assert [found and found.groups() for found in side.values()] == [("lower", "B"), ("lower", "B"), ("higher", "A")]
+
+
+def test_a_burden_is_counted_from_those_who_bear_it() -> None:
+    drawn = people(900, {"A": 0.0, "B": 1.0})
+    audit = xorder.audit(**drawn)
+    said = told(report(**drawn, high_is="burden").to_dict())[1]
+    high, low = 100 * (1 - audit.xauc["B", "A"]), 100 * (1 - audit.xauc["A", "B"])
+    words = f"group A without the outcome is ranked above someone of group B with it in {high:.1f} of 100 pairs"
+    assert f"{words}, and with the groups swapped in {low:.1f}." in said
+
+
+@pytest.mark.slow
+def test_compas_is_not_told_backwards() -> None:
+    with gzip.open(data_file("compas/compas-scores-two-years.csv.gz"), "rt", encoding="utf-8", newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["race"] in ("African-American", "Caucasian")]
+    label, score = ([int(row[name]) for row in rows] for name in ("two_year_recid", "decile_score"))
+    race = [row["race"] for row in rows]
+    without, burden = (report(label, score, sensitive_features=race, high_is=high) for high in (None, "burden"))
+    assert str(without).startswith("Group Caucasian is ranked lower than group African-American.")
+    assert "too low" not in str(without)
+    assert "where it is a burden, such as a suspicion, group African-American bears more of it" in str(without)
+    assert str(burden).startswith("Group African-American is ranked too high.")
+    assert "group African-American without the outcome is ranked above someone of group Caucasian with it" in str(
+        burden
+    )
+    audit = xorder.audit(label, score, sensitive_features=race)
+    assert f"in {100 * (1 - audit.xauc['Caucasian', 'African-American']):.1f} of 100 pairs" in str(burden)
 
 
 @pytest.mark.slow
@@ -71,7 +128,7 @@ def test_a_small_gap_beyond_doubt_is_called_small() -> None:
     numbers = report_tables(check_tables(*people(3000, {"A": 0.0, "B": 0.3}, seed=2).values())).to_dict()
     numbers["finding"] |= {"verdict": "small", "value": 0.011, "allowed_interval": [0.006, 0.016]}
     found, text = told(numbers)
-    assert found["headline"] == "Group B is ranked slightly too low"
+    assert found["headline"] == "Group B is ranked slightly lower than group A"
     assert "It is small" in text
 
 
@@ -87,7 +144,7 @@ def test_other_gaps_have_words_of_their_own(metric: str) -> None:
     drawn = people(900, {"A": 0.0, "B": 1.0})
     found, text = told(report_tables(check_tables(*drawn.values()), metric=metric).to_dict())
     audit = xorder.audit(**drawn)
-    assert found["headline"] == "Group B is ranked too low"
+    assert found["headline"] == "Group B is ranked lower than group A"
     gap = audit.gap(metric).value
     for chance in (audit.prf["A"], audit.prf["B"]) if metric == "prf" else ((1 + gap) / 2, (1 - gap) / 2):
         assert f"{100 * chance:.1f}" in text
@@ -98,7 +155,7 @@ def test_other_gaps_have_words_of_their_own(metric: str) -> None:
 def test_many_groups_are_counted_and_those_behind_named() -> None:
     drawn = people(1500, {"A": 0.0, "group of B": 1.5, "C": 0.0})
     found, text = told(report_tables(check_tables(*drawn.values())).to_dict())
-    assert found["headline"] == "Group of B is ranked too low"
+    assert found["headline"] == "Group of B is ranked lower than group A"
     assert "2 of 3 pairs of groups" in text
     assert "group of B (2)" in text
     assert "group group" not in text
@@ -117,7 +174,7 @@ def test_without_any_outcome_parity_is_too_few_to_say_and_no_crash() -> None:
     drawn = people(80, {"A": 0.0, "B": 3.0})
     drawn["y_true"][:] = 0
     found, text = told(report(**drawn, metric="parity").to_dict())
-    assert found["headline"] == "Group B looks ranked too low, but there are too few people to say"
+    assert found["headline"] == "Group B looks ranked lower than group A, but there are too few people to say"
     assert "0 people of group A with the outcome" in text
     assert found["facts"][3]["value"] == "Not known"
     assert "nan" not in text
@@ -140,13 +197,19 @@ def test_a_saved_map_speaks_for_itself() -> None:
 def test_a_share_that_falls_at_the_top_is_said_and_no_cost_is_not_claimed() -> None:
     drawn = simulate_population(4000)
     numbers = report(drawn.y_true, drawn.y_score, sensitive_features=drawn.group).to_dict()
-    assert "works against" not in told(numbers)[1]
+    assert "At the top" not in told(numbers)[1]
     for entry in numbers["top"]:
         entry["before"][1]["share"], entry["after"][1]["share"] = 0.275, 0.05
     found, text = told(numbers)
     assert "its share of the first 1 % falls from 27.5 % to 5.0 %" in text
-    assert "works against group B" in text
+    assert "goes the other way for group B" in text
     assert "smaller share at the top" in found["facts"][3]["note"]
+    assert "works against group B" in told(numbers | {"high_is": "help"})[1]
+    for entry in numbers["top"]:
+        entry["before"][0]["share"], entry["after"][0]["share"] = 0.725, 0.95
+    found, text = told(numbers | {"high_is": "burden"})
+    assert "works against group A: its share of the first 1 % rises from 72.5 % to 95.0 %" in text
+    assert "larger share at the top" in found["facts"][3]["note"]
 
 
 @pytest.mark.slow
@@ -154,7 +217,7 @@ def test_a_share_that_rises_at_the_top_is_no_warning() -> None:
     numbers = report(**people(900, {"A": 0.0, "B": 1.0})).to_dict()
     for entry in numbers["top"]:
         entry["before"][1]["share"], entry["after"][1]["share"] = 0.1, 0.2
-    assert "works against" not in told(numbers)[1]
+    assert "At the top" not in told(numbers)[1]
 
 
 def test_a_score_that_is_the_outcome_shows_no_gap_and_is_doubted() -> None:
@@ -182,7 +245,7 @@ def test_a_map_from_other_people_that_does_harm_is_said_to(
     gap = xorder.audit(**drawn | {"y_score": adjusted}).gap("xauc", ("B", "A"))
     assert headline in found["headline"]
     assert words in text
-    assert f"group A is ranked too low against group B, by {100 * gap.value:.1f} points (95 % interval " in text
+    assert f"group A is ranked lower than group B, by {100 * gap.value:.1f} points (95 % interval " in text
     assert f"{100 * gap.interval[0]:+.1f} to {100 * gap.interval[1]:+.1f}" in text
     assert found["facts"][3]["value"] == tile
 
@@ -211,7 +274,7 @@ def test_too_few_people_get_one_verdict() -> None:
     late = np.flatnonzero((drawn["sensitive_features"] == "B") & (drawn["y_true"] == 1))[8:]
     drawn["y_true"][late] = 0
     found, text = told(report(**drawn).to_dict())
-    assert found["headline"] == "Group B looks ranked too low, but there are too few people to say"
+    assert found["headline"] == "Group B looks ranked lower than group A, but there are too few people to say"
     assert [fact["value"] for fact in found["facts"]][::2] == ["Perhaps group B", "Too few to say"]
     assert "8 people of group B with the outcome" in text
     assert "Collect more" in text
@@ -251,4 +314,4 @@ def test_ties_are_said_to_count_one_half_where_there_are_any(metric: str) -> Non
 def test_its_repr_tells_what_was_found() -> None:
     drawn = people(900, {"A": 0.0, "B": 1.0})
     gap = xorder.audit(**drawn).gap("xauc").value
-    assert repr(report(**drawn)) == f"<Report: Group B is ranked too low; 2 groups, xAUC gap {gap:.4f}>"
+    assert repr(report(**drawn)) == f"<Report: Group B is ranked lower than group A; 2 groups, xAUC gap {gap:.4f}>"

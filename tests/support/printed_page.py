@@ -27,7 +27,7 @@ class Page(HTMLParser):
 
     @property
     def island(self) -> Any:
-        return next(json.loads(script) for script in self.scripts if script.startswith("{"))
+        return next(json.loads(script) for script in self.scripts if script.startswith("["))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         attributes = dict(attrs)
@@ -59,7 +59,7 @@ class Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         if "script" in self._open:
             self.scripts[-1] += data
-        elif "style" not in self._open:
+        elif "style" not in self._open and "svg" not in self._open:
             self.text[self._section] = self.text.get(self._section, "") + data
             if "caption" in self._open:
                 self._caption += data
@@ -67,6 +67,10 @@ class Page(HTMLParser):
                 self._rows[-1][-1] += data
             if self._field:
                 self.fields[self._field[0]] += data
+
+    @property
+    def everything(self) -> str:
+        return " ".join(self.text.values())
 
     def table(self, beginning: str) -> list[list[str]]:
         """Return the body of the table whose caption begins so, by rows of trimmed cells."""

@@ -144,6 +144,7 @@ def _write_report(people: Population, path: Path) -> None:
         sensitive_features=people.group,
         names={"score": "score", "label": "outcome", "group": "group"},
         title="A simulated score, group by group",
+        high_is="help",
         source=path.with_name("people.csv"),
     )
     result.save(path, overwrite=True)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from xorder._metric import METRICS
+from xorder._parameters import HIGH_IS
 from xorder.cli._errors import translated
 from xorder.cli._program import (
     add_cluster,
@@ -30,6 +31,21 @@ def add(command: argparse.ArgumentParser) -> None:
     add_unseen(command, None)
     command.add_argument("--metric", choices=METRICS, help="Metric of the gap to report (default the map's, or xauc)")
     command.add_argument("--title", help="Title of the page")
+    command.add_argument(
+        "--high-is",
+        choices=HIGH_IS,
+        help="What a high place in the list brings: a help, such as a bed, or a burden, such as a suspicion; without "
+        "it the page says who is ranked lower, and not that this is too low",
+    )
+    command.add_argument("--model", help="What made the score, for the page: its name and version")
+    command.add_argument("--period", help="When the rows were gathered, for the page")
+    command.add_argument("--author", help="Who made the report, for the page")
+    command.add_argument(
+        "--tolerance",
+        type=float,
+        metavar="GAP",
+        help="Widest gap tolerated between any two groups; the page says whether all are within it",
+    )
     add_confidence(command)
 
 
@@ -38,7 +54,7 @@ def run(options: argparse.Namespace) -> None:
     from xorder._groups import BETWEEN
     from xorder.engines._apply import check_matched
     from xorder.estimators import load_fitted
-    from xorder.reporting._report import report_fitted
+    from xorder.reporting._report import About, report_fitted
 
     if options.output is not None:
         inputs = [options.file] if options.map is None else [options.file, options.map]
@@ -56,16 +72,15 @@ def run(options: argparse.Namespace) -> None:
     if repair is not None:
         maps = repair.group_maps()
         check_matched(maps, tables, options.file, score=options.score, group=options.group, encoding=options.encoding)
-    result = report_fitted(
-        tables,
-        repair,
-        metric=options.metric,
-        names={"score": options.score, "label": options.label, "group": BETWEEN.join(options.group)},
-        title=options.title,
-        confidence=options.confidence,
+    about = About(
+        {"score": options.score, "label": options.label, "group": BETWEEN.join(options.group)},
+        *(options.title, options.high_is, options.model, options.period, options.author),
         # A pattern has no one file to be named.
         source=options.file if Path(options.file).is_file() else None,
+        saved=options.map,
     )
+    asked = {name: getattr(options, name) for name in ("metric", "tolerance", "confidence")}
+    result = report_fitted(tables, repair, about, **asked)
     if options.output is not None:
         result.save(options.output, overwrite=options.force)
     show(result.to_dict() if options.json else f"{result}\nWrote {options.output}")

@@ -24,10 +24,9 @@ from xorder._validation import check_rows, check_scores
 from xorder.estimators._fitted import FittedRepair, RepairSettings
 from xorder.estimators._learn import NOBODY, GroupPlan, SetAside, find_repair, mapped, plan_groups
 from xorder.exceptions import InputError, XorderWarning
-from xorder.metrics._audit import Audit, audit_tables
+from xorder.metrics._audit import Audit, audit_tables, paired_changes
 from xorder.metrics._cuts import CutGap, cut_text
-from xorder.metrics._gaps import Difference, Gap, change_of, json_label, with_holm
-from xorder.metrics._placements import changes
+from xorder.metrics._gaps import Difference, Gap, json_label
 from xorder.transfer import ScoreMap
 
 if TYPE_CHECKING:
@@ -90,26 +89,7 @@ class ExpectedGap:
         Both are of the same rows, so that errors are paired; the map is taken as it is. Empty where it was tried in
         folds, which have a map each.
         """
-        before, after, confidence = self.before._tables, self.after._tables, self.after.confidence
-        if self.folds is not None or before is None or after is None:
-            return ()
-        if before.held is not None and after.held is not None:
-            from xorder.metrics._compare import compare_tables
-
-            both = replace(
-                after, held=after.held._replace(scores=(after.held.scores[0], before.held.scores[0])), notes=()
-            )
-            found = compare_tables(both, ["before"], cuts=(), confidence=confidence).differences
-            return tuple(each for each in found if each.what in ("auc", self.metric))
-        change = changes(list(before.values()), list(after.values()))
-        aucs = (self.after.auc, self.before.auc)
-        of_auc = Difference.between("auc", "before", None, None, aucs, change_of(change, "auc", 0, 1), confidence)
-        of_gaps = []
-        for gap in (gap for gap in self.after.gaps if gap.metric == self.metric):
-            error = change_of(change, self.metric, *map(self.after.groups.index, gap.pair))
-            gaps = (gap.value, self.before.gap(self.metric, gap.pair).value)
-            of_gaps.append(Difference.between(self.metric, "before", gap.pair, None, gaps, error, confidence))
-        return (replace(of_auc, pvalue_holm=of_auc.pvalue), *with_holm(of_gaps, self.after.too_few))
+        return () if self.folds is not None else paired_changes(self.after, self.before, self.metric, "before")
 
     @property
     def likely_gap(self) -> float:

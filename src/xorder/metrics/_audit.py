@@ -21,8 +21,17 @@ from xorder._validation import check_rows
 from xorder.exceptions import InputError, MissingExtraError, warn_caller
 from xorder.metrics._audit_text import audit_text, matrix_lines, reading
 from xorder.metrics._cuts import CUTS, Cut, CutGap, Cuts, Of, check_cut, check_cuts, check_of, cut_text
-from xorder.metrics._gaps import Gap, Pair, against_tolerance, are_few, json_label, with_holm
-from xorder.metrics._placements import Moments, moments
+from xorder.metrics._gaps import (
+    Difference,
+    Gap,
+    Pair,
+    against_tolerance,
+    are_few,
+    change_of,
+    json_label,
+    with_holm,
+)
+from xorder.metrics._placements import Moments, changes, moments
 
 if TYPE_CHECKING:
     from xorder.metrics._sheet import AuditTable
@@ -614,6 +623,31 @@ def measured(
     object.__setattr__(result, "_tables", tables)
     object.__setattr__(result, "_units", units)
     return result, [*_cautions(result, m), *upside_down(overall[0], reach)]
+
+
+def paired_changes(first: Audit, second: Audit, metric: str, name: str) -> tuple[Difference, ...]:
+    """How two audits of the same rows differ: AUC, then the gap of each pair, the second less the first.
+
+    Errors are paired, row by row. ``name`` is that of the second's scores. Empty where an audit holds no tables.
+    """
+    one, two, confidence = first._tables, second._tables, first.confidence
+    if one is None or two is None:
+        return ()
+    if one.held is not None and two.held is not None:
+        from xorder.metrics._compare import compare_tables
+
+        both = replace(one, held=one.held._replace(scores=(one.held.scores[0], two.held.scores[0])), notes=())
+        found = compare_tables(both, [name], cuts=(), confidence=confidence).differences
+        return tuple(each for each in found if each.what in ("auc", metric))
+    change = changes(list(two.values()), list(one.values()))
+    aucs = (first.auc, second.auc)
+    of_auc = Difference.between("auc", name, None, None, aucs, change_of(change, "auc", 0, 1), confidence)
+    of_gaps = []
+    for gap in (gap for gap in first.gaps if gap.metric == metric):
+        error = change_of(change, metric, *map(first.groups.index, gap.pair))
+        gaps = (gap.value, second.gap(metric, gap.pair).value)
+        of_gaps.append(Difference.between(metric, name, gap.pair, None, gaps, error, confidence))
+    return (replace(of_auc, pvalue_holm=of_auc.pvalue), *with_holm(of_gaps, first.too_few))
 
 
 def units_of(tables: Tables) -> Units | None:

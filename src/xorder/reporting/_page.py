@@ -1,36 +1,36 @@
-"""One self-contained page: numbers through an autoescaping template, with style, script and chart library inside."""
+"""One self-contained page: numbers through an autoescaping template, with style, script and drawings inside."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import math
-from functools import cache
 from importlib import resources
 from typing import Any
+from urllib.parse import quote
 
 from xorder._metric import METRICS
 from xorder._optional import import_optional
 from xorder._present import count, gap_title, group_names, level, one_line, percent, pvalue_text, shortened
+from xorder.metrics._sheet import AuditTable
 from xorder.reporting._charts import charts
 from xorder.reporting._numbers import Drawn
+from xorder.reporting._svg import bar, strip
 from xorder.reporting._text import (
-    at_the_top,
     called,
     capital,
     interval_in_points,
     interval_text,
     lacking,
+    listed,
     number,
     points,
     signed,
     signed_points,
     summary,
+    tolerated,
 )
-
-_PURPOSE = "The report"
-
-# What the page asks of the bundle: of its libraries, only this one is always there by its name.
-_EXPORTS = "window.vegaEmbed = vegaEmbed;"
 
 # Rows of gaps shown; of more, the widest. The numbers have all.
 _MOST_GAPS = 28
@@ -40,6 +40,44 @@ _LONGEST_NAME, _LONGEST_TITLE = 60, 200
 
 # A map that this share of a group's scores lies outside of may have been fitted to another score.
 _MUCH_OUTSIDE = 0.1
+
+# A change of place that fills its bar, as a share of the list.
+_LONGEST_MOVE = 0.25
+
+CALIBRATION = ("observed_to_expected", "intercept", "slope", "ici")
+"""Columns of the table of calibration that the page shows."""
+
+TABLES = {
+    "groups": "by group",
+    "gaps": "gaps",
+    "cuts": "rates at cuts",
+    "cut_gaps": "differences at cuts",
+    "moves": "who enters and leaves at cuts",
+    "calibration": "calibration",
+    "net_benefit": "net benefit",
+    "scores": "scores",
+}
+"""Tables that can be had from the page, and what they are called there."""
+
+# Thresholds of net benefit that the page shows; the table to keep has more.
+_THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.5)
+
+# Rates at a cut that the page shows.
+_RATES = {"sensitivity": "sensitivity", "false_positive_rate": "false positive rate", "ppv": "precision (PPV)"}
+
+_CONTENTS = (
+    ("audit", "The audit"),
+    ("tradeoff", "What closing the gap would do"),
+    ("top", "At the cuts of the list"),
+    ("moves", "Who moves"),
+    ("sheet", "The sheet"),
+    ("data", "The data"),
+    ("appendix", "Appendix"),
+    ("provenance", "Where this comes from"),
+)
+
+# Characters of a table that an address can hold as they are.
+_PLAIN = ",.:;+*()!$@/ ".replace(" ", "")
 
 # What the template writes numbers and names with.
 _FILTERS = (
@@ -64,20 +102,22 @@ def display_names(numbers: dict[str, Any]) -> list[str]:
 
 def render(numbers: dict[str, Any], drawn: Drawn) -> str:
     """Return the page of a report as text."""
-    jinja2 = import_optional("jinja2", extra="report", purpose=_PURPOSE)
+    jinja2 = import_optional("jinja2", extra="report", purpose="The report")
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     environment.filters |= {write.__name__: write for write in _FILTERS}
     view = page_view(numbers, drawn)
-    specs = charts(numbers, drawn)
+    style, script = _packed("page.css"), _packed("page.js")
     text: str = environment.from_string(_packed("page.html.j2")).render(
         **view,
-        charts=list(specs),
-        style=_packed("page.css"),
-        script=_packed("page.js"),
-        library=_library(),
-        island=script_json({"stops": view["stops"], "charts": specs}),
+        charts=charts(numbers, drawn, view["name_of"]),
+        style=style,
+        script=script,
+        policy=policy(style, script),
+        bar=bar,
+        strip=strip,
+        island=script_json(view["stops"]),
     )
     return text
 
@@ -92,13 +132,15 @@ def script_json(data: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-@cache
-def _library() -> str:
-    """Vega and what embeds it as one script, from the package that has them; nothing is downloaded."""
-    converter = import_optional("vl_convert", extra="report", purpose=_PURPOSE)
-    bundle: str = converter.javascript_bundle(snippet=_EXPORTS)
-    # Inside a string of the library this is the same text, and to the page it is no end of the script.
-    return bundle.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+def policy(style: str, script: str) -> str:
+    """Return what a page may do: apply this style and run this script, and load nothing.
+
+    >>> policy("", "").partition(";")[0]
+    "default-src 'none'"
+    """
+    hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script)]
+    allowed = [f"{kind}-src 'sha256-{each}'" for kind, each in zip(("style", "script"), hashes, strict=True)]
+    return "; ".join(["default-src 'none'", *allowed, "base-uri 'none'", "form-action 'none'"])
 
 
 def _packed(name: str) -> str:
@@ -113,6 +155,8 @@ def page_view(numbers: dict[str, Any], drawn: Drawn) -> dict[str, Any]:
     pair, shown = numbers["finding"]["pair"], drawn.shown
     tables = {metric: _gaps(metric, numbers, names) for metric in METRICS}
     groups = list(zip(names, numbers["data"]["groups"], strict=True))
+    rates, benefits = _rates(numbers, shown), _benefits(numbers, shown)
+    places = {name: {row["place"] for row in rows} for name, rows in (("cuts", rates), ("net_benefit", benefits))}
     return numbers | {
         "title": one_line(numbers["title"])[:_LONGEST_TITLE],
         "level": level(numbers["confidence"]),
@@ -128,19 +172,25 @@ def page_view(numbers: dict[str, Any], drawn: Drawn) -> dict[str, Any]:
         "some": f"{len(shown)} of {len(names)} groups" if len(names) > len(shown) else "",
         "main_gaps": tables.pop(numbers["metric"]),
         "other_gaps": tables.values(),
-        "stops": [_stop(entry, numbers) for entry in path["stops"]],
+        "stops": [_stop(entry, numbers, shown, places) for entry in path["stops"]],
         "last": len(path["stops"]) - 1,
         "reference": None if path["reference"] is None else called(names[path["reference"]]),
         "moved": ", ".join(called(names[g]) for g in path["moved"] or []),
         "left": ", ".join(called(names[g]) for g in path["left"]),
         "two": path["moved"] is not None and len(path["moved"]) == 1,
-        "before_after": _before_after(numbers),
+        "kept": _kept(numbers, names),
+        "calibration": CALIBRATION,
+        "performance": [(g, numbers["sheet"]["groups"]["rows"][g]) for g in (*shown, len(names))],
+        "sheet_names": [*names, "all"],
+        "rates": rates,
+        "benefits": benefits,
+        "downloads": _downloads(numbers),
+        "contents": [entry for entry in _CONTENTS if entry[0] != "moves" or after],
         "outside": [
             f"{percent(share)} of {called(name)}"
             for name, share in zip(names, after["outside"] if after else [], strict=False)
             if share is not None and share > _MUCH_OUTSIDE
         ],
-        "against": at_the_top(numbers, names),
         "lacking": lacking(numbers, names),
         "small": [name for name, group in groups if group["too_few"] and not group["missing"]],
     }
@@ -160,39 +210,109 @@ def _gaps(metric: str, numbers: dict[str, Any], names: list[str]) -> dict[str, A
     return {"name": gap_title(metric), "widest": more, "rows": rows, "reach": max([0.01, *map(abs, ends)])}
 
 
-def _stop(stop: dict[str, Any], numbers: dict[str, Any]) -> dict[str, Any]:
-    """One stop of the control: its name, and the text of each number that changes with it."""
+def _stop(
+    stop: dict[str, Any], numbers: dict[str, Any], shown: list[int], places: dict[str, set[int]]
+) -> dict[str, Any]:
+    """One stop of the control: its names, the text of each number that changes with it, and the ends of bars."""
     pair = numbers["finding"]["pair"]
-    change = None if None in (stop["auc"], numbers["audit"]["auc"]) else stop["auc"] - numbers["audit"]["auc"]
     chances = [stop["xauc"][a][b] for a, b in (pair, pair[::-1])] if pair else [None, None]
-    if stop["kind"] == "as it is":
-        label = "the score as it is"
-    elif stop["kind"] == "map":
-        label = "the saved map"
-    elif stop["limit"] == 0:
-        label = "no gap allowed"
-    else:
-        label = f"a gap of {points(stop['limit'])} points allowed"
+    short = "the saved map" if stop["kind"] == "map" else f"{100 * stop.get('part', 0):g} %"
+    label = {"as it is": "the score as it is", "map": "the saved map"}.get(stop["kind"], f"{short} of the repair")
+    unchanged: dict[str, Any] = {"value": 0.0 if stop["kind"] == "as it is" else None, "interval": []}
+    auc, gap = (stop[f"{what}_change"] or unchanged for what in ("auc", "gap"))
     text = {
         "label": capital(label),
         "auc": number(stop["auc"]),
-        "change": signed(change),
+        "auc_interval": interval_text(stop["auc_interval"], sign=""),
+        "change": signed(auc["value"]),
+        "change_interval": interval_text(auc["interval"]) if auc["interval"] else "–",
         "gap": signed_points(stop["gap"]),
+        "gap_interval": interval_in_points(stop["gap_interval"]),
+        "gap_change": signed_points(gap["value"]),
+        "gap_change_interval": interval_in_points(gap["interval"]) if gap["interval"] else "–",
         "worst": points(stop["worst"]),
         "first": number(chances[0]),
         "second": number(chances[1]),
         "below": "–" if stop.get("below_best") is None else _rounded_up(stop["below_best"]),
     }
+    text["verdict"] = tolerated(stop)
     text["spoken"] = f"{label}: AUC {text['auc']}, gap {text['gap']} points"
-    return {"text": text, "bars": [round(100 * chance, 2) if chance is not None else 0 for chance in chances]}
+    bars = {name: [0, _percent(chance)] for name, chance in zip(("first", "second"), chances, strict=True)}
+    for c, cut in enumerate(stop["cuts"]):
+        text |= {f"cut-{c}": signed_points(cut["value"]), f"cut-{c}-interval": interval_in_points(cut["interval"])}
+    for g in shown:
+        text[f"prf-{g}"] = number(stop["prf"][g])
+        for c, top in enumerate(stop["top"]):
+            text |= {f"top-{c}-{g}-{what}": percent(top[g][what]) for what in ("share", "precision", "found")}
+        for who, move in stop["moves"][g].items():
+            key, mean = f"move-{g}-{who}", min(max(move["mean"] or 0.0, -_LONGEST_MOVE), _LONGEST_MOVE) / _LONGEST_MOVE
+            text |= {key: signed_points(move["mean"]), f"{key}-range": interval_in_points([move["low"], move["high"]])}
+            text |= {f"{key}-up": percent(move["up"]), f"{key}-down": percent(move["down"])}
+            bars[key] = [_percent(0.5 + min(mean, 0.0) / 2), _percent(abs(mean) / 2)]
+    return {"short": short, "text": text | _sheet_text(stop, numbers, places), "bars": bars}
 
 
-def _before_after(numbers: dict[str, Any]) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Return the audits before and after a saved map, each with its name and the gap spoken of."""
-    after, finding = numbers["after"], numbers["finding"]
-    if after is None or after["kind"] != "map" or not finding["pair"]:
-        return []
-    return [("as it is", numbers["audit"], finding), ("with the saved map", after["audit"], after["gap"])]
+def _sheet_text(stop: dict[str, Any], numbers: dict[str, Any], places: dict[str, set[int]]) -> dict[str, str]:
+    """What the tables of the sheet say at a stop, by table and row; at the first, what they say as it is."""
+    sheet, after = numbers["sheet"], stop["sheet"]
+    is_first = stop["kind"] == "as it is"
+    text: dict[str, str] = {}
+    calibration = [row for row in sheet["calibration"]["rows"] if row["scores"] == "as they are"]
+    for place, row in enumerate(calibration if is_first else after["calibration"]):
+        text |= {f"calibration-{place}-{name}": number(row[name], 3) for name in CALIBRATION}
+    for name, value in (("cuts", "value"), ("net_benefit", "net_benefit")):
+        now = [{"after": row[value], "change": 0.0} for row in sheet[name]["rows"]]
+        for place, row in enumerate(now if is_first else after[name]):
+            if place not in places[name]:
+                continue
+            ends = None if is_first else interval_text([row["change_low"], row["change_high"]])
+            text[f"{name}-{place}"] = number(row["after"])
+            text[f"{name}-{place}-change"] = signed(row["change"]) + ("" if ends is None else f" ({ends})")
+    return text
+
+
+def _downloads(numbers: dict[str, Any]) -> list[dict[str, str]]:
+    """Return the tables of the sheet as files to keep: what they are, their names, and their content in the address."""
+    found = []
+    for name, words in TABLES.items():
+        table = AuditTable(name, numbers["sheet"].get(name, {"rows": []})["rows"])
+        if table.rows:
+            address = f"data:text/csv;charset=utf-8,{quote(table.to_csv(), safe=_PLAIN)}"
+            found.append({"words": words, "file": f"{name}.csv", "address": address})
+    return found
+
+
+def _rates(numbers: dict[str, Any], shown: list[int]) -> list[dict[str, Any]]:
+    """Return the rates at cuts that the page shows, each with its position in the table, by cut and group."""
+    rows = numbers["sheet"]["cuts"]["rows"]
+    size = len(numbers["groups"]) + 1
+    kinds = len({row["rate"] for row in rows})
+    return [
+        row | {"place": place, "g": g, "words": _RATES[row["rate"]]}
+        for place, row in enumerate(rows)
+        if row["rate"] in _RATES and ((g := place // kinds % size) in shown or g == size - 1)
+    ]
+
+
+def _benefits(numbers: dict[str, Any], shown: list[int]) -> list[dict[str, Any]]:
+    """Return the rows of net benefit that the page shows, each with its position in the table."""
+    rows, size = numbers["sheet"]["net_benefit"]["rows"], len(numbers["groups"]) + 1
+    return [
+        row | {"place": place, "g": g}
+        for place, row in enumerate(rows)
+        if row["threshold"] in _THRESHOLDS and ((g := place % size) in shown or g == size - 1)
+    ]
+
+
+def _percent(share: float | None) -> float:
+    return round(100 * (share or 0.0), 1)
+
+
+def _kept(numbers: dict[str, Any], names: list[str]) -> str:
+    """Say what share of each moved group's correction the evidence carries."""
+    path = numbers["path"]
+    shares = [f"{percent(path['kept'][g], 0)} for {called(names[g])}" for g in path["moved"] or []]
+    return f"It keeps the share of the correction that the evidence carries: {listed(shares)}." if shares else ""
 
 
 def _rounded_up(value: float) -> str:

@@ -9,11 +9,12 @@ import os
 import platform
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xorder._atomic import atomic_path
-from xorder._parameters import WeightKind
+from xorder._parameters import HIGH_IS, HighIs, WeightKind, check_number, check_word
 from xorder._present import gap_title, number
 from xorder._table import ScoreTable, Tables, as_tables
 from xorder._validation import check_rows
@@ -93,8 +94,8 @@ class Report:
     def _repr_html_(self) -> str:
         # In a frame of its own, so that neither its style nor its script meets those of the notebook.
         return (
-            '<iframe sandbox="allow-scripts" title="xorder report" style="width: 100%; height: 40rem; border: 0" '
-            f'srcdoc="{html.escape(self.html())}"></iframe>'
+            '<iframe sandbox="allow-scripts allow-downloads" title="xorder report" '
+            f'style="width: 100%; height: 40rem; border: 0" srcdoc="{html.escape(self.html())}"></iframe>'
         )
 
 
@@ -108,6 +109,11 @@ def report(
     metric: str | None = None,
     names: Mapping[str, str] | None = None,
     title: str | None = None,
+    high_is: HighIs | None = None,
+    model: str | None = None,
+    period: str | None = None,
+    author: str | None = None,
+    tolerance: float | None = None,
     confidence: float = 0.95,
     weights_are: WeightKind = "counts",
     missing_group: str = "error",
@@ -134,6 +140,13 @@ def report(
         What the columns are called, by the keys ``"score"``, ``"label"`` and ``"group"``.
     title : str, default=None
         Title of the page.
+    high_is : {"help", "burden"}, default=None
+        What a high place in the list brings: a bed, or a suspicion. Without it nobody is said to be ranked too low or
+        too high.
+    model, period, author : str, default=None
+        What the page says of where the score comes from, when the rows were gathered, and who made it.
+    tolerance : float, default=None
+        Widest gap that is tolerated between any two groups; the page says whether all are within it.
     confidence : float, default=0.95
         Confidence of the intervals.
     weights_are : {"counts", "sampling"}, default="counts"
@@ -176,7 +189,18 @@ def report(
     if clusters is not None:
         tables = replace(tables, held=rows.held(clusters))
     return report_tables(
-        tables, repair=repair, metric=metric, names=names, title=title, confidence=confidence, source=source
+        tables,
+        repair=repair,
+        metric=metric,
+        names=names,
+        title=title,
+        high_is=high_is,
+        model=model,
+        period=period,
+        author=author,
+        tolerance=tolerance,
+        confidence=confidence,
+        source=source,
     )
 
 
@@ -187,6 +211,11 @@ def report_tables(
     metric: str | None = None,
     names: Mapping[str, str] | None = None,
     title: str | None = None,
+    high_is: HighIs | None = None,
+    model: str | None = None,
+    period: str | None = None,
+    author: str | None = None,
+    tolerance: float | None = None,
     confidence: float = 0.95,
     source: str | os.PathLike[str] | None = None,
 ) -> Report:
@@ -204,6 +233,13 @@ def report_tables(
         What the columns are called, by the keys ``"score"``, ``"label"`` and ``"group"``.
     title : str, default=None
         Title of the page.
+    high_is : {"help", "burden"}, default=None
+        What a high place in the list brings: a bed, or a suspicion. Without it nobody is said to be ranked too low or
+        too high.
+    model, period, author : str, default=None
+        What the page says of where the score comes from, when the rows were gathered, and who made it.
+    tolerance : float, default=None
+        Widest gap that is tolerated between any two groups; the page says whether all are within it.
     confidence : float, default=0.95
         Confidence of the intervals.
     source : str or path-like, default=None
@@ -215,18 +251,53 @@ def report_tables(
         As from :func:`report`.
     """
     fitted = None if repair is None else _fitted(repair)
-    return report_fitted(tables, fitted, metric=metric, names=names, title=title, confidence=confidence, source=source)
+    about = About(names or {}, title, high_is, model, period, author, source)
+    return report_fitted(tables, fitted, about, metric=metric, tolerance=tolerance, confidence=confidence)
+
+
+class About(NamedTuple):
+    """What a page says of itself: its words, and where its numbers come from; ``saved`` is the file of the map."""
+
+    names: Mapping[str, str]
+    title: str | None = None
+    high_is: HighIs | None = None
+    model: str | None = None
+    period: str | None = None
+    author: str | None = None
+    source: str | os.PathLike[str] | None = None
+    saved: str | os.PathLike[str] | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """Check what was said, look up the files, and return it as numbers and text."""
+        columns = {str(key): str(name) for key, name in self.names.items()}
+        if not set(columns) <= set(_COLUMNS):
+            raise InputError(f"names must have keys among {', '.join(_COLUMNS)}; got {', '.join(columns)}.")
+        if self.high_is is not None:
+            check_word("high_is", self.high_is, HIGH_IS)
+        return {
+            "title": "How the score ranks each group" if self.title is None else str(self.title),
+            "high_is": self.high_is,
+            "names": columns,
+            "about": {name: self._text(name) for name in ("model", "period", "author")},
+            "date": f"{_now():%Y-%m-%d}",
+            "source": None if self.source is None else source_facts(Path(self.source)),
+            "saved": None if self.saved is None else source_facts(Path(self.saved)),
+            "versions": versions("xorder", "numpy", "scipy", "scikit-learn", "jinja2"),
+        }
+
+    def _text(self, name: str) -> str | None:
+        said = getattr(self, name)
+        return None if said is None else str(said)
 
 
 def report_fitted(
     tables: Tables | Mapping[Hashable, ScoreTable],
     repair: FittedRepair | None,
+    about: About,
     *,
     metric: str | None,
-    names: Mapping[str, str] | None,
-    title: str | None,
+    tolerance: float | None,
     confidence: float,
-    source: str | os.PathLike[str] | None,
 ) -> Report:
     """Report on tables and on a repair without its estimator, which needs scikit-learn."""
     check_confidence(confidence)
@@ -235,20 +306,21 @@ def report_fitted(
     if empty or len(tables) < 2:
         who = f"group {empty[0]!r} has none" if empty else "there is one group" if tables else "there are no groups"
         raise InputError(f"a report compares two groups or more, each with people; {who}.")
-    columns = {str(key): str(name) for key, name in (names or {}).items()}
-    if not set(columns) <= set(_COLUMNS):
-        raise InputError(f"names must have keys among {', '.join(_COLUMNS)}; got {', '.join(columns)}.")
     if metric is None:
         metric = "xauc" if repair is None else repair.settings.metric
-    facts = {
-        "title": "How the score ranks each group" if title is None else str(title),
-        "names": columns,
-        "source": None if source is None else source_facts(Path(source)),
-        "weighted": tables.weighted,
-        "versions": versions("xorder", "numpy", "scipy", "scikit-learn", "altair", "vl-convert-python"),
-    }
-    numbers, drawn = report_numbers(tables, metric=metric, confidence=float(confidence), repair=repair)
+    if tolerance is not None:
+        tolerance = check_number("tolerance", tolerance, at_least=0)
+    facts = about.facts() | {"weighted": tables.weighted}
+    numbers, drawn = report_numbers(
+        tables, metric=metric, confidence=float(confidence), repair=repair, tolerance=tolerance
+    )
     return Report(facts | numbers, drawn)
+
+
+def _now() -> datetime:
+    """Time of the report: now, or what SOURCE_DATE_EPOCH says, for pages that can be made again to the byte."""
+    fixed = os.environ.get("SOURCE_DATE_EPOCH")
+    return datetime.now(UTC) if fixed is None else datetime.fromtimestamp(int(fixed), UTC)
 
 
 def _fitted(repair: XOrder) -> FittedRepair:

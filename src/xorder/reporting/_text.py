@@ -32,6 +32,37 @@ _HARMS = {
     "widens": _Harm(", and the saved map makes that worse", "It widens the gap", "widens the gap"),
 }
 
+
+class _Words(NamedTuple):
+    """How one group is said to stand below another, by what a high place in the list is.
+
+    ``subject`` is the position in the pair (0 favoured, 1 lower) of the group that is spoken of, ``how`` it is ranked,
+    ``against`` the word before the other group, ``side`` that of the pairs on which groups are counted, and ``people``
+    those whom it concerns most: with the outcome, or without it.
+    """
+
+    subject: int
+    how: str
+    against: str
+    side: str
+    people: str
+
+    def said(self, pair: tuple[str, str], verb: str = "is ranked", *, slightly: bool = False) -> str:
+        """Say who is ranked how against whom."""
+        return f"{pair[self.subject]} {verb} {'slightly ' if slightly else ''}{self.how}"
+
+    def against_whom(self, pair: tuple[str, str], verb: str = "is ranked") -> str:
+        """Say it, and against whom."""
+        return f"{self.said(pair, verb)} {self.against} {pair[1 - self.subject]}"
+
+
+_HIGH_IS = {
+    "help": _Words(1, "too low", "against", "lower", "with"),
+    "burden": _Words(0, "too high", "against", "higher", "without"),
+    None: _Words(1, "lower", "than", "lower", "with"),
+}
+"""Without a word on what a high place is, nobody is said to be ranked too low or too high."""
+
 _WITHOUT = {"positives": "nobody with the outcome", "negatives": "nobody without it"}
 
 
@@ -113,12 +144,12 @@ def summary(numbers: dict[str, Any], names: list[str], outcome: str) -> dict[str
     favoured, lower = (names[number] for number in finding["pair"])
     cost, cost_fact = _cost(numbers, names)
     return {
-        "headline": _headline(numbers, called(lower)),
+        "headline": _headline(numbers, (called(favoured), called(lower))),
         "sentences": [
             _pairs_in_words(numbers, called(favoured), called(lower), outcome),
             _how_sure(numbers, names),
-            *_who_bears_it(finding, called(favoured), called(lower)),
-            *_other_pairs(finding, names),
+            *_who_bears_it(numbers, called(favoured), called(lower)),
+            *_other_pairs(numbers, names),
             *_groups_lacking(numbers, names),
         ],
         "cost": cost,
@@ -127,15 +158,29 @@ def summary(numbers: dict[str, Any], names: list[str], outcome: str) -> dict[str
     }
 
 
-def _headline(numbers: dict[str, Any], lower: str) -> str:
-    finding, subject = numbers["finding"], capital(lower)
+_TOLERATED = {
+    "within": "within the tolerance",
+    "beyond": "beyond the tolerance",
+    "cannot tell": "not decided: these people cannot tell whether it is within the tolerance",
+}
+
+
+def tolerated(stop: dict[str, Any]) -> str:
+    """Say what became of the tolerance at a stop; nothing without one."""
+    return "" if stop["verdict"] is None else capital(_TOLERATED[stop["verdict"]])
+
+
+def _headline(numbers: dict[str, Any], pair: tuple[str, str]) -> str:
+    finding, words = numbers["finding"], _HIGH_IS[numbers["high_is"]]
+    # Where it is not said what a high place is, that one is lower says little without the other.
+    whom = f" than {pair[0]}" if numbers["high_is"] is None else ""
     if finding["verdict"] == "unsure" and finding["few"]:
         if looks_real(finding):
-            return f"{subject} looks ranked too low, but there are too few people to say"
+            return capital(f"{words.said(pair, 'looks ranked')}{whom}, but there are too few people to say")
         return "There are too few people to say"
     said = {
-        "clear": f"{subject} is ranked too low",
-        "small": f"{subject} is ranked slightly too low",
+        "clear": capital(f"{words.said(pair)}{whom}"),
+        "small": capital(f"{words.said(pair, slightly=True)}{whom}"),
         "chance": "No gap that can be told from chance",
         "unsure": "A gap was seen, but how certain it is cannot be said from these people",
         "none": "No gap was seen",
@@ -169,6 +214,12 @@ def _pairs_in_words(numbers: dict[str, Any], favoured: str, lower: str, outcome:
     said = metric.pairs_in_words.format(lower=lower, favoured=favoured, outcome=outcome, low=low, high=high)
     said += f" The difference, {points(finding['value'])} points, is what this report calls the gap."
     # Within one's own group equal scores are ties as well.
+    if numbers["high_is"] == "burden" and metric.name == "xauc":
+        high, low = (points(None if chance is None else 1 - chance) for chance in finding["chances"])
+        said += (
+            f" Put the other way: someone of {favoured} without the outcome is ranked above someone of {lower} with it "
+            f"in {low} of 100 pairs, and with the groups swapped in {high}."
+        )
     if ties["across"] or (metric.counts_own and ties["scores"] < numbers["data"]["people"]):
         said += " Pairs of equal score count one half."
     return said
@@ -212,28 +263,34 @@ def _how_sure(numbers: dict[str, Any], names: list[str]) -> str:
     )
 
 
-def _who_bears_it(finding: dict[str, Any], favoured: str, lower: str) -> list[str]:
-    """Say that a low place is no harm by itself: some lists are for help, others for suspicion."""
-    if not is_real(finding):
+def _who_bears_it(numbers: dict[str, Any], favoured: str, lower: str) -> list[str]:
+    """Say whom it harms, or that a low place is no harm by itself: some lists are for help, others for suspicion."""
+    if not is_real(numbers["finding"]):
         return []
+    alike = " of the same outcome" if METRICS[numbers["metric"]].by_label else ""
+    if numbers["high_is"] == "help":
+        return [f"A high place is a help here: {lower} gets less of it than {favoured}{alike}."]
+    if numbers["high_is"] == "burden":
+        return [f"A high place is a burden here: {favoured} bears more of it than {lower}{alike}."]
     return [
         f"Whom that harms depends on what a high place brings: where it is a help, such as a bed, {lower} goes "
         f"without; where it is a burden, such as a suspicion, {favoured} bears more of it."
     ]
 
 
-def _other_pairs(finding: dict[str, Any], names: list[str]) -> list[str]:
+def _other_pairs(numbers: dict[str, Any], names: list[str]) -> list[str]:
+    finding, side = numbers["finding"], _HIGH_IS[numbers["high_is"]].side
     if finding["pairs"] < 2:
         return []
     if finding["clear_pairs"] < 2:
         which = "None" if finding["clear_pairs"] == 0 else "No other"
         return [f"{which} of the {finding['pairs']} pairs of groups has a gap that stands out from chance."]
-    ranked = sorted(zip(finding["losing"], names, strict=True), key=lambda entry: -entry[0])
-    losing = [f"{name} ({times})" for times, name in ranked if times]
-    listed = ", ".join(losing[:6]) + (f" and {len(losing) - 6} more" if len(losing) > 6 else "")
+    ranked = sorted(zip(finding[f"{side}_in"], names, strict=True), key=lambda entry: -entry[0])
+    often = [f"{name} ({times})" for times, name in ranked if times]
+    listed = ", ".join(often[:6]) + (f" and {len(often) - 6} more" if len(often) > 6 else "")
     return [
         f"{finding['clear_pairs']} of {finding['pairs']} pairs of groups have a gap that chance does not explain. On "
-        f"the lower side of so many of them: {listed}."
+        f"the {side} side of so many of them: {listed}."
     ]
 
 
@@ -242,18 +299,21 @@ def _facts(numbers: dict[str, Any], names: list[str]) -> list[dict[str, str]]:
     finding = numbers["finding"]
     verdict, real = finding["verdict"], is_real(finding)
     favoured, lower = (called(names[g]) for g in finding["pair"])
+    pair = favoured, lower
+    words = _HIGH_IS[numbers["high_is"]]
+    whom, other = pair[words.subject], pair[1 - words.subject]
     undecided = verdict == "unsure" and finding["few"]
     who = {
-        "term": "Who is ranked too low",
+        "term": f"Who is ranked {words.how}",
         "value": "Nobody, as far as can be seen",
         "note": f"widest difference: {lower} behind {favoured}",
     }
     if real:
-        who |= {"value": capital(lower), "note": _people_behind(numbers, favoured)}
+        who |= {"value": capital(whom), "note": _people_behind(numbers, words, other)}
     elif verdict == "none":
         who |= {"value": "Nobody", "note": "no difference was seen"}
     elif undecided and looks_real(finding):
-        who |= {"value": f"Perhaps {lower}", "note": f"against {favoured}; too few people to say"}
+        who |= {"value": f"Perhaps {whom}", "note": f"against {other}; too few people to say"}
     elif verdict == "unsure":
         who["value"] = "Cannot be decided"
     how_much = {
@@ -310,14 +370,19 @@ def few_people(numbers: dict[str, Any], names: list[str]) -> str:
     return f"{whom} of {called(names[g])} {'with' if kind == 'positives' else 'without'} the outcome"
 
 
-def _people_behind(numbers: dict[str, Any], favoured: str) -> str:
-    """Say how many people the finding is about: a count of them, or their weight."""
-    finding = numbers["finding"]
-    share = percent(numbers["data"]["groups"][finding["pair"][1]]["share"])
-    mass, having = count(finding["people"]), " with the outcome" if METRICS[numbers["metric"]].by_label else ""
+def _people_behind(numbers: dict[str, Any], words: _Words, other: str) -> str:
+    """Say how many people the finding is about: a count of them, or their weight.
+
+    Ranked too high are those without the outcome, too low those with it.
+    """
+    group = numbers["data"]["groups"][numbers["finding"]["pair"][words.subject]]
+    share, of, having = percent(group["share"]), "people", ""
+    if METRICS[numbers["metric"]].by_label:
+        of, having = "positives" if words.people == "with" else "negatives", f" {words.people} the outcome"
+    mass = count(group[of])
     if numbers["weighted"]:
-        return f"people{having} of weight {mass}, against {favoured}; {share} of all weight is in it"
-    return f"{mass} people{having}, against {favoured}; {share} of all are in it"
+        return f"people{having} of weight {mass}, against {other}; {share} of all weight is in it"
+    return f"{mass} people{having}, against {other}; {share} of all are in it"
 
 
 def _cost(numbers: dict[str, Any], names: list[str]) -> tuple[list[str], dict[str, str]]:
@@ -346,7 +411,9 @@ def _cost(numbers: dict[str, Any], names: list[str]) -> tuple[list[str], dict[st
         said = _of_repair(numbers, then, aucs)
     top = at_the_top(numbers, names)
     if top:
-        fact["note"] += "; but a smaller share at the top, see below"
+        fact["note"] += (
+            f"; but a {'larger' if numbers['high_is'] == 'burden' else 'smaller'} share at the top, see below"
+        )
     return [said, *top], fact
 
 
@@ -368,46 +435,48 @@ def at_the_top(numbers: dict[str, Any], names: list[str]) -> list[str]:
     if not is_real(finding) or numbers["after"] is None:
         return []
     favoured, lower = finding["pair"]
+    # Where a high place is a burden, it is the other group's share that should not rise.
+    whom, moves, way = (favoured, "rises", -1) if numbers["high_is"] == "burden" else (lower, "falls", 1)
 
     def lost(cut: dict[str, Any]) -> float:
-        share: float = cut["before"][lower]["share"] - cut["after"][lower]["share"]
+        share: float = way * (cut["before"][whom]["share"] - cut["after"][whom]["share"])
         return share
 
     falls = [cut for cut in numbers["top"] if lost(cut) > _UNCHANGED]
     if not falls:
         return []
     worst = max(falls, key=lost)
-    now, then = worst["before"][lower], worst["after"][lower]
+    now, then = worst["before"][whom], worst["after"][whom]
     others = listed([f"{cut['percent']:g} %" for cut in falls if cut is not worst])
-    also = f", and its share of the first {others} falls too" if others else ""
+    also = f", and its share of the first {others} {moves} too" if others else ""
+    does = "goes the other way for" if numbers["high_is"] is None else "works against"
     said = (
-        f"At the top of the list the repair works against {called(names[lower])}: its share of the first "
-        f"{worst['percent']:g} % falls from {percent(now['share'])} to {percent(then['share'])}{also}."
+        f"At the top of the list the repair {does} {called(names[whom])}: its share of the first "
+        f"{worst['percent']:g} % {moves} from {percent(now['share'])} to {percent(then['share'])}{also}."
     )
     if harm_of_map(numbers) == "widens":
         return [said]
     said += " The gap is an average over the whole list, and is closed further down."
-    better = worst["before"][favoured]["precision"]
-    if None not in (better, now["precision"]) and now["precision"] < better:
+    better, worse = (worst["before"][g]["precision"] for g in (favoured, lower))
+    if None not in (better, worse) and worse < better:
         said += (
-            f" Among the first {worst['percent']:g} % as they are, {percent(now['precision'])} of "
+            f" Among the first {worst['percent']:g} % as they are, {percent(worse)} of "
             f"{called(names[lower])} have the outcome and {percent(better)} of {called(names[favoured])}, so a repair "
             "that keeps the AUC high lets the latter go first there."
         )
     if numbers["after"]["method"] != "smooth":
         said += (
-            " It also moves people in blocks, which makes shares jump from cut to cut; a smooth repair "
-            "(XOrder(), or xorder fit, as they are by default) jumps less, but can lower the share as "
-            "well: report on its map before using it."
+            " It also moves people in blocks, which makes shares jump from cut to cut; the smooth repair, which is "
+            "the default, jumps less, but can do the same: report on its map before using it."
         )
     return [said + " If only the first places count, look at them rather than at the gap."]
 
 
 def _outcome(numbers: dict[str, Any]) -> dict[str, Any] | None:
-    """AUC and gap after the repair: those to expect on new people, where that is known; else on these."""
+    """AUC and gap after the repair, which has so few numbers that its audit is what to expect on new people."""
     if numbers["after"] is None or numbers["audit"]["auc"] is None:
         return None
-    then: dict[str, Any] = numbers["expected"] or numbers["path"]["stops"][-1]
+    then: dict[str, Any] = numbers["path"]["stops"][-1]
     return then
 
 
@@ -417,8 +486,9 @@ def _of_map(numbers: dict[str, Any], names: list[str], then: dict[str, Any], auc
     if harm is not None:
         found = after["finding"]
         favoured, lower = (called(names[g]) for g in found["pair"])
+        ranked = _HIGH_IS[numbers["high_is"]].against_whom((favoured, lower))
         said = (
-            f"The saved map {_HARMS[harm].sentence}: with it {lower} is ranked too low against {favoured}, "
+            f"The saved map {_HARMS[harm].sentence}: with it {ranked}, "
             f"by {points(found['value'])} points ({level(found['allowed_confidence'])} interval "
             f"{interval_in_points(found['allowed_interval'])}; {aucs})."
         )
@@ -448,10 +518,7 @@ def _of_repair(numbers: dict[str, Any], then: dict[str, Any], aucs: str) -> str:
         price = f"would cost {number(-change)} of the score's overall accuracy, the AUC"
     how = "Closing it" if len(numbers["groups"]) == 2 else "Making all the gaps small together"
     first = f"{how}, with the order inside every group kept, {price} ({aucs})."
-    if "interval" not in then:
-        left = f"{signed_points(then['gap'])} points" if abs(then["gap"]) >= _UNCHANGED else "nothing"
-        return f"{first} It would leave {left} of the gap on these people; on others expect a little more."
-    ends = interval_in_points(then["interval"])
+    ends = interval_in_points(then["gap_interval"])
     return (
         f"{first} Among all people like these it would leave {signed_points(then['gap'])} points of the gap "
         f"({level(numbers['confidence'])} interval {ends})."
