@@ -122,7 +122,7 @@ class ScoreTable:
                 raise InputError(f"y_score must hold numbers; got values of type {score.dtype}.")
             score = score.astype(np.float64)
         if sample_weight is None:
-            return cls._from_classes(score[positive], score[~positive])
+            return cls._from_classes(np.concatenate([score[positive], score[~positive]]), int(positive.sum()))
         weight = np.asarray(sample_weight, dtype=np.float64)
         if weight.shape != score.shape:
             raise InputError(f"sample_weight must have one value per row; got {weight.shape} for {score.shape}.")
@@ -133,17 +133,17 @@ class ScoreTable:
         )
 
     @classmethod
-    def _from_classes(cls, positives: NDArray[Any], negatives: NDArray[Any]) -> ScoreTable:
-        """Build the table from the scores of the positives and of the negatives, two arrays that it may overwrite.
+    def _from_classes(cls, scores: NDArray[Any], positives: int) -> ScoreTable:
+        """Build the table from the scores of that many positives and then of negatives, which it may overwrite.
 
-        Each is sorted by itself, as values sort faster than indices do; a stable sort of two sorted runs merges them.
+        Each class is sorted by itself, as values sort faster than indices do; a stable sort of two sorted runs merges
+        them.
         """
-        keys = [np.negative(scores, out=scores) for scores in (positives, negatives)]
-        in_threads(positives.size + negatives.size, np.ndarray.sort, keys)
-        both = np.concatenate(keys)
-        order = np.argsort(both, kind="stable")
-        is_positive, merged = order < positives.size, both[order]
-        del both, order
+        np.negative(scores, out=scores)
+        in_threads(scores.size, np.ndarray.sort, (scores[:positives], scores[positives:]))
+        order = np.argsort(scores, kind="stable")
+        is_positive, merged = order < positives, scores[order]
+        del scores, order
         first = np.empty(merged.size, dtype=bool)
         first[:1] = True
         np.not_equal(merged[1:], merged[:-1], out=first[1:])
@@ -156,8 +156,9 @@ class ScoreTable:
             distinct = merged[starts]
             positive = np.diff(np.cumsum(is_positive)[ends - 1], prepend=0).astype(np.float64)
             negative = ends - starts - positive
+        distinct = distinct.astype(np.float64, copy=False)
         # 0 - x rather than -x: a score of 0 stays 0, not -0.
-        return cls._owning(np.subtract(0.0, distinct, dtype=np.float64), positive, negative)
+        return cls._owning(np.subtract(0.0, distinct, out=distinct), positive, negative)
 
     @classmethod
     def from_masses(

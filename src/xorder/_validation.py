@@ -57,8 +57,8 @@ class CheckedRows(NamedTuple):
         def table(mask: BoolArray) -> ScoreTable:
             if weight is None:
                 # Indices are taken in a third of the time that masks are.
-                classes = (np.flatnonzero(mask & rows) for rows in (positive, ~positive))
-                return ScoreTable._from_classes(*(scores[rows] for rows in classes))
+                classes = (scores[np.flatnonzero(mask & rows)] for rows in (positive, ~positive))
+                return ScoreTable._from_classes(np.concatenate([*classes]), int((mask & positive).sum()))
             return ScoreTable.from_arrays(positive[mask], scores[mask], weight[mask], squares=self.is_sampling)
 
         tables = dict(zip(self.masks, in_threads(scores.size, table, self.masks.values()), strict=True))

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from xorder._metric import Estimate, gap_interval
 from xorder._parameters import check_word
 from xorder._present import known
-from xorder._table import FloatArray, ScoreTable, Tables, find
+from xorder._table import FloatArray, ScoreTable, Tables
 from xorder.exceptions import InputError
 from xorder.metrics._gaps import Pair, are_few, json_label
 
@@ -181,6 +181,10 @@ class _Column:
         below = np.searchsorted(self.rising, scores, side="left" if ties else "right")
         return np.asarray(self.score.size - below, dtype=np.int64)
 
+    def rate(self, place: Any) -> Any:
+        """Share of the mass in as many of the highest scores."""
+        return self.mass[place] / self.mass[-1]
+
     def at(self, threshold: float) -> _Above:
         """Return what is above a threshold, at it, and in all."""
         first, past = int(self.above(threshold, ties=False)), int(self.above(threshold, ties=True))
@@ -204,7 +208,11 @@ def _places(columns: list[_Column]) -> tuple[_Column, list[list[NDArray[np.int64
     shorter = min(columns, key=lambda column: column.score.size)
     places = []
     for column in columns:
-        above, tied = find(shorter.score, column.score) if column is not shorter else (np.arange(shorter.score.size), 1)
+        if column is shorter:
+            above, tied = np.arange(shorter.score.size), np.ones(1, dtype=bool)
+        else:
+            above = column.above(shorter.score, ties=False)
+            tied = column.score[np.minimum(above, column.score.size - 1)] == shorter.score
         places.append([above, above + tied])
     return shorter, [list(side) for side in zip(*places, strict=True)]
 
@@ -248,12 +256,10 @@ class Cuts:
             return CutGap(of, pair, np.nan, np.nan, np.nan, nan, np.nan, nan)
         # Between two scores of the shorter list the difference moves one way: it is widest next to one of them.
         shorter, places = _places(columns)
-        rates = [
-            [column.mass[place] / column.mass[-1] for column, place in zip(columns, both, strict=True)]
-            for both in places
-        ]
-        gaps = np.stack([a - b for a, b in rates])
+        gaps = np.stack([columns[0].rate(first) - columns[1].rate(second) for first, second in places])
         side, index = np.unravel_index(int(np.argmax(np.abs(gaps))), gaps.shape)
+        value = float(gaps[side, index])
+        first, second = (float(column.rate(place[index])) for column, place in zip(columns, places[side], strict=True))
         score = float(shorter.score[index])
         if not side:
             # Only rows strictly above that score are selected: the cut is at the next higher score of either group.
@@ -266,7 +272,8 @@ class Cuts:
         # The motion is that of single rows.
         few = few or self.units is not None
         half = np.nan if few else self._half_width(columns, places) or np.nan
-        value = float(gaps[side, index])
+        # There may be as many as rows, and what follows needs room too.
+        del gaps, places
         share = float(self._everyone(score).mass[:2].sum())
         found = CutGap(
             of,
@@ -274,7 +281,7 @@ class Cuts:
             value,
             share / self.total,
             score,
-            (float(rates[side][0][index]), float(rates[side][1][index])),
+            (first, second),
             np.nan,
             (float(np.maximum(value - half, -1.0)), float(np.minimum(value + half, 1.0))),
         )
