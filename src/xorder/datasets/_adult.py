@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from xorder.datasets._one_hot import complete_rows, group_labels, indicator, keep_rows, one_hot
-from xorder.datasets._open_set import OpenSet, Parts, load_open_set
+from xorder.datasets._open_set import Parts, load_open_set, open_set
 from xorder.datasets._problem import Problem
-from xorder.datasets._raw_file import DataHome, RawFile
-from xorder.datasets._raw_table import Layout, RawTable
-from xorder.datasets._splits import Splits, StoredSplits
+from xorder.datasets._raw_file import DataHome
+from xorder.datasets._raw_table import RawTable
+from xorder.datasets._splits import Splits
 
 
 def load_adult(*, data_home: DataHome = None, sensitive_inputs: bool = True, splits: Splits = None) -> Problem:
@@ -68,65 +68,4 @@ def prepare_adult(raw: RawTable) -> Parts:
     return Parts(inputs, y, group_labels(white == 1, "White", "not White"))
 
 
-_LAYOUT = Layout(
-    columns=(
-        "age",
-        "workclass",
-        "fnlwgt",
-        "education",
-        "education-num",
-        "marital-status",
-        "occupation",
-        "relationship",
-        "race",
-        "sex",
-        "capital-gain",
-        "capital-loss",
-        "hours-per-week",
-        "native-country",
-        "income-per-year",
-    ),
-    numbers=frozenset({"age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"}),
-    rows=32561,
-    sha256="30a3a3ab331b99bc29bf2e9b1bc0166c88124d8d7cb39eb50173d1d100456ab6",
-)
-
-ADULT = OpenSet(
-    name="adult",
-    label="income above $50,000",
-    groups=("White", "not White"),
-    description=(
-        "People in the US Current Population Survey of 1994: the part of the Adult data that is meant for training. "
-        "The label is 1 for a yearly income above 50,000 dollars. The groups are White and not White."
-    ),
-    source="UCI Machine Learning Repository, Adult, adult.data (1996)",
-    licence="CC BY 4.0",
-    warnings=(
-        "The label is a threshold of 50,000 dollars in 1994, passed by one in four people, and by one in six of those "
-        "who are not White; findings depend on where it lies.",
-        "The survey weight fnlwgt is left out, so shares are those of the sample and not of the population.",
-        "2,399 rows with an unknown work class, occupation or country are left out.",
-        "native-country, relationship and marital status are related to race and sex and stay among the inputs.",
-    ),
-    rows=30162,
-    inputs=98,
-    file=RawFile(
-        folder="adult",
-        names=("adult_raw.csv", "adult.data", "adult.csv"),
-        urls=(
-            "https://archive.ics.uci.edu/static/public/2/adult.zip",
-            "https://archive.ics.uci.edu/ml/machine-learning-databases/adult/adult.data",
-            "https://raw.githubusercontent.com/algofairness/fairness-comparison/master/fairness/data/raw/adult.csv",
-        ),
-        layout=_LAYOUT,
-        member="adult.data",
-    ),
-    prepare=prepare_adult,
-    stored=StoredSplits(30_162, range(10), "b76c90ec407f32ff24c18dd176479a515681aefdca9b6c115fb54f9ba4c6b0e3"),
-    revealing={
-        "race-sex": (
-            "race-sex, 1 for white men, is among the inputs, though the paper speaks of non-sensitive inputs only: for "
-            "a man it states the race. sensitive_inputs=False drops it."
-        )
-    },
-)
+ADULT = open_set("adult", prepare_adult)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import os
 from collections.abc import Collection, Mapping
@@ -68,6 +67,8 @@ class _CheckedError(Exception):
 
 
 def _version() -> str:
+    import importlib.metadata  # Imported here, as it is slow to load.
+
     try:
         return importlib.metadata.version("xorder")
     except importlib.metadata.PackageNotFoundError:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from xorder.datasets._one_hot import complete_rows, group_labels, indicator, keep_rows, one_hot
-from xorder.datasets._open_set import OpenSet, Parts, load_open_set
+from xorder.datasets._open_set import Parts, load_open_set, open_set
 from xorder.datasets._problem import Problem
-from xorder.datasets._raw_file import DataHome, RawFile
-from xorder.datasets._raw_table import Layout, RawTable
-from xorder.datasets._splits import Splits, StoredSplits
+from xorder.datasets._raw_file import DataHome
+from xorder.datasets._raw_table import RawTable
+from xorder.datasets._splits import Splits
 
 _COUNTS = ("juv_fel_count", "juv_misd_count", "juv_other_count", "priors_count")
 
@@ -64,57 +64,4 @@ def prepare_compas(raw: RawTable) -> Parts:
     return Parts(inputs, y, group_labels(rows["race"] == "Caucasian", "Caucasian", "not Caucasian"))
 
 
-_LAYOUT = Layout(
-    # The names, birth dates and case numbers that the file also holds are not read.
-    columns=(
-        "sex",
-        "age",
-        "age_cat",
-        "race",
-        *_COUNTS,
-        "c_charge_degree",
-        "c_charge_desc",
-        "decile_score",
-        "score_text",
-        "two_year_recid",
-        "days_b_screening_arrest",
-        "is_recid",
-    ),
-    numbers=frozenset({"age", *_COUNTS, "decile_score", "two_year_recid", "days_b_screening_arrest", "is_recid"}),
-    rows=7214,
-    sha256="6fb7506c2626b833d8f20ca787439433de226fbc76b5c82e084d047dd8eec914",
-)
-
-COMPAS = OpenSet(
-    name="compas",
-    label="new charge in two years",
-    groups=("Caucasian", "not Caucasian"),
-    description=(
-        "People who were scored by the COMPAS tool in Broward County, Florida, in 2013 and 2014. The label is 1 for "
-        "those charged with a new crime within two years. The groups are Caucasian and not Caucasian."
-    ),
-    source="ProPublica, compas-analysis, compas-scores-two-years.csv (2016)",
-    licence="no explicit licence; published by ProPublica for re-analysis",
-    warnings=(
-        "The label is recidivism = 1, as in the paper's code; the paper's table says non-recidivism. Turning label and "
-        "score round keeps the AUC and the size of the xAUC gap, but changes the PRF gap.",
-        "The label is a new charge on record, not a crime: it also measures whom the police stop and arrest.",
-        "Of people observed for less than two years the file keeps only those with a new charge; with one rule for "
-        "all Barenstein (2019, ProPublica's COMPAS Data Revisited) finds a rate of 36.2 % instead of 45.1 %.",
-        "No input states the race, but sex, age, earlier offences and the charge are related to it.",
-        "389 of the 400 inputs are charge descriptions, and 177 of those occur for one person only.",
-    ),
-    rows=6167,
-    inputs=400,
-    file=RawFile(
-        folder="compas",
-        names=("compas-scores-two-years.csv",),
-        urls=(
-            "https://raw.githubusercontent.com/propublica/compas-analysis/master/compas-scores-two-years.csv",
-            "https://raw.githubusercontent.com/algofairness/fairness-comparison/master/fairness/data/raw/propublica-recidivism.csv",
-        ),
-        layout=_LAYOUT,
-    ),
-    prepare=prepare_compas,
-    stored=StoredSplits(6167, range(10), "65390d22ea221fa88b086fe9395a3ae7ab01814f94fdbccf9064d99f700038d1"),
-)
+COMPAS = open_set("compas", prepare_compas)

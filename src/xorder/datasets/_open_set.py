@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from xorder._optional import import_optional
 from xorder._table import FloatArray
+from xorder.datasets._facts import read_facts
 from xorder.datasets._problem import Problem
 from xorder.datasets._raw_file import DataHome, RawFile, load_raw
-from xorder.datasets._raw_table import RawTable
+from xorder.datasets._raw_table import Layout, RawTable
 from xorder.datasets._splits import Splits, StoredSplits, check_splits, make_splits
 
 
@@ -69,6 +70,14 @@ class OpenSet(About):
         """What to know about the set when the ``hidden`` inputs are left out."""
         present = (warning for column, warning in self.revealing.items() if column not in hidden)
         return (*present, *self.warnings)
+
+
+def open_set(name: str, prepare: Callable[[RawTable], Parts]) -> OpenSet:
+    """Return the set whose facts are in the file of its name."""
+    facts = read_facts(name)
+    file = RawFile(folder=name, layout=Layout(**facts.pop("layout")), **facts.pop("file"))
+    stored = StoredSplits(rows=facts["rows"], **facts.pop("stored"))
+    return OpenSet(name=name, file=file, prepare=prepare, stored=stored, **facts)
 
 
 # Every open set by its name; the package's __init__ enters them.

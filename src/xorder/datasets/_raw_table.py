@@ -14,6 +14,7 @@ import io
 import math
 import zipfile
 import zlib
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,7 @@ class Layout:
     """
 
     columns: tuple[str, ...]
-    numbers: frozenset[str]
+    numbers: Collection[str]
     rows: int
     sha256: str
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from xorder._progress import Progress
 from xorder.datasets._clinical import Database, SourceTable, find_tables, open_database
 from xorder.datasets._cohort_file import check_output, write_cohort
-from xorder.datasets._eicu._features import FEATURES, LABS, VITALS, Measurement
+from xorder.datasets._eicu._features import FACTS, FEATURES, LABS, VITALS, Measurement
 from xorder.exceptions import InputError
 
 KIND = "eicu"
@@ -27,25 +27,6 @@ ABOUT = {
     "long_stay": f"(p.unitdischargeoffset > {LONG_STAY})::TINYINT",
     "mortality": "(p.hospitaldischargestatus = 'Expired')::TINYINT",
 }
-_PATIENT = {
-    "patientunitstayid": "BIGINT",
-    "patienthealthsystemstayid": "BIGINT",
-    "uniquepid": "VARCHAR",
-    "hospitalid": "BIGINT",
-    "gender": "VARCHAR",
-    "ethnicity": "VARCHAR",
-    "age": "VARCHAR",
-    "admissionheight": "DOUBLE",
-    "admissionweight": "DOUBLE",
-    "hospitaladmitoffset": "BIGINT",
-    "hospitaldischargeyear": "BIGINT",
-    "hospitaldischargestatus": "VARCHAR",
-    "unittype": "VARCHAR",
-    "unitadmitsource": "VARCHAR",
-    "unitvisitnumber": "BIGINT",
-    "unitstaytype": "VARCHAR",
-    "unitdischargeoffset": "BIGINT",
-}
 
 
 def _apache_columns(table: str) -> dict[str, str]:
@@ -56,7 +37,7 @@ def _apache_columns(table: str) -> dict[str, str]:
 FIRST_DAY = 24 * 60
 
 _TABLES = {
-    "patient": _PATIENT,
+    "patient": FACTS["patient"],
     "apacheApsVar": _apache_columns("apacheApsVar"),
     "apachePredVar": _apache_columns("apachePredVar"),
 }

@@ -10,26 +10,13 @@ import numpy as np
 from xorder._parameters import check_word
 from xorder.datasets._cohort_file import read_cohort
 from xorder.datasets._eicu._build import ABOUT, KIND
-from xorder.datasets._eicu._features import FEATURES
+from xorder.datasets._eicu._features import FACTS, FEATURES
 from xorder.datasets._impute import Impute, imputed, imputing_warnings
 from xorder.datasets._problem import Problem
 from xorder.datasets._splits import make_splits
 from xorder.exceptions import InputError
 
-_TASKS = {
-    "long_stay": "the patient stays in the unit for more than 7 days",
-    "mortality": "the patient dies in hospital",
-}
-# group -> the values that are known; for ethnicity all are, and those that are not Caucasian go together
-_GROUPS = {"ethnicity": None, "gender": ("Female", "Male")}
-_WARNINGS = {
-    "long_stay": "Whoever dies or is moved within 7 days counts as a short stay: the label is about beds, not about "
-    "getting well.",
-    "mortality": "Deaths after discharge from hospital are not known and count as survival.",
-    "ethnicity": "Ethnicity is as the hospital recorded it; 'Other/Unknown' counts as not Caucasian, as in the paper's "
-    "split into white and the rest.",
-    "gender": "Gender is as the hospital recorded it, as one of two.",
-}
+_FACTS = FACTS["problem"]
 
 
 def load_eicu(
@@ -76,12 +63,13 @@ def load_eicu(
        Collaborative Research Database, a freely available multi-center database for critical care research,
        Scientific Data 5, 180178.
     """
-    check_word("task", task, _TASKS)
-    check_word("group", group, _GROUPS)
+    tasks, groups = _FACTS["tasks"], _FACTS["groups"]
+    label = tasks[check_word("task", task, tasks)]["label"]
+    known = groups[check_word("group", group, groups)].get("known")
     inputs = [feature.name for feature in FEATURES]
     rows, about = read_cohort(cohort, kind=KIND, columns=(*ABOUT, *inputs))
     known_label = rows[task].notna()
-    known_group = rows[group].isin(_GROUPS[group]) if _GROUPS[group] else rows[group].notna()
+    known_group = rows[group].isin(known) if known else rows[group].notna()
     left_out = {
         f"have no known outcome ({task})": int((~known_label).sum()),
         f"have no known {group}": int((known_label & ~known_group).sum()),
@@ -95,19 +83,14 @@ def load_eicu(
         X=imputed(rows[inputs], impute),
         y=rows[task].to_numpy(dtype=np.int8),
         sensitive_features=_groups(rows[group], group),
-        description=(
-            f"Adults still in an intensive care unit 24 hours after admission, one stay each. y = 1: {_TASKS[task]}. "
-            f"Groups: {group}. Inputs: {len(inputs)} values known after the first day (vital signs and laboratory "
-            f"values from {readings})."
-        ),
-        source="eICU Collaborative Research Database, PhysioNet; the user's own copy",
-        licence="PhysioNet Credentialed Health Data License 1.5.0 (eICU-CRD), ODbL 1.0 (its open demo)",
+        description=_FACTS["description"].format(label=label, group=group, inputs=len(inputs), readings=readings),
+        source=_FACTS["source"],
+        licence=_FACTS["licence"],
         warnings=(
-            "The paper (n = 17,402, 60 inputs) gives neither its cohort nor its inputs: both are our own here, and its "
-            "figures need not come out.",
-            _WARNINGS[task],
-            _WARNINGS[group],
-            "What was measured depends on how ill the patient looked, so a missing value means something, too.",
+            _FACTS["own_cohort"],
+            tasks[task]["warning"],
+            groups[group]["warning"],
+            _FACTS["missing"],
             *(f"{count:,} stays {what} and are left out." for what, count in left_out.items() if count),
             *imputing_warnings(impute),
         ),

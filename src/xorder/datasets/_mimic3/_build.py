@@ -14,7 +14,7 @@ from xorder._optional import import_optional
 from xorder._progress import Progress
 from xorder.datasets._clinical import Database, SourceTable, find_tables, open_database
 from xorder.datasets._cohort_file import check_output, write_cohort
-from xorder.datasets._mimic3._features import FEATURES, VARIABLES, Variable, window_features
+from xorder.datasets._mimic3._features import FACTS, FEATURES, VARIABLES, Variable, window_features
 from xorder.exceptions import InputError
 
 _STAY_COLUMNS = "subject_id, hadm_id, icustay_id, gender, ethnicity, age, los, mortality, hospital_expire_flag"
@@ -43,20 +43,8 @@ class Mimic3Summary:
     white: int
 
     def __str__(self) -> str:
-        lines = (
-            (self.stays, "ICU stays"),
-            (self.without_transfer, "without a transfer between wards or units"),
-            (self.one_per_admission, "the only such stay of their admission"),
-            (self.adults, "of patients aged 18 or more"),
-            (self.with_diagnosis, "with a coded diagnosis"),
-            (self.at_least_48_hours, "of 48 hours or more"),
-            (self.with_readings, f"with readings in the first 48 hours ({self.readings:,} readings): the cohort"),
-            (self.deaths, "of them died in hospital"),
-            (self.long_stays, "stayed longer than 7 days"),
-            (self.women, "are stays of women"),
-            (self.white, "are stays of white patients"),
-        )
-        return "\n".join(f"{count:>9,}  {words}" for count, words in lines)
+        lines = [(getattr(self, name), words) for name, words in FACTS["summary"].items()]
+        return "\n".join(f"{count:>9,}  {words.format(readings=self.readings)}" for count, words in lines)
 
 
 def build_mimic3(
@@ -243,26 +231,8 @@ def _reading(variable: Variable, *, apply_ranges: bool) -> str:
 
 
 # The columns that are used, and their types.
-TABLES: dict[str, dict[str, str]] = {
-    "PATIENTS": {"subject_id": "INTEGER", "gender": "VARCHAR", "dob": "TIMESTAMP", "dod": "TIMESTAMP"},
-    "ADMISSIONS": {
-        **{"subject_id": "INTEGER", "hadm_id": "INTEGER", "admittime": "TIMESTAMP", "dischtime": "TIMESTAMP"},
-        **{"deathtime": "TIMESTAMP", "ethnicity": "VARCHAR", "hospital_expire_flag": "TINYINT"},
-    },
-    "ICUSTAYS": {
-        **{"subject_id": "INTEGER", "hadm_id": "INTEGER", "icustay_id": "INTEGER", "first_careunit": "VARCHAR"},
-        **{"last_careunit": "VARCHAR", "first_wardid": "INTEGER", "last_wardid": "INTEGER", "intime": "TIMESTAMP"},
-        **{"outtime": "TIMESTAMP", "los": "DOUBLE"},
-    },
-    "DIAGNOSES_ICD": {"subject_id": "INTEGER", "hadm_id": "INTEGER", "icd9_code": "VARCHAR"},
-    "D_ICD_DIAGNOSES": {"icd9_code": "VARCHAR"},
-}
-_EVENT = {
-    **{"subject_id": "INTEGER", "hadm_id": "INTEGER", "itemid": "INTEGER", "charttime": "TIMESTAMP"},
-    **{"value": "VARCHAR", "valueuom": "VARCHAR"},
-}
-EVENTS = {"CHARTEVENTS": _EVENT | {"icustay_id": "INTEGER"}, "LABEVENTS": _EVENT}
-_KEYS = {"PATIENTS": "subject_id", "ADMISSIONS": "hadm_id", "ICUSTAYS": "icustay_id"}
+TABLES: dict[str, dict[str, str]] = FACTS["tables"]
+EVENTS: dict[str, dict[str, str]] = FACTS["events"]
 
 # The steps of the selection, as the summary names them, each with the stays that are left.
 _STEPS = {
@@ -293,7 +263,7 @@ _STEPS = {
 def select_stays(database: Database, tables: Mapping[str, SourceTable]) -> dict[str, int]:
     """Make a table of each step of the selection, and return how many stays each has."""
     for name, types in TABLES.items():
-        database.load(tables[name], types, _KEYS.get(name))
+        database.load(tables[name], types, FACTS["keys"].get(name))
     counts = {}
     for name, sql in _STEPS.items():
         database.run(f"CREATE TEMP TABLE {name} AS {sql}")

@@ -1,9 +1,8 @@
 """The 714 features of a stay: 17 clinical variables, seven windows and six statistics of each.
 
 Which items of MIMIC-III a variable is charted under, how they are read and what is plausible are facts of the benchmark
-of Harutyunyan et al. (Scientific Data 6, 96, 2019; ``mimic3-benchmarks``, MIT): its map of item ids, its unit
-conversions, the numbers it gives to charted words, and its ranges. MIMIC-III has two charting systems, CareVue and
-MetaVision (ids from 220000 on); ids from 50800 to 51491 are laboratory results.
+of Harutyunyan et al. (Scientific Data 6, 96, 2019; ``mimic3-benchmarks``, MIT), listed in ``mimic3.toml``: its map of
+item ids, its unit conversions, the numbers it gives to charted words, and its ranges.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xorder._table import FloatArray, IntArray
+from xorder.datasets._facts import read_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,57 +43,11 @@ class Variable:
     by_text: bool = False
 
 
-_EYES = {
-    **{"None": 0, "1 No Response": 1, "2 To pain": 2, "To Pain": 2, "3 To speech": 3, "To Speech": 3},
-    **{"4 Spontaneously": 4, "Spontaneously": 4},
-}
-_MOTOR = {
-    **{"1 No Response": 1, "No response": 1, "2 Abnorm extensn": 2, "Abnormal extension": 2, "3 Abnorm flexion": 3},
-    **{"Abnormal Flexion": 3, "4 Flex-withdraws": 4, "Flex-withdraws": 4, "5 Localizes Pain": 5, "Localizes Pain": 5},
-    **{"6 Obeys Commands": 6, "Obeys Commands": 6},
-}
-_VERBAL = {
-    **{"1.0 ET/Trach": 1, "1 No Response": 1, "No Response": 1, "No Response-ETT": 1, "2 Incomp sounds": 2},
-    **{"Incomprehensible sounds": 2, "3 Inapprop words": 3, "Inappropriate Words": 3, "4 Confused": 4, "Confused": 4},
-    **{"5 Oriented": 5, "Oriented": 5},
-}
-_REFILL = {"Brisk": 0, "Normal <3 secs": 0, "Delayed": 1, "Abnormal >3 secs": 1}
+FACTS = read_facts("mimic3")
 
-_DIASTOLIC = (8368, 8440, 8441, 8502, 8503, 8504, 8506, 8507, 8555, 220051, 220180, 224643, 225310)
-_SYSTOLIC = (51, 442, 455, 3313, 3315, 3317, 3321, 3323, 6701, 220050, 220179, 224167, 225309, 227243)
-_MEAN_PRESSURE = (52, 224, 456, 3312, 3314, 3316, 3320, 3322, 6702, 220052, 220181, 224322, 225312)
-_GLUCOSE = (807, 811, 1529, 3745, 50809, 50931, 51478, 220621, 225664, 226537)
-_SATURATION = (646, 834, 8498, 50817, 220227, 220277)
-_BREATHS = (614, 615, 618, 651, 3603, 220210, 224422, 224689, 224690)
-_TEMPERATURE = (676, 677, 678, 679, 3654, 3655, 223761, 223762)
-_WEIGHT = (763, 3580, 3581, 3582, 3693, 224639, 226512, 226531)
-_PH = (780, 860, 1126, 1673, 3839, 4202, 4753, 50820, 50831, 51094, 51491, 220274, 223830)
+VARIABLES = tuple(Variable(name, **facts) for name, facts in FACTS["variables"].items())
 
-# The benchmark's order, in which capital letters come first: pH is the last of its columns.
-VARIABLES = (
-    Variable("capillary_refill", "0 brisk, 1 delayed", (115, 3348, 8377), "words", (0, 1), (0, 1), _REFILL),
-    Variable("diastolic_pressure", "mmHg", _DIASTOLIC, "second of pair", (0, 375), (0, 375)),
-    Variable("fio2", "fraction", (189, 727, 3420, 3422, 223835), "fraction", (0.2, 1.1), (0.21, 1)),
-    Variable("gcs_eyes", "points", (184, 220739), "words", (1, 4), (1, 4), _EYES, by_text=True),
-    Variable("gcs_motor", "points", (454, 223901), "words", (1, 6), (1, 6), _MOTOR, by_text=True),
-    Variable("gcs_total", "points", (198,), "coma scale", (3, 15), (3, 15), by_text=True),
-    Variable("gcs_verbal", "points", (723, 223900), "words", (1, 5), (1, 5), _VERBAL, by_text=True),
-    Variable("glucose", "mg/dL", _GLUCOSE, "laboratory", (0, 2200), (33, 2000)),
-    Variable("heart_rate", "beats/min", (211, 220045), "number", (0, 390), (0, 350), by_text=True),
-    Variable("height", "cm", (1394, 226707, 226730), "height", (0, 275), (0, 240)),
-    Variable("mean_pressure", "mmHg", _MEAN_PRESSURE, "number", (0, 375), (14, 330), by_text=True),
-    Variable("oxygen_saturation", "%", _SATURATION, "saturation", (0, 150), (0, 100)),
-    Variable("respiratory_rate", "breaths/min", _BREATHS, "number", (0, 330), (0, 300), by_text=True),
-    Variable("systolic_pressure", "mmHg", _SYSTOLIC, "first of pair", (0, 375), (0, 375)),
-    Variable("temperature", "degrees Celsius", _TEMPERATURE, "temperature", (14.2, 47), (26, 45)),
-    Variable("weight", "kg", _WEIGHT, "weight", (0, 250), (0, 250)),
-    Variable("ph", "", _PH, "laboratory", (6.3, 10), (6.3, 8.4)),
-)
-
-WINDOWS = {
-    **{"all": (0, 100), "first 10%": (0, 10), "first 25%": (0, 25), "first 50%": (0, 50)},
-    **{"last 10%": (90, 100), "last 25%": (75, 100), "last 50%": (50, 100)},
-}
+WINDOWS: dict[str, tuple[int, int]] = FACTS["windows"]
 """Shares, in per cent, of the time between the first and the last reading of the variable in the stay's 48 hours."""
 
 STATISTICS = ("min", "max", "mean", "std", "skew", "count")

@@ -10,28 +10,12 @@ import numpy as np
 from xorder._parameters import check_word
 from xorder.datasets._cohort_file import read_cohort
 from xorder.datasets._impute import Impute, imputed, imputing_warnings
-from xorder.datasets._mimic3._features import FEATURES
+from xorder.datasets._mimic3._features import FACTS, FEATURES
 from xorder.datasets._problem import Problem, Split
 from xorder.datasets._splits import make_splits
 
-# task -> the paper's group for it, and the label in words
-_TASKS = {
-    "mortality": ("gender", "the patient died during this stay in hospital"),
-    "long_stay": ("ethnicity", "the stay in intensive care was longer than 7 days"),
-}
+_FACTS = FACTS["problem"]
 _UNKNOWN = ("UNKNOWN", "UNABLE TO OBTAIN", "PATIENT DECLINED")
-_WITHOUT_RANGES = (
-    "Implausible values are left in, as the benchmark does, and some are far out; build with apply_ranges=True "
-    "to take them out."
-)
-_WARNINGS = {
-    "mortality": "The label is the benchmark's: a date of death between admission and discharge. It differs from "
-    "hospital_expire_flag for {differing:,} stays.",
-    "long_stay": "Whoever dies within 7 days counts as a short stay: the label is about beds, not about getting well.",
-    "gender": "Gender is as the hospital recorded it, as one of two.",
-    "ethnicity": "Ethnicity is as the hospital recorded it; all that does not start with WHITE is one group, the "
-    "{unknown:,} stays whose ethnicity is not known among them.",
-}
 _COLUMNS = ("subject_id", "gender", "ethnicity", "los", "mortality", "hospital_expire_flag")
 
 
@@ -80,32 +64,28 @@ def load_mimic3(
     .. [2] S. Cui, W. Pan, C. Zhang and F. Wang (2021), Towards model-agnostic post-hoc adjustment for balancing ranking
        fairness and algorithm utility, KDD '21.
     """
-    usual, label = _TASKS[check_word("task", task, _TASKS)]
-    grouping = check_word("group", usual if group is None else group, ("gender", "ethnicity"))
+    tasks, groups = _FACTS["tasks"], _FACTS["groups"]
+    chosen = tasks[check_word("task", task, tasks)]
+    grouping = check_word("group", chosen["group"] if group is None else group, groups)
     rows, about = read_cohort(cohort, kind="mimic3", columns=(*_COLUMNS, *FEATURES))
     y = rows["mortality"] if task == "mortality" else rows["los"] > 7
-    differing = int((rows["mortality"] != rows["hospital_expire_flag"]).sum())
-    unknown = int(rows["ethnicity"].fillna("UNKNOWN").str.startswith(_UNKNOWN).sum())
+    numbers = {
+        "rows": len(rows),
+        "inputs": len(FEATURES),
+        "differing": int((rows["mortality"] != rows["hospital_expire_flag"]).sum()),
+        "unknown": int(rows["ethnicity"].fillna("UNKNOWN").str.startswith(_UNKNOWN).sum()),
+    }
+    ranges = () if about.get("apply_ranges") else (_FACTS["without_ranges"],)
+    warnings = (*_FACTS["warnings"], *ranges, chosen["warning"], groups[grouping]["warning"])
     return Problem(
         name=f"MIMIC-III {task}",
         X=imputed(rows[list(FEATURES)].astype(np.float64), impute),
         y=y.to_numpy(dtype=np.int8),
         sensitive_features=_groups(rows, grouping),
-        description=(
-            f"{len(rows):,} intensive care stays of adults, 48 hours or longer. y = 1: {label}. Groups: {grouping}. "
-            f"Inputs: {len(FEATURES)} statistics of 17 clinical variables over windows of the first 48 hours."
-        ),
-        source=f"MIMIC-III, PhysioNet; the user's own copy ({about.get('source')})",
-        licence="PhysioNet Credentialed Health Data License 1.5.0 (MIMIC-III), ODbL 1.0 (its open demo)",
-        warnings=(
-            "One hospital, 2001 to 2012; patients with several admissions have several rows (subject_id in the cohort "
-            "file), so that rows are not independent.",
-            "What was measured depends on how ill the patient looked, so a missing value means something, too.",
-            *([] if about.get("apply_ranges") else [_WITHOUT_RANGES]),
-            _WARNINGS[task].format(differing=differing),
-            _WARNINGS[grouping].format(unknown=unknown),
-            *imputing_warnings(impute),
-        ),
+        description=_FACTS["description"].format(label=chosen["label"], group=grouping, **numbers),
+        source=_FACTS["source"].format(source=about.get("source")),
+        licence=_FACTS["licence"],
+        warnings=(*(warning.format(**numbers) for warning in warnings), *imputing_warnings(impute)),
         splits=_splits_by_patient(rows["subject_id"].to_numpy(), splits),
     )
 
