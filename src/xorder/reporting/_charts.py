@@ -12,11 +12,12 @@ from xorder.reporting._numbers import Drawn
 from xorder.reporting._svg import Axis, Chart, Point, padded
 from xorder.reporting._text import points, signed_points
 
-# Groups that one chart can show; of more, each has its own small one.
+# Groups that one chart can show; of more, each has its own small one, of this size.
 _TOGETHER = 4
+_SMALL = (220, 140)
 
-# Values of an x axis at which a chart says what there is to read.
-_PLACES = 11
+# Values of an x axis at which a chart, and a small one, says what there is to read.
+_PLACES, _FEW_PLACES = 11, 5
 
 
 def charts(numbers: dict[str, Any], drawn: Drawn, names: list[str]) -> dict[str, list[tuple[str, str]]]:
@@ -120,7 +121,7 @@ def _by_group(drawn: Drawn, names: list[str], kind: Callable[[Drawn], _Kind]) ->
     together = [drawn.shown] if len(drawn.shown) <= _TOGETHER else [[group] for group in drawn.shown]
     charts = []
     for groups in together:
-        chart = Chart(x, y) if len(together) == 1 else Chart(x._replace(title=""), y, 220, 140)
+        chart = Chart(x, y) if len(together) == 1 else Chart(x._replace(title=""), y, *_SMALL)
         for position, at_stop in enumerate(every):
             chosen = {group: line for group, line in at_stop.items() if group in groups}
             _add(chart, drawn, names, position, chosen, stairs=stairs)
@@ -140,7 +141,8 @@ def _add(
     for group, line in lines.items():
         chart.line(line, f"line {drawn.keys[group]}", stairs=stairs)
     low, high = chart.x.low, chart.x.high
-    at = [low + (high - low) * (place + 0.5) / _PLACES for place in range(_PLACES)]
+    places = _PLACES if chart.width > _SMALL[0] else _FEW_PLACES
+    at = [low + (high - low) * (place + 0.5) / places for place in range(places)]
     chart.places([(x, _read(lines, names, x, stairs)) for x in at], "place")
     chart.end()
 

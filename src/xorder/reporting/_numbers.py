@@ -100,8 +100,9 @@ def report_numbers(
     audit, _ = measured(tables, confidence)
     finding = find(audit, metric)
     pair = finding["pair"]
-    drawn = Drawn(_shown(audit, pair), bin_edges(before, _BINS))
     position = standing(before)
+    # Of few distinct scores each has a bar of its own.
+    drawn = Drawn(_shown(audit, pair), bin_edges(before, min(_BINS, position.scores)))
     stops: list[dict[str, Any]] = []
 
     sheet: dict[str, Any] = {}

@@ -8,6 +8,7 @@ import json
 import math
 from importlib import resources
 from typing import Any
+from unicodedata import bidirectional
 from urllib.parse import quote
 
 from xorder._metric import METRICS
@@ -40,6 +41,9 @@ _LONGEST_NAME, _LONGEST_TITLE = 60, 200
 
 # A map that this share of a group's scores lies outside of may have been fitted to another score.
 _MUCH_OUTSIDE = 0.1
+
+# Groups that a sentence names; more are counted.
+_FEW_GROUPS = 4
 
 # A change of place that fills its bar, as a share of the list.
 _LONGEST_MOVE = 0.25
@@ -97,7 +101,11 @@ _FILTERS = (
 
 def display_names(numbers: dict[str, Any]) -> list[str]:
     """Return the names of the groups as the page has room for them."""
-    return group_names(numbers["groups"], 32)
+    names = group_names(numbers["groups"], 32)
+    # A name that runs from right to left must not turn what stands beside it.
+    return [
+        f"\u2068{name}\u2069" if any(bidirectional(each) in ("R", "AL") for each in name) else name for name in names
+    ]
 
 
 def render(numbers: dict[str, Any], drawn: Drawn) -> str:
@@ -175,8 +183,8 @@ def page_view(numbers: dict[str, Any], drawn: Drawn) -> dict[str, Any]:
         "stops": [_stop(entry, numbers, shown, places) for entry in path["stops"]],
         "last": len(path["stops"]) - 1,
         "reference": None if path["reference"] is None else called(names[path["reference"]]),
-        "moved": ", ".join(called(names[g]) for g in path["moved"] or []),
-        "left": ", ".join(called(names[g]) for g in path["left"]),
+        "moved": _several(path["moved"] or [], names),
+        "left": _several(path["left"], names),
         "two": path["moved"] is not None and len(path["moved"]) == 1,
         "kept": _kept(numbers, names),
         "calibration": CALIBRATION,
@@ -308,10 +316,18 @@ def _percent(share: float | None) -> float:
     return round(100 * (share or 0.0), 1)
 
 
+def _several(groups: list[int], names: list[str]) -> str:
+    """Name a few groups, or count them."""
+    return listed([called(names[g]) for g in groups]) if len(groups) <= _FEW_GROUPS else f"{len(groups)} groups"
+
+
 def _kept(numbers: dict[str, Any], names: list[str]) -> str:
     """Say what share of each moved group's correction the evidence carries."""
     path = numbers["path"]
-    shares = [f"{percent(path['kept'][g], 0)} for {called(names[g])}" for g in path["moved"] or []]
+    moved = [(path["kept"][g], called(names[g])) for g in path["moved"] or [] if path["kept"][g] is not None]
+    shares = [f"{percent(share, 0)} for {name}" for share, name in moved]
+    if len(moved) > _FEW_GROUPS:
+        shares = [f"from {percent(min(moved)[0], 0)} to {percent(max(moved)[0], 0)}"]
     return f"It keeps the share of the correction that the evidence carries: {listed(shares)}." if shares else ""
 
 

@@ -90,7 +90,7 @@ class Chart:
     x: Axis
     y: Axis
     width: int = 340
-    height: int = 240
+    height: int = 215
     parts: list[str] = field(default_factory=list)
 
     def across(self, value: float) -> float:

@@ -161,7 +161,7 @@ def summary(numbers: dict[str, Any], names: list[str], outcome: str) -> dict[str
 _TOLERATED = {
     "within": "within the tolerance",
     "beyond": "beyond the tolerance",
-    "cannot tell": "not decided: these people cannot tell whether it is within the tolerance",
+    "cannot tell": "not decided by these people: perhaps within the tolerance",
 }
 
 
