@@ -59,7 +59,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     }
     assert "xorder/py.typed" in package
     # Nothing that an editor or a merge left behind.
-    assert {Path(name).suffix for name in package} == {".py", ".typed", ".j2", ".css", ".js", ".toml"}
+    assert {Path(name).suffix for name in package} == {".py", ".typed", ".j2", ".css", ".js", ".toml", ".md"}
     assert names == package | {
         f"{info}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")
     }

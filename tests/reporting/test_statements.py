@@ -142,6 +142,18 @@ def test_scores_that_are_not_probabilities_say_so_in_their_place() -> None:
     assert "Rates at each cut of the list" in tables(text)
 
 
+def test_an_audit_without_cuts_says_so_in_place_of_their_tables() -> None:
+    text = statements(audited(cuts=[]), repair=Raised())
+    assert text.count("No cut is reported.") == 3
+    assert not any("cut of the list" in caption for caption in tables(text))
+
+
+def test_all_that_is_in_braces_is_filled_in_and_leaves_no_gap() -> None:
+    text = statements(audited())
+    assert not re.search(r"[{}]", text)
+    assert "\n\n\n" not in text
+
+
 def test_clusters_and_weights_are_said() -> None:
     text = statements(audited(clusters=np.arange(1500) // 3))
     assert "- **Clusters:** 500, which errors allow for\n" in text

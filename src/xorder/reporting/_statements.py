@@ -1,54 +1,65 @@
 """Statements: an audit as a Markdown text with an item for each thing that reviewers and the law ask for.
 
-Each item is a record: what its source asks for, in our words; what is known of it, which a function writes; and the
-questions that only people can answer. A table is shown where it is first needed, and referred to by its number after.
+The words are in ``statements.md``: of each item what its source asks for, in our words, what is known of it, and the
+questions that only people can answer. What stands there in braces is filled in here, by its name in :func:`_sentences`
+or :func:`_tables`. Counts that are too small to be shown are in neither.
 """
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
+from importlib import resources
+from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from xorder._metric import check_metric
+from xorder._metric import METRICS, check_metric
 from xorder._parameters import check_number
-from xorder._present import level, one_line
+from xorder._present import count, gap_title, interval_text, level, number, one_line, percent
 from xorder.exceptions import InputError
 from xorder.metrics._cuts import cut_text
+from xorder.metrics._gaps import FEW, Gap, judge
+from xorder.metrics._rates import RATES
 from xorder.reporting._report import source_facts, versions
-from xorder.reporting._statement_numbers import (
-    THRESHOLDS,
-    Known,
-    RunFacts,
-    auc_text,
-    calibration_table,
-    clear_pairs_text,
-    counts_table,
-    differences_table,
-    fairness,
-    gap_tables,
-    heterogeneity,
-    limits,
-    measures,
-    net_benefit_table,
-    performance_table,
-    plain,
-    rates_table,
-    scores_table,
-    tolerance_text,
-    verdict_text,
-)
 
 if TYPE_CHECKING:
     from xorder.metrics import Audit
+    from xorder.metrics._sheet import Sheet
 
-NO_CLAIM = "This file states numbers. It does not claim that any law or guideline is complied with."
+# Thresholds of net benefit by default: fewer than a table of its own has.
+_THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.5)
 
 # What columns may be called, in the order that they are listed.
 _COLUMNS = ("score", "label", "group", "weight", "cluster")
+
+# Pairs of groups whose gaps are shown, the widest first.
+_MOST_PAIRS = 30
+
+# Rates that are shown; the others follow from them.
+_RATES = {"selected": "share selected", "sensitivity": "sensitivity", "specificity": "specificity"}
+_RATES |= {"ppv": "PPV", "npv": "NPV"}
+
+# What is shown of the distribution of scores.
+_SPREAD = {"mean": "mean", "sd": "sd", "p5": "5 %", "p25": "25 %", "median": "median", "p75": "75 %", "p95": "95 %"}
+
+# Columns of text; the others hold numbers, at the right.
+_TEXTS = {"group", "outcome", "cut", "first", "second", "scores", "threshold"}
+
+# Characters that mean something in Markdown, in a table or in a line of text.
+_MARKS = re.compile(r"[\\|<`*~\[\]]|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])")
+
+# What is said where small counts are not shown; the largest of them is filled in.
+_SMALL = (
+    "rows with a count of 1 to {} are not shown, nor those that would give them away; other numbers have two digits"
+)
+
+_Row = Mapping[str, Any]
 
 
 def statements(
@@ -126,12 +137,11 @@ def statements(
     >>> [line for line in text.splitlines() if line.startswith(("# ", "- **Declared tolerance"))]
     ['# Readmission score, version 3', '- **Declared tolerance:** 0.05 for xAUC gaps; verdict: beyond']
     """
-    from xorder.metrics._sheet import checked_thresholds  # Not needed before.
+    from xorder.metrics._sheet import Sheet  # Not needed before.
 
-    columns = {str(key): str(name) for key, name in (names or {}).items()}
+    columns = {str(key): plain(name) for key, name in (names or {}).items()}
     if not set(columns) <= set(_COLUMNS):
         raise InputError(f"names must have keys among {', '.join(_COLUMNS)}; got {', '.join(columns)}.")
-    paths = [] if source is None else [source] if isinstance(source, str | os.PathLike) else list(source)
     if tolerance is None and metric == "xauc":
         tolerance = audit.tolerance
     if tolerance is None and tolerance_cut is not None:
@@ -139,267 +149,357 @@ def statements(
     for name, limit in (("tolerance", tolerance), ("tolerance_cut", tolerance_cut)):
         if limit is not None:
             check_number(name, limit, at_least=0)
-    run = RunFacts(
-        title="How the score ranks each group: statements" if title is None else str(title),
-        made=datetime.now(UTC) if made is None else made.astimezone(UTC),
-        versions=versions("xorder", "numpy", "scipy"),
-        files=[source_facts(Path(path)) | {"name": os.fspath(path)} for path in paths],
-        columns=columns,
-        command=command,
-        metric=check_metric(metric).name,
-        tolerance=tolerance,
-        tolerance_cut=tolerance_cut,
-        repair=repair,
-        reference=reference,
-        thresholds=checked_thresholds(THRESHOLDS if thresholds is None else thresholds),
-        suppress=suppress,
-    )
-    return statements_text(audit, run)
-
-
-def statements_text(audit: Audit, run: RunFacts) -> str:
-    """Lay out the header, the items of each source, and the line to sign."""
-    known = Known(audit, run)
-    parts = [_header(known)]
-    for source, items in _SOURCES.items():
-        parts.append(f"## {source}")
-        parts += [_item_text(item, known) for item in items]
-    parts.append(_FOOTER)
-    return "\n\n".join(parts) + "\n"
-
-
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """One thing that a source asks for.
-
-    ``known`` writes what the audit has on it, paragraph by paragraph.
-    """
-
-    number: str
-    title: str
-    asked: str
-    known: Callable[[Known], list[str]]
-    questions: tuple[str, ...]
-
-
-def _item_text(item: _Item, known: Known) -> str:
-    known.item = item.number
-    boxes = "\n".join(f"- [ ] {question}" for question in item.questions)
-    found = "\n\n".join(item.known(known))
-    return (
-        f"### {item.number}: {item.title}\n\n*Asked:* {item.asked}\n\n*Known to xorder:*\n\n{found}\n\n"
-        f"*For people to answer:*\n\n{boxes}"
-    )
-
-
-def _header(known: Known) -> str:
-    audit, run = known.audit, known.run
-    tables = audit._tables
-    rows = sum(audit.positives.values()) + sum(audit.negatives.values())
-    if tables is not None and tables.rows is not None:
-        rows = tables.rows
-    notes = () if tables is None else tables.notes
-    missing = [known.note(note) for note in notes if "without a group" in note]
-    facts = {
-        "Date": f"{run.made:%Y-%m-%d %H:%M} UTC",
-        "Made with": ", ".join(
-            f"{name if name != 'python' else 'Python'} {version}"
-            for name, version in sorted(run.versions.items(), key=lambda item: item[0] != "xorder")
-        ),
-        "Made by": "the command below" if run.command else "`xorder.statements`, in Python",
-        "Rows": known.total(rows) + (", counts are sums of weights" if tables is not None and tables.weighted else ""),
-        "Columns": ", ".join(f"{key}: {plain(run.columns[key])}" for key in _COLUMNS if key in run.columns)
-        or "not named",
-        "Groups": ", ".join(map(plain, audit.groups)),
-        "Rows without a group": " ".join(missing) or "none left out",
-        "Confidence of intervals": level(audit.confidence),
-        "Clusters": "none: each row counts by itself"
-        if audit.clusters is None
-        else f"{known.total(audit.clusters)}, which errors allow for",
-        "Declared tolerance": tolerance_text(known),
-        "Small counts": "all are shown"
-        if run.suppress is None
-        else f"rows of tables with a count of 1 to {run.suppress - 1} are not shown, nor those from which they could "
-        "be told; other numbers have two digits",
+    sheet = Sheet(audit, reference, repair, _THRESHOLDS if thresholds is None else thresholds)
+    known = _Known(audit, sheet, check_metric(metric).name, repair, suppress)
+    allowed = "none, so there is no verdict"
+    if tolerance is not None:
+        cuts = "" if tolerance_cut is None else f", and {tolerance_cut:g} between sensitivities at any cut"
+        verdict = audit.against(tolerance, metric=metric, tolerance_cut=tolerance_cut)
+        allowed = f"{tolerance:g} for {gap_title(metric)}s{cuts}; verdict: {verdict}"
+    paths = [] if source is None else [source] if isinstance(source, str | os.PathLike) else list(source)
+    files = [(os.fspath(path), source_facts(Path(path))) for path in paths]
+    used = versions("xorder", "numpy", "scipy")
+    run = {
+        "title": plain("How the score ranks each group: statements" if title is None else title),
+        "date": f"{datetime.now(UTC) if made is None else made.astimezone(UTC):%Y-%m-%d %H:%M} UTC",
+        "versions": ", ".join(f"{name} {used[name.lower()]}" for name in ("xorder", "Python", "numpy", "scipy")),
+        "made_by": "the command below" if command else "`xorder.statements`, in Python",
+        "columns": ", ".join(f"{key}: {columns[key]}" for key in _COLUMNS if key in columns) or "not named",
+        "files": "\n".join(f"- {plain(path)}: {of['bytes']:,} bytes, SHA-256 {of['sha256']}" for path, of in files)
+        or "- none named",
+        "tolerance": allowed,
+        "command": f"Command:\n\n    {one_line(command)}" if command else "",
     }
-    lines = [f"- **{name}:** {text}" for name, text in facts.items()]
-    files = [f"- {plain(file['name'])}: {file['bytes']:,} bytes, SHA-256 {file['sha256']}" for file in run.files] or [
-        "- none named"
+    return _filled(run | _sentences(known), _tables(known))
+
+
+def _filled(texts: Mapping[str, str], shown: Mapping[str, _Table | None]) -> str:
+    """Fill in texts and tables: a table where it comes first, and its number after that."""
+    words = resources.files("xorder.reporting").joinpath("statements.md").read_text(encoding="utf-8")
+    placed: dict[str, str] = {}
+
+    def fill(match: re.Match[str]) -> str:
+        name = match[1]
+        if name in texts:
+            return texts[name]
+        table = shown[name]
+        if table is None or name in placed:
+            return placed.get(name, "")
+        item = words[: match.start()].rpartition("### ")[2].partition(":")[0]
+        placed[name] = f"{table.caption}: see table {len(placed) + 1}, under {item}."
+        return f"**Table {len(placed)}.** {table.caption}{table.more}.\n\n{table.body}"
+
+    # What is empty leaves no empty lines behind.
+    return re.sub(r"\n{3,}", "\n\n", re.sub(r"\{(\w+)\}", fill, words))
+
+
+class _Table(NamedTuple):
+    """A table as Markdown; ``more`` follows the caption where the table is shown."""
+
+    caption: str
+    body: str
+    more: str = ""
+
+
+@dataclass(frozen=True)
+class _Known:
+    """The numbers of an audit as they are shown, for what :func:`statements` was asked for."""
+
+    audit: Audit
+    sheet: Sheet
+    metric: str
+    repair: Any
+    suppress: int | None
+
+    @property
+    def digits(self) -> int:
+        """Digits of numbers that are not counts."""
+        return 4 if self.suppress is None else 2
+
+    @property
+    def lacking(self) -> str:
+        """What is written where there is no number."""
+        return "not known" if self.suppress is None else "not shown"
+
+    @property
+    def intervals(self) -> str:
+        """What a caption says of intervals."""
+        return f", with {level(self.audit.confidence)} intervals"
+
+    def rows(self, name: str, **settings: Any) -> tuple[list[_Row], list[str]]:
+        """Return the rows of a table of the audit, and its notes but for that on suppression, which the header has."""
+        found = self.audit.table(name, reference=self.sheet.reference, suppress=self.suppress, **settings)
+        notes = found.notes if self.suppress is None else found.notes[:-1]
+        return list(found.rows), [self.note(note) for note in notes]
+
+    @cached_property
+    def by_cut(self) -> list[dict[str, _Row]]:
+        """Rows of the table of cuts, those of one cut and group together, by rate.
+
+        With a repair, if there is one, wherever it is shown: the same small counts are hidden then.
+        """
+        rows, _ = self.rows("cuts", repair=self.repair)
+        firsts = range(0, len(rows), len(RATES))
+        return [{row["rate"]: row for row in rows[first : first + len(RATES)]} for first in firsts]
+
+    @cached_property
+    def adjusted(self) -> Audit | None:
+        """The audit of adjusted scores; its values alone are used, as errors would not know clusters."""
+        from xorder.metrics._audit import measured  # Not needed before.
+
+        after = self.sheet.after
+        return None if after is None else measured(replace(after.tables, held=None), self.audit.confidence)[0]
+
+    def pairs(self, metric: str) -> list[tuple[Gap, _Row, str]]:
+        """Return the gaps in a metric, each with its row of the table and its reading."""
+        readings = judge(self.audit, metric).readings
+        found = zip(self.audit.gaps, self.rows("gaps")[0], strict=True)
+        return [(gap, row, readings[gap.pair]) for gap, row in found if gap.metric == metric]
+
+    def note(self, text: str) -> str:
+        """Return a note, without counts that are too small to be shown."""
+
+        def shown(match: re.Match[str]) -> str:
+            few = 0 < int(match[1].replace(",", "")) < (self.suppress or 0)
+            return f"fewer than {self.suppress} rows{' without a group are' if match[2] else ''}" if few else match[0]
+
+        return plain(re.sub(r"\b(\d[\d,]*) rows?\b(?: without a group (is|are))?", shown, text))
+
+    def number(self, value: float | None, sign: str = "") -> str:
+        """Write a number."""
+        return self.lacking if value is None or math.isnan(value) else number(value, self.digits, sign=sign)
+
+    def count(self, value: float | None) -> str:
+        """Write a count."""
+        return self.lacking if value is None else count(value)
+
+    def total(self, value: float) -> str:
+        """Write a count that no table has."""
+        return f"fewer than {self.suppress}" if 0 < value < (self.suppress or 0) else count(value)
+
+    def estimate(self, row: _Row, value: str, prefix: str | None = None, *, sign: str = "") -> str:
+        """Write a number of a row with its interval."""
+        ends = [row[f"{f'{value}_' if prefix is None else prefix}{end}"] for end in ("low", "high")]
+        interval = f"interval {self.lacking}" if None in ends else interval_text(ends, self.digits, sign=sign)
+        return self.lacking if row[value] is None else f"{self.number(row[value], sign)} ({interval})"
+
+    def pvalue(self, value: float | None) -> str:
+        """Write a p-value, or that it is smaller than the digits show."""
+        least = 10.0**-self.digits
+        return f"< {least:g}" if value is not None and value < least else self.number(value)
+
+
+def plain(text: object) -> str:
+    """Return text on one line, so that Markdown shows it as it is."""
+    return _MARKS.sub(r"\\\g<0>", one_line(text)) or "(empty)"
+
+
+def _markdown(rows: Sequence[Mapping[str, str]], notes: Sequence[str] = ()) -> str:
+    """Lay out cells by the heads of their columns, and notes below."""
+    if not rows:
+        return "No cut is reported."
+    lines = [list(rows[0]), *(list(row.values()) for row in rows)]
+    looks = [f"{'<' if each[0] in _TEXTS else '>'}{max(3, *map(len, each))}" for each in zip(*lines, strict=True)]
+    head, *others = (f"| {' | '.join(map(format, line, looks))} |" for line in lines)
+    rule = "".join(f"|{'-' if look[0] == '<' else ':':->{int(look[1:]) + 2}}" for look in looks)
+    return "\n".join([head, f"{rule}|", *others, *(f"\n{note}" for note in notes)])
+
+
+def _counts(known: _Known) -> _Table:
+    rows = []
+    for row in known.rows("groups")[0]:
+        classes = {"with the outcome": row["positives"], "without it": row["negatives"]}
+        both = None if None in classes.values() else sum(classes.values())
+        cells = {head: known.count(value) for head, value in {"rows": both, **classes}.items()}
+        share = percent(row["positives"] / both, 1 if known.suppress is None else 0) if both else known.lacking
+        rows.append({"group": plain(row["group"]), **cells, "share with it": share})
+    return _Table("Rows and outcomes by group", _markdown(rows))
+
+
+def _auc(known: _Known) -> _Table:
+    head = f"AUC ({level(known.audit.confidence)} interval)"
+    rows = [{"group": plain(row["group"]), head: known.estimate(row, "auc")} for row in known.rows("groups")[0]]
+    return _Table("Discrimination by group", _markdown(rows))
+
+
+def _gaps(known: _Known, metric: str) -> _Table:
+    found = known.pairs(metric)
+    # Pairs that are not shown come last; their order must not say how wide their gap is.
+    found.sort(key=lambda each: -math.inf if each[1]["value"] is None else abs(each[1]["value"]), reverse=True)
+    rows = []
+    for gap, row, reading in found[:_MOST_PAIRS]:
+        hidden = row["value"] is None
+        cells = {"first": plain(row["first"]), "second": plain(row["second"])}
+        cells[f"gap ({level(known.audit.confidence)} interval)"] = known.estimate(row, "value", "", sign="+")
+        cells["p, all pairs (Holm)"] = known.pvalue(row["pvalue_holm"])
+        cells["reading"] = known.lacking if hidden else reading
+        if known.adjusted is not None:
+            value = None if hidden else known.adjusted.gap(metric, gap.pair).value
+            cells["after the map"] = known.number(value, "+")
+        rows.append(cells)
+    more = len(found) - _MOST_PAIRS
+    notes = [f"... and {more} more pairs; `xorder audit --table gaps` has all."] if more > 0 else []
+    meaning = f", first less second: {METRICS[metric].meaning}"
+    return _Table(f"The {gap_title(metric)} of each two groups", _markdown(rows, notes), meaning)
+
+
+def _cut_and_group(row: _Row) -> dict[str, str]:
+    return {"cut": plain(row["at"]), "group": plain(row["group"])}
+
+
+def _rates(known: _Known) -> _Table:
+    rows = []
+    for by_rate in known.by_cut:
+        selected = by_rate["selected"]
+        impact = selected["impact_ratio"]
+        cells = _cut_and_group(selected) | {"rows selected": known.count(selected["count"])}
+        cells |= {head: known.estimate(by_rate[name], "value", "") for name, head in _RATES.items()}
+        cells["share selected, to the highest group's"] = "" if impact is None else known.number(impact)
+        rows.append(cells)
+    return _Table("Rates at each cut of the list, by group", _markdown(rows), known.intervals)
+
+
+def _differences(known: _Known) -> _Table:
+    reference = known.sheet.reference
+    rows = [
+        _cut_and_group(by_rate["selected"])
+        | {head: known.estimate(by_rate[name], "difference", sign="+") for name, head in _RATES.items()}
+        for by_rate, group in zip(known.by_cut, cycle(known.sheet.groups), strict=False)
+        if group not in (None, reference)
     ]
-    parts = [
-        f"# {plain(run.title)}",
-        "Numbers that xorder knows are filled in; questions that only people can answer have a box. The wording of "
-        f"each item is ours: read its source. {NO_CLAIM}",
-        "\n".join(lines),
-        "Files read:\n\n" + "\n".join(files),
+    return _Table(f"Rates less those of {plain(reference)}, the reference", _markdown(rows), known.intervals)
+
+
+def _calibration(known: _Known) -> _Table:
+    caption = "Calibration of the score as a probability, by group"
+    try:
+        try:
+            found, notes = known.rows("calibration", repair=known.repair)
+        except InputError as error:
+            found, notes = known.rows("calibration")
+            notes.append(f"Of adjusted scores not known: {known.note(str(error))}")
+    except InputError as error:
+        return _Table(caption, f"Not known: {known.note(str(error))}", known.intervals)
+    ratios = ("observed_to_expected", "intercept", "slope")
+    rows = [
+        {"group": plain(row["group"])}
+        | ({} if known.repair is None else {"scores": row["scores"]})
+        | {name: known.number(row[name]) for name in ("observed", "expected")}
+        | {name.replace("_", " "): known.estimate(row, name) for name in ratios}
+        | {"mean distance of the curve (ICI)": known.number(row["ici"])}
+        for row in found
     ]
-    if run.command:
-        parts.append(f"Command:\n\n    {one_line(run.command)}")
-    others = [known.note(note) for note in notes if "without a group" not in note]
-    if others:
-        parts.append("Notes on the rows:\n\n" + "\n".join(f"- {note}" for note in others))
-    return "\n\n".join(parts)
+    return _Table(caption, _markdown(rows, notes), known.intervals)
 
 
-_FOOTER = f"""## Signature
+def _net_benefit(known: _Known) -> _Table:
+    try:
+        found, notes = known.rows("net_benefit", repair=known.repair, thresholds=known.sheet.thresholds)
+    except InputError as error:
+        return _Table("Net benefit by group", f"Not known: {known.note(str(error))}", known.intervals)
+    # As they were given: a row may have fewer digits of them.
+    thresholds = [threshold for threshold in known.sheet.thresholds for _ in known.sheet.groups]
+    rows = [
+        {"threshold": f"{threshold:g}", "group": plain(row["group"])}
+        | {"net benefit": known.estimate(row, "net_benefit", "", sign="+")}
+        | {"of treating all": known.number(row["treat_all"])}
+        | {"more than treating all": known.estimate(row, "over_treat_all", sign="+")}
+        | ({} if known.repair is None else {"change by the map": known.estimate(row, "change", sign="+")})
+        for threshold, row in zip(thresholds, found, strict=True)
+    ]
+    return _Table("Net benefit by group", _markdown(rows, notes), known.intervals)
 
-| Name | Role | Date | Signature |
-|------|------|------|-----------|
-|      |      |      |           |
 
-{NO_CLAIM}"""
+def _scores(known: _Known) -> _Table:
+    rows = [
+        {"group": plain(row["group"]), "outcome": row["outcome"], "rows": known.count(row["rows"])}
+        | {head: known.number(row[name]) for name, head in _SPREAD.items()}
+        for row in known.rows("scores")[0]
+    ]
+    return _Table("Distribution of the scores by group and outcome", _markdown(rows))
 
 
-_TRIPOD = (
-    _Item(
-        "12e",
-        "Measures of performance",
-        "Which measures and plots the model is judged by (discrimination, calibration, clinical utility), and why.",
-        measures,
-        (
-            "Why these measures, for this use of the score?",
-            "Who chose the thresholds of net benefit, and what harm and benefit do they stand for?",
-            "Which plots go with these numbers, and where are they?",
-            "Is the model compared with others, or with care as it is?",
-        ),
-    ),
-    _Item(
-        "14",
-        "Fairness",
-        "What was done about the fairness of the model, and why.",
-        fairness,
-        (
-            "Who chose the groups, and which groups are missing here?",
-            "Who declared the tolerance, when, and why this much?",
-            "Which gap matters for this use, and why?",
-            "What was done in data, training or use besides, and why?",
-            "If scores are adjusted by group: who decided that, is it lawful here, and were these rows used to fit the "
-            "map?",
-        ),
-    ),
-    _Item(
-        "15",
-        "Output and thresholds",
-        "What the model gives out and, if people are classified by it, how the thresholds were found, and why.",
-        lambda known: [f"Cuts reported: {', '.join(map(cut_text, known.audit.cuts))}.", scores_table(known)],
-        ("Who chose the cut, and why?", "Is the score used as a list, as a probability, or at a threshold?"),
-    ),
-    _Item(
-        "20a and 20b",
-        "Participants",
-        "How many took part, with and without the outcome, and how groups differ.",
-        lambda known: [counts_table(known)],
-        (
-            "From where and from when are these people, and who was left out on the way?",
-            "How do the groups differ in age, illness, treatment and follow-up?",
-            "How much is missing, of what, and for whom?",
-        ),
-    ),
-    _Item(
-        "21",
-        "Numbers in each analysis",
-        "How many participants and outcome events are in each analysis.",
-        lambda known: [counts_table(known), "These are of the evaluation alone."],
-        ("How many were in development and in tuning, and is anybody of them among these?",),
-    ),
-    _Item(
-        "23a",
-        "Performance, with intervals, in key subgroups",
-        "Performance with confidence intervals, in subgroups that matter, too.",
-        lambda known: [
-            auc_text(known),
-            performance_table(known),
-            *gap_tables(known),
-            clear_pairs_text(known),
-            rates_table(known),
-            differences_table(known),
-            calibration_table(known),
-            net_benefit_table(known),
-        ],
-        (
-            "Which further subgroups matter, such as combinations of these?",
-            "Are the intervals narrow enough to decide by?",
-        ),
-    ),
-    _Item(
-        "23b",
-        "Heterogeneity",
-        "How performance varies between clusters such as hospitals, if that was examined.",
-        heterogeneity,
-        ("Does performance differ between hospitals, countries or years, and was that looked at?",),
-    ),
-    _Item(
-        "25",
-        "Interpretation",
-        "What the results mean, fairness included, beside the aims and earlier studies.",
-        lambda known: [auc_text(known), verdict_text(known), clear_pairs_text(known)],
-        (
-            "What do these gaps mean for the people concerned: is a high place a help or a burden?",
-            "How do they compare with earlier studies?",
-        ),
-    ),
-    _Item(
-        "26",
-        "Limitations",
-        "What limits the study, and what that does to bias, uncertainty and use elsewhere.",
-        limits,
-        (
-            "Do these people represent those that the score will be used on?",
-            "Does the outcome mean the same in all groups, and is it recorded alike?",
-            "Was the model trained on any of these rows?",
-            "What is missing, and could that hide or make a gap?",
-        ),
-    ),
-)
+def _changes(known: _Known) -> _Table:
+    counts = {"selected": "selected", "after": "selected after", "enters": "enter", "leaves": "leave"}
+    rates = {"selected": "change of share selected", "sensitivity": "of sensitivity", "ppv": "of PPV"}
+    rows = []
+    for row, by_rate in zip(known.rows("moves", repair=known.repair)[0], known.by_cut, strict=True):
+        # What one of the two tables does not show must not be told by the other.
+        hidden = row["selected"] is None or by_rate["selected"]["count"] is None
+        cells = {head: known.count(row[name]) for name, head in counts.items()}
+        cells |= {head: known.estimate(by_rate[name], "change", sign="+") for name, head in rates.items()}
+        rows.append(_cut_and_group(row) | (dict.fromkeys(cells, known.lacking) if hidden else cells))
+    return _Table("What the map changes at each cut of the list, by group", _markdown(rows), known.intervals)
 
-_AI_ACT = (
-    _Item(
-        "Annex IV, point 2(g)",
-        "Validation and testing",
-        "How the system was validated and tested: the data and what they are like; the metrics of accuracy, robustness "
-        "and potentially discriminatory impacts; logs and reports of tests, dated and signed.",
-        lambda known: [
-            "Data: the files and hashes at the top.",
-            counts_table(known),
-            f"Accuracy. {auc_text(known)}",
-            performance_table(known),
-            "Potentially discriminatory impacts.",
-            *gap_tables(known),
-            rates_table(known),
-            differences_table(known),
-            verdict_text(known),
-            "Robustness: not known to xorder.",
-        ],
-        (
-            "How were these data chosen, and what are they like beside those that the system will meet?",
-            "How was robustness tested, and with what result?",
-            "Which other metrics of discriminatory impact were looked at?",
-            "Where are the logs of this test kept, and who signs?",
-        ),
-    ),
-    _Item(
-        "Annex IV, point 3",
-        "Monitoring, functioning and control",
-        "What the system can and cannot do: its accuracy for the persons or groups it is meant for, and overall; "
-        "unintended outcomes and risks that can be foreseen, discrimination among them; human oversight; input data.",
-        lambda known: [
-            auc_text(known),
-            performance_table(known),
-            clear_pairs_text(known),
-            verdict_text(known),
-            *limits(known),
-        ],
-        (
-            "What is the system for, and what accuracy is expected of it there?",
-            "Which unintended outcomes can be foreseen for the groups named here, and what is done about them?",
-            "Who oversees its use, and can they set a score aside?",
-            "What must input data be like, and what happens where they are not?",
-            "Who looks at these numbers again, how often, and when is it switched off?",
-        ),
-    ),
-)
 
-_SOURCES = {
-    "TRIPOD+AI (Collins et al., BMJ 2024;385:e078378)": _TRIPOD,
-    "EU AI Act (Regulation (EU) 2024/1689), technical documentation": _AI_ACT,
-}
+def _tables(known: _Known) -> dict[str, _Table | None]:
+    """Return the tables by their names in ``statements.md``; None for one that does not apply."""
+    return {
+        "counts_table": _counts(known),
+        "auc_table": _auc(known),
+        "gaps_table": _gaps(known, "xauc"),
+        "more_gaps_table": None if known.metric == "xauc" else _gaps(known, known.metric),
+        "rates_table": _rates(known),
+        "differences_table": _differences(known),
+        "calibration_table": _calibration(known),
+        "net_benefit_table": _net_benefit(known),
+        "scores_table": _scores(known),
+        "changes_table": None if known.repair is None else _changes(known),
+    }
+
+
+def _sentences(known: _Known) -> dict[str, str]:
+    """Return what is known in words, by its name in ``statements.md``; empty for what does not apply."""
+    audit, held = known.audit, known.sheet.tables
+    rows = sum(known.sheet.counts(None)) if held.rows is None else held.rows
+    notes = [known.note(note) for note in held.notes]
+    missing = [note for note in notes if "without a group" in note]
+    others = [f"- {note}" for note in notes if note not in missing]
+    clusters = None if audit.clusters is None else known.total(audit.clusters)
+    binned = audit.binning_error
+    return {
+        "rows": known.total(rows) + (", counts are sums of weights" if held.weighted else ""),
+        "groups": ", ".join(map(plain, audit.groups)),
+        "rows_without_group": " ".join(missing) or "none left out",
+        "notes": "\n".join(["Notes on the rows:\n", *others]) if others else "",
+        "confidence": level(audit.confidence),
+        "clusters": f"{clusters}, which errors allow for" if clusters else "none: each row counts by itself",
+        "errors": f"Errors allow for {clusters} clusters of rows" if clusters else "Rows are taken to be independent",
+        "small_counts": "all are shown" if known.suppress is None else _SMALL.format(known.suppress - 1),
+        "cuts": ", ".join(map(cut_text, audit.cuts)),
+        "thresholds": ", ".join(f"{each:g}" for each in known.sheet.thresholds),
+        "auc": known.estimate(known.rows("groups")[0][-1], "auc"),
+        "gap": gap_title(known.metric),
+        "clear_pairs": _clear_pairs(known),
+        "adjustment": _adjustment(known),
+        "few": f"{FEW}",
+        "too_few": ", ".join(map(plain, audit.too_few)) or "none",
+        "binning": f"Scores were binned, which moved AUC and gaps by at most {binned.largest:.1e}." if binned else "",
+    }
+
+
+def _clear_pairs(known: _Known) -> str:
+    """Name the pairs of groups whose gap chance does not explain, the favoured group first."""
+    named = []
+    for _, row, reading in known.pairs(known.metric):
+        if row["value"] is not None and reading == "not chance":
+            pair = [plain(row["first"]), plain(row["second"])]
+            named.append(" over ".join(pair if row["value"] >= 0 else pair[::-1]))
+    if len(named) > _MOST_PAIRS:
+        named[_MOST_PAIRS:] = [f"and {len(named) - _MOST_PAIRS} more"]
+    return "; ".join(named) or "none of those shown"
+
+
+def _adjustment(known: _Known) -> str:
+    if known.repair is None:
+        return "No map of the scores was given: the numbers here are of the score as it is."
+    fitted = getattr(known.repair, "repair_", known.repair)
+    settings = getattr(fitted, "settings", fitted)
+    stays = getattr(fitted, "reference_", getattr(fitted, "reference", None))
+    moved = getattr(fitted, "moved_", getattr(fitted, "moved", ()))
+    kept = "" if stays is None else f"; group whose scores stay: {plain(stays)}"
+    return (
+        f"A map adjusts the scores by group. Method: {plain(getattr(settings, 'method', type(fitted).__name__))}{kept}"
+        f"; groups whose scores are moved: {', '.join(map(plain, moved)) or 'none'}. AUC of all rows after it: "
+        f"{known.number(None if known.adjusted is None else known.adjusted.auc)}."
+    )
