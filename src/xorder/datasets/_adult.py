@@ -55,12 +55,9 @@ def prepare_adult(raw: RawTable) -> Parts:
     rows = keep_rows(used, complete_rows(used))
     male, white = indicator(rows["sex"], "Male"), indicator(rows["race"], "White")
     inputs = {
-        "age": rows["age"],
-        "education-num": rows["education-num"],
+        **{column: rows[column] for column in ("age", "education-num")},
         "sex": male,
-        "capital-gain": rows["capital-gain"],
-        "capital-loss": rows["capital-loss"],
-        "hours-per-week": rows["hours-per-week"],
+        **{column: rows[column] for column in ("capital-gain", "capital-loss", "hours-per-week")},
         "race-sex": white * male,
         **one_hot(rows, "workclass", "education", "marital-status", "occupation", "relationship", "native-country"),
     }

@@ -58,13 +58,9 @@ def prepare_german(raw: RawTable) -> Parts:
     layout = GERMAN.file.layout
     coded = [column for column in layout.columns if column not in (*layout.numbers, "personal_status")]
     inputs = {
-        "month": raw["month"],
-        "credit_amount": raw["credit_amount"],
-        "investment_as_income_percentage": raw["investment_as_income_percentage"],
+        **{column: raw[column] for column in ("month", "credit_amount", "investment_as_income_percentage")},
         "sex": 1.0 - np.isin(raw["personal_status"].astype(str), _FEMALE),
-        "residence_since": raw["residence_since"],
-        "number_of_credits": raw["number_of_credits"],
-        "people_liable_for": raw["people_liable_for"],
+        **{column: raw[column] for column in ("residence_since", "number_of_credits", "people_liable_for")},
         **one_hot(raw, *coded),
     }
     y = (raw["credit"] == _BAD).astype(np.int8)

@@ -15,7 +15,7 @@ from xorder._table import FloatArray, ScoreTable, Tables
 from xorder.exceptions import InputError
 from xorder.metrics._audit import check_confidence
 from xorder.plotting._scored import RowsDisplay, check_bins, tables_by_stage
-from xorder.plotting._style import COLOURS, GREY, axes_for, given_axes, group_names, legend, named, tidy, title
+from xorder.plotting._style import COLOURS, GREY, given_axes, group_names, legend, named, tidy, title
 
 Strategy = Literal["quantile", "uniform"]
 
@@ -195,17 +195,9 @@ class CalibrationByGroupDisplay(RowsDisplay):
         fresh = ax is None or len(given_axes(ax)) == 1
         columns = min(len(shown), 4 if -len(shown) % 4 <= -len(shown) % 3 else 3)
         rows = -(-len(shown) // columns)
-        axes, self.figure_ = axes_for(
-            ax,
-            name="CalibrationByGroupDisplay",
-            rows=rows if fresh else 1,
-            columns=columns if fresh else len(shown),
-            split=True,
-            size=(max(3.3 * columns, 5.0), 3.7 * rows + 0.5),
-            why=", one per group",
-            sharex=True,
-            sharey=True,
-        )
+        grid = {"rows": rows, "columns": columns} if fresh else {"columns": len(shown)}
+        size = (max(3.3 * columns, 5.0), 3.7 * rows + 0.5)
+        axes = self._axes(ax, **grid, size=size, split=True, why=", one per group", sharex=True, sharey=True)
         for spare in axes[len(shown) :]:
             spare.remove()
         most = max(float(found[group].count.max(initial=0.0)) for found in self.bins.values() for group in shown)

@@ -18,7 +18,7 @@ from xorder.metrics import Audit, GroupMatrix
 from xorder.metrics._audit import measured
 from xorder.metrics._gaps import Pair, judge
 from xorder.plotting._scored import RowsDisplay
-from xorder.plotting._style import GREY, axes_for, given_axes, group_names, legend, line_style, named, tidy, title
+from xorder.plotting._style import GREY, given_axes, group_names, legend, line_style, named, tidy, title
 
 # With more groups than this only those of the pairs shown get a curve of their own.
 _MOST_GROUPS = 8
@@ -128,9 +128,7 @@ class CrossRocDisplay(RowsDisplay):
         # A new figure is square enough by its size; a fixed shape would leave titles and legends no room.
         aspect = "auto" if ax is None else "equal"
         why = ", within groups and across them (or one, for all curves)"
-        axes, self.figure_ = axes_for(
-            ax, name="CrossRocDisplay", columns=1 if alone else 2, size=(10.4, 5.7), why="" if alone else why
-        )
+        axes = self._axes(ax, columns=1 if alone else 2, size=(10.4, 5.7), why="" if alone else why)
         names = dict(zip(self.area.groups, group_names(self.area.groups), strict=True))
         own = [pair for pair in self.curves if pair[0] == pair[1]]
         across = [pair for pair in self.curves if pair[0] != pair[1]]
@@ -159,7 +157,7 @@ class CrossRocDisplay(RowsDisplay):
             )
             tidy(one)
             legend(one, inside=ax is not None, title="area under the curve", title_fontsize="small", alignment="left")
-        self.axes_, self.ax_ = axes, axes[-1]
+        self.axes_ = axes
         return self
 
     def _style(self, pair: Pair, drawn: list[Pair]) -> dict[str, Any]:

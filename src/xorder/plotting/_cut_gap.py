@@ -18,7 +18,7 @@ from xorder.metrics._audit import check_confidence, measured
 from xorder.metrics._cuts import CUTS, Cut, Cuts, cut_text
 from xorder.metrics._gaps import Pair
 from xorder.plotting._scored import RowsDisplay
-from xorder.plotting._style import COLOURS, GREY, axes_for, group_names, legend, line_style, named, tidy, title
+from xorder.plotting._style import COLOURS, GREY, group_names, legend, line_style, named, tidy, title
 
 # Cuts that are drawn, evenly spaced; the worst and those of the user come on top.
 _POINTS = 200
@@ -171,15 +171,8 @@ class CutGapDisplay(RowsDisplay):
             The display itself, which keeps ``axes_``, ``ax_`` (the last of them), ``figure_``, ``lines_`` (by group),
             ``gap_line_`` and ``band_`` (the patches of the band: all of it, and where it leaves out 0).
         """
-        axes, self.figure_ = axes_for(
-            ax,
-            name="CutGapDisplay",
-            rows=2,
-            split=True,
-            size=(7.0, 7.4),
-            why=", sensitivities and their difference",
-            sharex=True,
-        )
+        why = ", sensitivities and their difference"
+        axes = self._axes(ax, rows=2, split=True, size=(7.0, 7.4), why=why, sharex=True)
         names = dict(zip(self.sensitivity, group_names(self.sensitivity), strict=True))
         self._draw_sensitivities(axes[0], names, kwargs)
         self._draw_difference(axes[1], kwargs)
@@ -195,7 +188,7 @@ class CutGapDisplay(RowsDisplay):
         # Above 100 % there is room for the names of the cuts.
         axes[0].set(xlim=(0, 100), ylim=(0, 118), yticks=range(0, 101, 20), ylabel="positives above the cut, %")
         axes[1].set(xlabel="cut: share of the list above it, %", ylabel="difference, points")
-        self.axes_, self.ax_ = axes, axes[1]
+        self.axes_ = axes
         return self
 
     def _draw_sensitivities(self, ax: Any, names: dict[Hashable, str], kwargs: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from xorder._validation import check_groups, check_scores
 from xorder.estimators import XOrder
 from xorder.exceptions import InputError
 from xorder.plotting._scored import repair_of
-from xorder.plotting._style import GREY, axes_for, group_names, legend, line_style, named, tidy, title
+from xorder.plotting._style import GREY, Display, group_names, legend, line_style, named, tidy, title
 from xorder.transfer import ScoreMap
 
 # Groups that get a line of their own in colour; the rest are thin and grey.
@@ -24,7 +24,7 @@ _MOST_LINES = 12
 
 
 @dataclass
-class ScoreMapDisplay:
+class ScoreMapDisplay(Display):
     """Raw to adjusted score, one line per group; a score on the diagonal stays as it is.
 
     Numbers first: make it with :meth:`from_estimator`, :meth:`from_predictions`, :meth:`from_scores` or from
@@ -183,9 +183,7 @@ class ScoreMapDisplay:
             The display itself, which keeps ``ax_``, ``figure_`` and ``lines_``, by group.
         """
         given = ax is not None
-        (ax,), self.figure_ = axes_for(
-            ax, name="ScoreMapDisplay", size=(5.2, 5.6) if len(self.maps) <= 6 else (8.8, 5.0)
-        )
+        (ax,) = self._axes(ax, size=(5.2, 5.6) if len(self.maps) <= 6 else (8.8, 5.0))
         lines = self.lines()
         ends = np.concatenate([values[[0, -1]] for line in lines.values() for values in line])
         low, high = float(ends.min()), float(ends.max())
@@ -212,7 +210,6 @@ class ScoreMapDisplay:
         heading = f"What the repair does to a score{named(name or self.name)}"
         title(ax, heading, None if moved else "all scores stay as they are")
         legend(ax, inside=given)
-        self.ax_ = ax
         return self
 
 

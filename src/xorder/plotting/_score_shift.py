@@ -12,7 +12,7 @@ from xorder._curves import bin_edges, histogram, quantiles
 from xorder._present import count
 from xorder._table import FloatArray, ScoreTable
 from xorder.plotting._scored import RowsDisplay, check_bins, tables_by_stage
-from xorder.plotting._style import COLOURS, axes_for, group_names, legend, named, tidy, title
+from xorder.plotting._style import COLOURS, group_names, legend, named, tidy, title
 
 # How negatives and positives are drawn, and their medians.
 _LOOKS: tuple[dict[str, Any], ...] = (
@@ -132,15 +132,9 @@ class ScoreShiftDisplay(RowsDisplay):
             ((stage, group) -> those of negatives and of positives).
         """
         groups, stages = list(self.counts), list(self.shares)
-        axes, self.figure_ = axes_for(
-            ax,
-            name="ScoreShiftDisplay",
-            columns=len(stages),
-            split=True,
-            size=(5.2 * len(stages) + 1.2, min(1.7 + 0.95 * len(groups), 16.0)),
-            why=", one before and one after" if len(stages) == 2 else "",
-            sharey=True,
-        )
+        size = (5.2 * len(stages) + 1.2, min(1.7 + 0.95 * len(groups), 16.0))
+        why = ", one before and one after" if len(stages) == 2 else ""
+        axes = self._axes(ax, columns=len(stages), split=True, size=size, why=why, sharey=True)
         # On an axis that nothing moves aside, names must do with the usual margin.
         cramped = ax is not None and self.figure_.get_layout_engine() is None
         longest, yes, no, letters = (
@@ -160,7 +154,7 @@ class ScoreShiftDisplay(RowsDisplay):
         negatives, positives = self.stairs_[stages[0], groups[0]]
         entries = {"handles": [positives, negatives], "labels": ["positives", "negatives"], "ncols": 2}
         legend(axes[-1], inside=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), **entries)
-        self.axes_, self.ax_ = axes, axes[-1]
+        self.axes_ = axes
         return self
 
     def _draw_row(self, ax: Any, stage: str, group: Hashable, base: float, kwargs: dict[str, Any]) -> tuple[Any, Any]:

@@ -17,6 +17,7 @@ from xorder._table import FloatArray, Tables
 from xorder._validation import check_scores, check_tables
 from xorder.estimators import FairRanker
 from xorder.exceptions import InputError
+from xorder.plotting._style import Display
 
 RESPONSES = ("auto", "predict_proba", "decision_function")
 
@@ -35,7 +36,7 @@ class ScoredRows(NamedTuple):
         return self.before if self.after is None else self.after
 
 
-class RowsDisplay:
+class RowsDisplay(Display):
     """What displays of rows share: besides from predictions they are made from the estimator that predicts."""
 
     from_predictions: ClassVar[Callable[..., Any]]

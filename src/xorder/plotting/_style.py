@@ -71,6 +71,15 @@ def axes_for(
     return found, found[0].figure
 
 
+class Display:
+    """What all displays share: they keep the figure and the axis, or the last of the axes, that they draw into."""
+
+    def _axes(self, ax: Any, **needs: Any) -> list[Any]:
+        axes, self.figure_ = axes_for(ax, name=type(self).__name__, **needs)
+        self.ax_ = axes[-1]
+        return axes
+
+
 def given_axes(ax: Any) -> list[Any]:
     """Return one axis, or a list or an array of them, as a flat list."""
     found = list(np.asarray(ax, dtype=object).flat)

@@ -22,7 +22,7 @@ from xorder.metrics._gaps import Pair
 from xorder.ordering import Frontier, frontier, order
 from xorder.ordering._ordering import check_two_groups
 from xorder.plotting._scored import repair_of, scored_rows
-from xorder.plotting._style import COLOURS, GREY, axes_for, group_names, legend, named, tidy, title
+from xorder.plotting._style import COLOURS, GREY, Display, group_names, legend, named, tidy, title
 
 # What a score was and became has the same shape and colour for whomever it is seen on.
 _BEFORE, _AFTER, _PROGRAMME = "score as it was", "score adjusted", "paper's dynamic programme"
@@ -35,7 +35,7 @@ Points = tuple[FloatArray, FloatArray]
 
 
 @dataclass
-class TradeoffDisplay:
+class TradeoffDisplay(Display):
     """AUC against a signed gap: the curve that no ordering exceeds, and points on or below it.
 
     Numbers first: make it with :meth:`from_estimator`, :meth:`from_predictions` or from arrays, then :meth:`plot`.
@@ -222,7 +222,7 @@ class TradeoffDisplay:
             The display itself, which keeps ``ax_``, ``figure_``, ``line_`` (the curve) and ``points_``, by name.
         """
         given = ax is not None
-        (ax,), self.figure_ = axes_for(ax, name="TradeoffDisplay", size=(7.0, 5.0))
+        (ax,) = self._axes(ax, size=(7.0, 5.0))
         window = self._window()
         ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=0)
         curve = thin(self.gap, self.auc)
@@ -258,7 +258,6 @@ class TradeoffDisplay:
         _, labels = ax.get_legend_handles_labels()
         legend(ax, inside=given, ncols=1 if given or max(map(len, labels)) > _LONG else 2, columnspacing=1.2)
         tidy(ax)
-        self.ax_ = ax
         return self
 
     @classmethod

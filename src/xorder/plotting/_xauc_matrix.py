@@ -11,7 +11,7 @@ from xorder._optional import import_optional
 from xorder._present import number
 from xorder.metrics import Audit, GroupMatrix, xauc_matrix
 from xorder.plotting._scored import RowsDisplay
-from xorder.plotting._style import axes_for, group_names, named, title
+from xorder.plotting._style import group_names, named, title
 
 # More groups than this and a cell has no room for its number.
 _MOST_NUMBERS = 30
@@ -146,7 +146,7 @@ class XaucMatrixDisplay(RowsDisplay):
         turned = size > 3 or max(map(len, names)) > 14
         widest = self._widest()
         note = self._note(names, widest)
-        (ax,), self.figure_ = axes_for(ax, name="XaucMatrixDisplay", size=_size(names, note, turned=turned))
+        (ax,) = self._axes(ax, size=_size(names, note, turned=turned))
         low, high = _range(values)
         self.im_ = ax.imshow(values, **({"cmap": cmap, "vmin": low, "vmax": high, "aspect": aspect} | kwargs))
         self.im_.cmap = self.im_.cmap.with_extremes(bad="0.92")
@@ -162,7 +162,6 @@ class XaucMatrixDisplay(RowsDisplay):
         if colorbar:
             self.figure_.colorbar(self.im_, ax=ax, label="chance   (0.5: coin toss)", shrink=0.8)
         title(ax, f"Who outranks whom{named(name or self.name)}", note)
-        self.ax_ = ax
         return self
 
     def _write(self, ax: Any, values_format: str, widest: tuple[int, int] | None) -> Any:

@@ -571,9 +571,7 @@ def write_maps(
         temporary.write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
-def read_maps(
-    path: str | os.PathLike[str],
-) -> tuple[dict[Hashable, ScoreMap], dict[str, Any], dict[str, Any]]:
+def read_maps(path: str | os.PathLike[str]) -> tuple[dict[Hashable, ScoreMap], dict[str, Any], dict[str, Any]]:
     """Read maps, settings and summary.
 
     Parameters

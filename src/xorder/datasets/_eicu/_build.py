@@ -15,32 +15,10 @@ from xorder.datasets._eicu._features import FACTS, FEATURES, LABS, VITALS, Measu
 from xorder.exceptions import InputError
 
 KIND = "eicu"
-LONG_STAY = 7 * 24 * 60
-# Who a row is about, and the labels: the columns of a cohort ahead of the inputs. The inputs hold age once more.
-ABOUT = {
-    "patientunitstayid": "p.patientunitstayid",
-    "uniquepid": "p.uniquepid",
-    "hospitalid": "p.hospitalid",
-    "gender": "p.gender",
-    "ethnicity": "p.ethnicity",
-    "unit_stay_days": "p.unitdischargeoffset / 1440.0",
-    "long_stay": f"(p.unitdischargeoffset > {LONG_STAY})::TINYINT",
-    "mortality": "(p.hospitaldischargestatus = 'Expired')::TINYINT",
-}
-
-
-def _apache_columns(table: str) -> dict[str, str]:
-    named = [feature.source.partition(".")[2] for feature in FEATURES if feature.source.startswith(f"{table}.")]
-    return {"patientunitstayid": "BIGINT", **dict.fromkeys(named, "DOUBLE")}
-
-
+ABOUT: dict[str, str] = FACTS["about"]
 FIRST_DAY = 24 * 60
 
-_TABLES = {
-    "patient": FACTS["patient"],
-    "apacheApsVar": _apache_columns("apacheApsVar"),
-    "apachePredVar": _apache_columns("apachePredVar"),
-}
+_TABLES: dict[str, dict[str, str]] = FACTS["tables"]
 # A step of the selection, and what a stay must meet in addition to the steps before it.
 _STEPS = (
     ("unit stays", "true"),
