@@ -41,7 +41,8 @@ OPTIONS = {
     "apply": READING | {"--map", "--output", "--force", "--into", "--unseen-group", "--explain"},
     "report": READING
     | {"--label", "--positive", "--weight", "--output", "--force", "--map", "--metric", "--title"}
-    | {"--confidence", "--weights-are", "--unseen-group", "--cluster"},
+    | {"--confidence", "--weights-are", "--unseen-group", "--cluster", "--tolerance"}
+    | {"--high-is", "--model", "--period", "--author"},
     "demo": {"--output", "--rows", "--seed", "--force"},
 }
 
