@@ -61,18 +61,7 @@ def ll144_frame(
     >>> [(row["category"], row["above_median"], row["impact_ratio"]) for row in found.rows[1:]]
     [('f', 1, 0.5), ('m', 2, 1.0)]
     """
-    tables = tables_of(
-        frame,
-        score=score,
-        label=None,
-        group=group,
-        as_text=True,
-        # The median is told apart in any case, and nothing else is asked of the tables.
-        binning_tolerance=1,
-        bins=bins,
-        encoding=encoding,
-        progress=progress,
-        memory=memory,
-        apart=True,
-    )
+    # The median is told apart however scores are binned, and nothing else is asked of the tables.
+    asked: dict[str, Any] = {"label": None, "as_text": True, "binning_tolerance": 1, "apart": True, "bins": bins}
+    tables = tables_of(frame, score=score, group=group, encoding=encoding, progress=progress, memory=memory, **asked)
     return ll144_of(tables, ColumnNames(score, group).groups, suppress)

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from xorder._groups import BETWEEN, Combinations, ValuesApart, feature_columns, is_missing, look_alike
 from xorder._parameters import check_whole
-from xorder._table import IntArray, ScoreTable
+from xorder._table import ScoreTable
 from xorder._validation import check_scores, check_tables
 from xorder.exceptions import InputError
 from xorder.metrics._sheet import AuditTable, Row
@@ -32,9 +32,13 @@ _ONE_IN = 50
 # From this share of people on, those who score exactly the median are worth a note.
 _MANY_TIED = 0.05
 
-# Columns that are shown as they are where small numbers are suppressed: text, and whole numbers of people.
-_TEXTS = ("by", "category", "below_2_percent")
-_COUNTS = ("people", "above_median")
+# Notes on categories of less than 2 %, and on numbers of people below the smallest that may be shown.
+_LEFT_OUT = """Less than 2 % of all people, and left out of the impact ratios: {}. \
+The rules want the reason for that published, with their number and scoring rate."""
+_SUPPRESSED = "Rows with a count of 1 to {} are suppressed, and further ones from which they could be told."
+
+Key = tuple[str | None, ...]
+"""A value for each column, None where the column is not looked at, and empty for people of unknown category."""
 
 
 def ll144(y_score: Any, *, sensitive_features: Any, suppress: int | None = None) -> AuditTable:
@@ -83,119 +87,90 @@ def ll144(y_score: Any, *, sensitive_features: Any, suppress: int | None = None)
         raise InputError("sensitive_features must have a column; it has none.")
     for name, values in columns.items():
         if values.shape != score.shape:
-            raise InputError(
-                f"sensitive_features must have one value per row; got shape {values.shape} of column {name!r} for "
-                f"{score.size:,} scores."
-            )
-    labels, rows = ValuesApart(columns).of_codes([_coded(values.tolist()) for values in columns.values()])
-    groups = np.array(labels, dtype=object)[rows]
+            came = f"got shape {values.shape} of column {name!r} for {score.size:,} scores"
+            raise InputError(f"sensitive_features must have one value per row; {came}.")
+    parts = [[None if is_missing(value) else value for value in values.tolist()] for values in columns.values()]
+    labels = ValuesApart(columns)
+    try:
+        groups = np.array([labels[values] for values in zip(*parts, strict=True)], dtype=object)
+    except TypeError as error:
+        raise InputError(f"sensitive_features must hold plain labels such as text or numbers ({error}).") from error
     return ll144_of(check_tables(np.zeros(score.size, dtype=bool), score, groups), list(columns), suppress)
 
 
-def _coded(values: list[Any]) -> tuple[list[Any], IntArray]:
-    """Return the distinct values of a column, missing ones as None, and each row's index among them."""
-    seen: dict[Any, int] = {}
-    try:
-        codes = [seen.setdefault(None if is_missing(value) else value, len(seen)) for value in values]
-    except TypeError as error:
-        raise InputError(f"sensitive_features must hold plain labels such as text or numbers ({error}).") from error
-    return list(seen), np.array(codes, dtype=np.int64)
+Found = tuple[list[str], tuple[int, int]]
+"""The values of some rows, empty where they are unknown, the number of these rows, and that above the median."""
 
 
-Key = tuple[str | None, ...]
-"""A value for each column, None where the column is not looked at, and empty for people of unknown category."""
+class People(NamedTuple):
+    """Those that a row of the table is about: of a category, of none that is known, or all.
 
+    Of these three, only a category has some text in its key.
+    """
 
-class Count(NamedTuple):
-    """How many people, and how many of them score above the median."""
-
-    people: int
+    by: str
+    name: str
+    key: Key
+    number: int
     above: int
+    rate: float
 
     def is_small(self, least: int) -> bool:
         """Whether one of the numbers, or what is left of the other, would show few people."""
-        return any(0 < number < least for number in (self.people, self.above, self.people - self.above))
-
-    @property
-    def rate(self) -> float:
-        """The scoring rate."""
-        return self.above / self.people
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """The categories of one column, or of one combination of columns; ``unknown`` has the people without, if any."""
-
-    columns: tuple[int, ...]
-    by: str
-    known: dict[Key, Count]
-    names: dict[Key, str]
-    unknown: dict[Key, Count]
+        return any(0 < count < least for count in (self.number, self.above, self.number - self.above))
 
 
 def ll144_of(tables: Mapping[Any, ScoreTable], columns: Sequence[str], suppress: int | None = None) -> AuditTable:
     """Make the table of tables whose groups are labels of :class:`~xorder._groups.ValuesApart`, for these columns."""
     if suppress is not None:
         check_whole("suppress", suppress)
-    lower, upper, tied = _middle(tables.values())
-    counts: dict[tuple[str, ...], Count] = {}
-    for label, table in tables.items():
-        values = tuple("" if text.strip().lower() in ("", UNKNOWN) else text for text in json.loads(label))
-        of_table = Count(round(float(table.mass.sum())), round(float(table.mass[table.score > lower].sum())))
-        counts[values] = _together([counts.get(values, Count(0, 0)), of_table])
-    everyone = _together(counts.values())
-    chosen = [each for size in range(1, len(columns) + 1) for each in combinations(range(len(columns)), size)]
-    blocks = [_block(each, columns, counts) for each in chosen]
-    whole: Key = (None,) * len(columns)
-    rows: dict[Key, Row] = {whole: _row(ALL, ALL, everyone, everyone) | {"scoring_rate": everyone.rate}}
-    notes = _notes_on_values(columns, counts)
-    if tied >= _MANY_TIED * everyone.people:
-        notes.append(f"{tied / everyone.people:.0%} of all people score exactly the median, which is not above it.")
-    left_out = []
-    for block in blocks:
-        small = [key for key, count in block.known.items() if _ONE_IN * count.people < everyone.people]
-        highest = max((count.rate for key, count in block.known.items() if key not in small), default=0.0)
-        if not highest:
-            notes.append(f"{block.by}: no impact ratio, as no category of 2 % or more has people above the median.")
-        for key, count in block.known.items():
-            ratio = count.rate / highest if highest and key not in small else None
-            rows[key] = _row(block.by, block.names[key], count, everyone) | {
-                "scoring_rate": count.rate,
-                "impact_ratio": ratio,
-                "below_2_percent": "yes" if key in small else "no",
-            }
-        for key, count in block.unknown.items():
-            rows[key] = _row(block.by, UNKNOWN, count, everyone) | {"above_median": None}
-        if small:
-            left_out.append(f"{block.by}: {', '.join(block.names[key] for key in small)}")
-    if left_out:
-        notes.append(
-            f"Less than 2 % of all people, and left out of the impact ratios: {'; '.join(left_out)}. "
-            "The rules want the reason for that published, with their number and scoring rate."
-        )
-    if any(block.unknown for block in blocks):
-        notes.append("People of unknown category count for the median and for shares, and belong to no category.")
-    if suppress is not None:
-        hidden = _hidden({whole: everyone}, blocks, suppress)
-        rows = {key: _with_little(row, key in hidden) for key, row in rows.items()}
-        notes.append(
-            f"Rows with a count of 1 to {suppress - 1} are suppressed, and further ones from which they could be told."
-        )
+    lower, upper, tied = _middle(tables)
+    found = [["" if text.strip().lower() in ("", UNKNOWN) else text for text in json.loads(label)] for label in tables]
+    counts = [(round(float(t.mass.sum())), round(float(t.mass[t.score > lower].sum()))) for t in tables.values()]
+    chosen = [each for size in range(len(columns) + 1) for each in combinations(range(len(columns)), size)]
+    blocks = [_block(each, columns, zip(found, counts, strict=True)) for each in chosen]
+    everyone = blocks[0][0].number
+    hidden = set() if suppress is None else _hidden(blocks, suppress)
+    by_column = zip(columns, zip(*found, strict=True), strict=True)
+    notes = [f"{name}: {note}" for name, texts in by_column for note in look_alike(sorted(set(texts)))]
+    if tied >= _MANY_TIED * everyone:
+        notes.append(f"{tied / everyone:.0%} of all people score exactly the median, which is not above it.")
     # Halves, as the sum of two large scores may be none.
     median = lower / 2 + upper / 2
-    for row in rows.values():
-        row["median"] = median if suppress is None else round(median, 2)
-    return AuditTable("ll144", list(rows.values()), tuple(notes))
+    rows, left_out = list[Row](), list[str]()
+    for block in blocks:
+        small = [each for each in block if any(each.key) and _ONE_IN * each.number < everyone]
+        large = [each for each in block if any(each.key) and each not in small]
+        highest = max((each.rate for each in large), default=0.0)
+        if not highest and block is not blocks[0]:
+            notes.append(f"{block[0].by}: no impact ratio, as no category of 2 % or more has people above the median.")
+        if small:
+            left_out.append(f"{block[0].by}: {', '.join(each.name for each in small)}")
+        for each in block:
+            above, rate = (None, None) if "" in each.key else (each.above, each.rate)
+            ratio = each.rate / highest if highest and each in large else None
+            numbers: Row = {"people": each.number, "share": each.number / everyone}
+            numbers |= {"above_median": above, "scoring_rate": rate, "impact_ratio": ratio}
+            numbers = dict.fromkeys(numbers) if each.key in hidden else numbers
+            below = "yes" if each in small else "no" if each in large else None
+            rows.append({"by": each.by, "category": each.name, **numbers, "below_2_percent": below, "median": median})
+    if left_out:
+        notes.append(_LEFT_OUT.format("; ".join(left_out)))
+    if any("" in each.key for block in blocks for each in block):
+        notes.append("People of unknown category count for the median and for shares, and belong to no category.")
+    if suppress is not None:
+        rows = [{name: round(v, 2) if isinstance(v, float) else v for name, v in row.items()} for row in rows]
+        notes.append(_SUPPRESSED.format(suppress - 1))
+    return AuditTable("ll144", rows, tuple(notes))
 
 
-def _middle(tables: Iterable[ScoreTable]) -> tuple[float, float, float]:
+def _middle(tables: Mapping[Any, ScoreTable]) -> tuple[float, float, float]:
     """Return the two scores around the middle of all rows, which may be one, and how many rows score the median.
 
     A score is above the median if it is above the lower of the two.
     """
-    found = list(tables)
-    score = np.concatenate([table.score for table in found])
-    mass = np.concatenate([table.mass for table in found])
+    score = np.concatenate([table.score for table in tables.values()])
+    mass = np.concatenate([table.mass for table in tables.values()])
     order = np.argsort(score, kind="stable")
     below = mass[order].cumsum()
     places = np.searchsorted(below, [(below[-1] - 1) // 2, below[-1] // 2], side="right")
@@ -203,87 +178,48 @@ def _middle(tables: Iterable[ScoreTable]) -> tuple[float, float, float]:
     return lower, upper, float(mass[score == lower].sum()) if lower == upper else 0.0
 
 
-def _together(counts: Iterable[Count]) -> Count:
-    people, above = (sum(numbers) for numbers in zip(*counts, strict=True))
-    return Count(people, above)
-
-
-def _block(chosen: tuple[int, ...], columns: Sequence[str], counts: Mapping[tuple[str, ...], Count]) -> Block:
-    """Add up the rows by the values of some columns."""
-    found: dict[Key, list[Count]] = {}
-    unknown: dict[Key, list[Count]] = {}
-    for values, count in counts.items():
+def _block(chosen: Sequence[int], columns: Sequence[str], found: Iterable[Found]) -> list[People]:
+    """Add up the rows by the values of some columns, those of unknown category last; of no column, all of them."""
+    people, above = Counter[Key](), Counter[Key]()
+    for values, (number, higher) in found:
         is_known = all(values[column] for column in chosen)
         key = tuple((value if is_known else "") if column in chosen else None for column, value in enumerate(values))
-        (found if is_known else unknown).setdefault(key, []).append(count)
+        people[key] += number
+        above[key] += higher
     names = [columns[column] for column in chosen]
-    combined = Combinations(names)
-    texts = {key: tuple(value for value in key if value is not None) for key in found}
-    return Block(
-        columns=chosen,
-        by=BETWEEN.join(names),
-        known={key: _together(found[key]) for key in sorted(found, key=texts.__getitem__)},
-        names={key: own[0] if len(own) == 1 else str(combined[own]) for key, own in texts.items()},
-        unknown={key: _together(own) for key, own in unknown.items()},
-    )
+    by, combined = BETWEEN.join(names) or ALL, Combinations(names)
+    block = []
+    for key in sorted(people, key=lambda key: ("" in key, [value or "" for value in key])):
+        own = tuple(value for value in key if value is not None)
+        name = UNKNOWN if "" in own else own[0] if len(own) == 1 else combined[own] or ALL
+        block.append(People(by, name, key, people[key], above[key], above[key] / people[key]))
+    return block
 
 
-def _row(by: str, category: str, count: Count, everyone: Count) -> Row:
-    return {
-        "by": by,
-        "category": category,
-        "people": count.people,
-        "share": count.people / everyone.people,
-        "above_median": count.above,
-        "scoring_rate": None,
-        "impact_ratio": None,
-        "below_2_percent": None,
-    }
-
-
-def _notes_on_values(columns: Sequence[str], counts: Iterable[tuple[str, ...]]) -> list[str]:
-    """Say which categories of a column differ in blanks or case alone."""
-    of_columns = zip(columns, zip(*counts, strict=True), strict=True)
-    return [f"{name}: {note}" for name, values in of_columns for note in look_alike(sorted(set(values)))]
-
-
-def _hidden(everyone: Mapping[Key, Count], blocks: Sequence[Block], least: int) -> set[Key]:
+def _hidden(blocks: Sequence[Sequence[People]], least: int) -> set[Key]:
     """Return the rows that must not be shown: small ones, and others until none is the only one hidden of a sum.
 
     Sums that a reader knows: categories and unknown people add up to all of them; the categories of a column and one
     more add up to those of the column. Where people are unknown the latter do not quite, and are taken to.
     """
-    counts = dict(everyone)
-    lines: list[list[Key]] = []
+    people = {each.key: each for block in blocks for each in block}
+    sums: dict[Any, list[Key]] = {}
     for block in blocks:
-        counts |= block.known | block.unknown
-        lines.append([*block.known, *block.unknown])
-        for other in blocks:
-            if len(other.columns) == len(block.columns) + 1 and set(block.columns) < set(other.columns):
-                lines += [[key, *(more for more in other.known if _agree(key, more))] for key in block.known]
-    hidden = {key for key, count in counts.items() if count.is_small(least)}
+        keys = [each.key for each in block]
+        sums[len(sums)] = keys
+        sums |= {(column, key): [key] for column in range(len(keys[0])) for key in keys if any(key)}
+    for key in people:
+        for column, value in enumerate(key):
+            whole = (*key[:column], None, *key[column + 1 :])
+            if value and any(whole):
+                sums[column, whole].append(key)
+    hidden = {key for key, own in people.items() if own.is_small(least)}
 
-    def telling(more: Iterable[Key] = ()) -> list[list[Key]]:
-        return [line for line in lines if len(line) > 1 and len((hidden | {*more}).intersection(line)) == 1]
+    def telling(gone: set[Key]) -> list[list[Key]]:
+        return [line for line in sums.values() if len(line) > 1 and len(gone.intersection(line)) == 1]
 
-    while telling():
+    while found := telling(hidden):
         # Whatever leaves the fewest sums that tell, and then the fewest people.
-        shown = [key for key in telling()[0] if key not in hidden]
-        hidden.add(min(shown, key=lambda key: (len(telling([key])), counts[key].people)))
+        shown = [key for key in found[0] if key not in hidden]
+        hidden.add(min(shown, key=lambda key: (len(telling(hidden | {key})), people[key].number)))
     return hidden
-
-
-def _agree(key: Key, more: Key) -> bool:
-    return all(value in (None, other) for value, other in zip(key, more, strict=True))
-
-
-def _with_little(row: Row, hide: bool) -> Row:
-    """Return a row without its numbers, or with counts as they are and two digits of everything else."""
-    return {
-        name: value
-        if name in _TEXTS or value is None or (not hide and name in _COUNTS)
-        else None
-        if hide
-        else round(value, 2)
-        for name, value in row.items()
-    }
