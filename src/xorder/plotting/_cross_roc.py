@@ -148,13 +148,8 @@ class CrossRocDisplay(RowsDisplay):
         for one in axes:
             one.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, zorder=0)
             one.annotate("coin toss", (0.5, 0.5), (4, -4), textcoords="offset points", color=GREY, fontsize="x-small")
-            one.set(
-                xlim=(-0.01, 1.01),
-                ylim=(-0.01, 1.01),
-                aspect=aspect,
-                xlabel="share of negatives ranked above",
-                ylabel="share of positives ranked above",
-            )
+            one.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect=aspect)
+            one.set(xlabel="share of negatives ranked above", ylabel="share of positives ranked above")
             tidy(one)
             legend(one, inside=ax is not None, title="area under the curve", title_fontsize="small", alignment="left")
         self.axes_ = axes

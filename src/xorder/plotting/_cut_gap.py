@@ -237,18 +237,10 @@ class CutGapDisplay(RowsDisplay):
         """Write the user's cuts at their lines, upwards where two are close."""
         places = sorted(gap.cut for gap in self.cuts.values())
         turned = {"rotation": 90} if np.diff(places).min(initial=1.0) < _CLOSE else {}
+        look = {"va": "top", "color": GREY, "fontsize": "x-small"} | turned
+        units = {"xycoords": ax.get_xaxis_transform(), "textcoords": "offset points"}
         for cut, gap in self.cuts.items():
-            ax.annotate(
-                cut_text(cut),
-                (100 * gap.cut, 1),
-                (2, -2),
-                xycoords=ax.get_xaxis_transform(),
-                textcoords="offset points",
-                va="top",
-                color=GREY,
-                fontsize="x-small",
-                **turned,
-            )
+            ax.annotate(cut_text(cut), (100 * gap.cut, 1), (2, -2), **units, **look)
 
     def _worst_in_words(self, first: str, second: str) -> str:
         if not np.isfinite(self.worst.value):

@@ -172,16 +172,13 @@ class XaucMatrixDisplay(RowsDisplay):
         for (row, column), value in np.ndenumerate(self.matrix.values):
             known = bool(np.isfinite(value))
             dark = known and _luminance(self.im_.cmap(self.im_.norm(value))) < _MIDDLE
-            texts[row, column] = ax.text(
-                column,
-                row,
-                format(value, values_format) if known else "n/a",
-                ha="center",
-                va="center",
-                color="white" if dark else "black",
-                fontweight="bold" if widest in ((row, column), (column, row)) else "normal",
-                fontsize=points,
-            )
+            shown = format(value, values_format) if known else "n/a"
+            letters = {
+                "fontsize": points,
+                "fontweight": "bold" if widest in ((row, column), (column, row)) else "normal",
+                "color": "white" if dark else "black",
+            }
+            texts[row, column] = ax.text(column, row, shown, ha="center", va="center", **letters)
         return texts
 
     def _widest(self) -> tuple[int, int] | None:
