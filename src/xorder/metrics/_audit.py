@@ -322,7 +322,7 @@ class Audit:
         >>> people = simulate_population(2000)
         >>> found = audit(people.y_true, people.y_score, sensitive_features=people.group, cuts=[0.1])
         >>> [(row["group"], round(row["value"], 2)) for row in found.table("cuts").rows if row["rate"] == "selected"]
-        [('A', 0.11), ('B', 0.08), ('all groups', 0.1)]
+        [('A', 0.12), ('B', 0.06), ('all groups', 0.1)]
         """
         from xorder.metrics._sheet import table_of  # Not needed otherwise.
 

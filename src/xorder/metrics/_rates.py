@@ -242,15 +242,18 @@ class RatesAtCut:
             return Rate(count, of, math.nan, math.nan, 0.0, 0.0, nothing, 0.0)
         value = min(max(count / of, 0.0), 1.0)
         influence = (above - value * below) / of
-        bend = 0.0
+        slope = bend = 0.0
         if not isinstance(self.cut, Threshold):
             slope, bend = self._slope(name, group, which)
             influence = influence - slope * (selected - side.share) / self.total
         variance = cells.variance(influence)
-        rows = all_rows = of**2 / float((below**2) @ cells.spread) / cells.per_unit
+        all_rows = of**2 / float((below**2) @ cells.spread)
+        rows = all_rows / cells.per_unit
         if 0 < value < 1:
-            # As many rows as would have this variance; a share of the whole list is what it was asked to be.
-            rows = value * (1 - value) / variance if variance > 1e-20 else math.inf
+            # As many rows as would have this variance, with a row more at the cut; a share of the whole list is what it
+            # was asked to be.
+            more = slope**2 * float(cells.spread.sum()) ** 2 / self.total**4
+            rows = value * (1 - value) / (variance + more) if variance > 1e-20 else math.inf
         return Rate(count, of, value, variance, rows, all_rows, influence, bend)
 
     def _slope(self, name: str, group: Hashable | None, which: int) -> tuple[float, float]:
