@@ -144,9 +144,8 @@ def test_a_reader_that_stops_reading_is_no_error(people: Path) -> None:
 def test_piping_into_head(people: Path) -> None:
     line = f"{shlex.quote(str(SCRIPT))} audit {shlex.quote(str(people))} {' '.join(LABELLED)} | head -1"
     done = subprocess.run(line, shell=True, capture_output=True, text=True, timeout=120, check=False)
-    auc = xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group).auc
-    assert done.stdout.startswith(f"AUC {auc:.4f} ")
-    assert done.stdout.count("\n") == 1
+    first = str(xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group)).splitlines()[0]
+    assert done.stdout == f"{first}\n"
     assert done.stderr == ""
 
 

@@ -87,7 +87,7 @@ def test_fit_says_what_it_did_and_wrote(
     assert all(len(line) <= 80 for line in printed.splitlines() if str(tmp_path) not in line)
     assert certificate.startswith(f"AUC {repair.auc_:.4f} is within ")
     frontier = succeed("fit", people, *LABELLED, "-o", tmp_path / "f.json", "--method", "frontier")
-    assert "(5 folds, each adjusted by what was fitted to the others)" in frontier
+    assert "(5 folds, each adjusted by what was fitted to the others)" in " ".join(frontier.split())
     assert "On the rows it was fitted to:\n\nxauc gap " in frontier
 
 

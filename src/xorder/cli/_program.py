@@ -368,10 +368,11 @@ def terminal_width() -> int:
 
 
 def wrapped_lines(text: str) -> str:
-    """Break lines that are wider than the terminal, but no names of files."""
+    """Break lines that are wider than the terminal, but not one that names the file written."""
     width = terminal_width()
     wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
-    return "\n".join(line if len(line) <= width else wrapper.fill(line) for line in text.split("\n"))
+    lines = text.split("\n")
+    return "\n".join(wrapper.fill(line) if len(line) > width and line[:6] != "Wrote " else line for line in lines)
 
 
 def show(what: str | dict[str, Any]) -> None:
