@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from xorder._curves import quantiles
 from xorder._metric import normal_quantile
-from xorder._table import FloatArray, Tables
+from xorder._table import FloatArray, Tables, in_threads
 from xorder.exceptions import InputError
 
 if TYPE_CHECKING:
@@ -61,8 +62,12 @@ class Sample(NamedTuple):
     @classmethod
     def of(cls, by_cut: Cuts, groups: Sequence[Hashable], rows: Rows | None) -> Sample:
         """Take the rows of some groups together."""
+        if not by_cut.levels:
+            every = list(by_cut.tables)
+            found = in_threads(int(by_cut.total), partial(_levels, by_cut), every)
+            by_cut.levels |= dict(zip(every, found, strict=True))
         score, positive, negative, *spreads = map(
-            np.concatenate, zip(*(_levels(by_cut, group) for group in groups), strict=True)
+            np.concatenate, zip(*(by_cut.levels[group] for group in groups), strict=True)
         )
         held = None
         if rows is not None:
@@ -97,13 +102,8 @@ def _levels(by_cut: Cuts, group: Hashable) -> tuple[FloatArray, ...]:
     reached = sums[0] + sums[1]
     edges = np.unique(np.searchsorted(reached, np.linspace(0.0, reached[-1], _LEVELS + 1)))
     edges[0], edges[-1] = 0, len(table)
-    # Means as distances from a score of the level, so that they cannot leave it by rounding.
-    base = table.score[edges[:-1]]
-    apart = np.repeat(base, np.diff(edges))
-    np.subtract(table.score, apart, out=apart)
-    np.multiply(apart, table.positive + table.negative, out=apart)
     masses = [np.diff(each[edges]) for each in sums]
-    score = base + np.add.reduceat(apart, edges[:-1]) / (masses[0] + masses[1])
+    score = np.add.reduceat(table.score * table.mass, edges[:-1]) / (masses[0] + masses[1])
     return score, masses[0], masses[1], *masses[-2:]
 
 

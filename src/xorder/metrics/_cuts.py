@@ -165,16 +165,24 @@ class _Above(NamedTuple):
 class _Column:
     """One class of one group, or both classes: scores that have any mass, falling, and what is at or above each."""
 
-    def __init__(self, table: ScoreTable, of: str) -> None:
+    def __init__(self, table: ScoreTable, of: str, running: tuple[FloatArray, ...] | None = None) -> None:
         sides = {"sensitivity": [0], "specificity": [1], "selected": [0, 1]}[of]
         # Indices are taken in a third of the time that masks are.
         kept = None if of == "selected" else np.flatnonzero((table.positive, table.negative)[sides[0]])
         self.score: FloatArray = table.score if kept is None else table.score[kept]
         self.rising = self.score[::-1]
-        self.mass = _running([(table.positive, table.negative)[side] for side in sides], kept)
-        self.square = self.mass
+
+        def summed(first: int) -> FloatArray:
+            if running is None:
+                return _running([table.sums[first + side] for side in sides], kept)
+            # Where sums of the whole table are there, no others are made.
+            whole = [running[first + side] for side in sides]
+            sums = whole[0] if len(whole) == 1 else whole[0] + whole[1]
+            return sums if kept is None else np.append(0.0, sums[kept + 1])
+
+        self.mass = self.square = summed(0)
         if table.positive_squares is not None:
-            self.square = _running([table.spreads[side] for side in sides], kept)
+            self.square = summed(2)
 
     def above(self, scores: Any, *, ties: bool) -> NDArray[np.int64]:
         """Count distinct scores above these, with or without those equal to them."""
@@ -197,10 +205,11 @@ def _running(masses: list[FloatArray], kept: NDArray[np.intp] | None) -> FloatAr
     """Sums of the masses from none to all, in place: there may be as many as rows."""
     first, *others = masses if kept is None else [mass[kept] for mass in masses]
     sums = np.empty(first.size + 1)
-    sums[0], sums[1:] = 0.0, first
+    sums[0] = 0.0
     for other in others:
-        sums[1:] += other
-    return np.cumsum(sums, out=sums)
+        first = np.add(first, other, out=sums[1:])
+    np.cumsum(first, out=sums[1:])
+    return sums
 
 
 def _places(columns: list[_Column]) -> tuple[_Column, list[list[NDArray[np.int64]]]]:
@@ -228,6 +237,8 @@ class Cuts:
         self._columns: dict[tuple[str, Hashable], _Column] = {}
         self._places: dict[Cut, tuple[float, float, float]] = {}
         self._running: dict[Hashable, tuple[FloatArray, ...]] = {}
+        # What calibration has worked out.
+        self.levels: dict[Hashable, tuple[FloatArray, ...]] = {}
         self.calibrations: dict[Hashable | None, Calibration] = {}
         self._sums: dict[float, _Above] = {}
         self.total = float(sum(table.n1 + table.n0 for table in tables.values()))
@@ -314,7 +325,7 @@ class Cuts:
     def _column(self, of: str, group: Hashable) -> _Column:
         key = (of, group)
         if key not in self._columns:
-            self._columns[key] = _Column(self.tables[group], of)
+            self._columns[key] = _Column(self.tables[group], of, self._running.get(group))
         return self._columns[key]
 
     def place(self, cut: Cut) -> tuple[float, float, float]:

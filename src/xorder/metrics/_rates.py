@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from xorder._metric import normal_quantile
-from xorder._table import FloatArray, IntArray, Tables
+from xorder._table import FloatArray, IntArray, Tables, in_threads
 from xorder.metrics._cuts import Cut, Cuts, Threshold
 
 if TYPE_CHECKING:
@@ -212,6 +212,9 @@ class RatesAtCut:
         self.cut, self.confidence = cut, by_cut.confidence
         self.tables = by_cut.tables
         self._scores = [by_cut] if after is None else [by_cut, after]
+        for score in self._scores:
+            # Made before the cut is looked for, which then needs no sums of its own.
+            in_threads(sum(map(len, self.tables.values())), score.running, list(self.tables))
         self.sides = tuple(CutSides(*score.place(cut)) for score in self._scores)
         self.total = by_cut.total
         self.cells = cells_at(by_cut, self.sides, moved, rows)

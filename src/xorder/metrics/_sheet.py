@@ -346,9 +346,8 @@ def _calibration_curve(sheet: Sheet) -> Rows:
 
 def _calibrations(sheet: Sheet) -> Iterator[tuple[str, Hashable | None, Calibration]]:
     check_probabilities(sheet.tables)
-    ends = [
-        (table.mass[place], table.score[place]) for table in sheet.tables.values() if len(table) for place in (0, -1)
-    ]
+    tables = [table for table in sheet.tables.values() if len(table)]
+    ends = [(table.positive[end] + table.negative[end], table.score[end]) for table in tables for end in (0, -1)]
     outermost = sum(float(mass) for mass, score in ends if score in (0, 1))
     if outermost and any(len(table) > 2 for table in sheet.tables.values()):
         number = f"{outermost:,.10g}" if outermost >= sheet.least else f"Fewer than {sheet.least}"
@@ -420,8 +419,12 @@ def _scores(sheet: Sheet) -> Rows:
     if sheet.after is not None:
         stages.append(("adjusted", sheet.after))
     for stage, by_cut in stages:
+        of_class = {
+            group: [_mean_and_variance(by_cut.tables[group], side) for side in ("positive", "negative")]
+            for group in sheet.audit.groups
+        }
         for outcome, classes in (("positive", (0,)), ("negative", (1,)), ("all", (0, 1))):
-            parts = {group: _mean_and_variance(by_cut, group, classes) for group in sheet.audit.groups}
+            parts = {group: _together([both[each] for each in classes]) for group, both in of_class.items()}
             for group in sheet.groups:
                 chosen = sheet.audit.groups if group is None else (group,)
                 mass, mean, variance = _together([parts[each] for each in chosen])
@@ -437,16 +440,14 @@ def _scores(sheet: Sheet) -> Rows:
                 )
 
 
-def _mean_and_variance(by_cut: Cuts, group: Hashable, classes: tuple[int, ...]) -> tuple[float, float, float]:
-    """Mass, mean and variance of the scores of a group, of one class or both."""
-    table = by_cut.tables[group]
-    masses = [(table.positive, table.negative)[each] for each in classes]
-    total = sum(float(mass.sum()) for mass in masses)
+def _mean_and_variance(table: ScoreTable, side: str) -> tuple[float, float, float]:
+    """Mass, mean and variance of the scores of one class of a group."""
+    mass = getattr(table, side)
+    total = float(mass.sum())
     if not total > 0:
         return 0.0, math.nan, math.nan
-    mean = sum(float(mass @ table.score) for mass in masses) / total
-    apart = (table.score - mean) ** 2
-    return total, mean, sum(float(mass @ apart) for mass in masses) / total
+    mean = float(mass @ table.score) / total
+    return total, mean, float(mass @ (table.score - mean) ** 2) / total
 
 
 def _together(parts: Sequence[tuple[float, float, float]]) -> tuple[float, float, float]:
