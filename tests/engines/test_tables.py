@@ -521,8 +521,9 @@ class TestOptions:
             backends.arrow(columns), weight="w", weights_are="sampling"
         )
 
-    def test_rows_that_change_while_being_read(self) -> None:
+    def test_rows_that_change_while_being_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
         pl = package("polars")
+        monkeypatch.setattr("xorder.engines._tally_numpy._KEPT_BYTES", 0)
         calls = iter(range(100))
 
         def change(frame: Any) -> Any:
@@ -530,6 +531,21 @@ class TestOptions:
 
         frame = pl.from_dict(people(500)).lazy().map_batches(change, streamable=False)
         assert refused(frame, bins=10).startswith("the data changed between two passes over it")
+
+    def test_rows_that_are_few_are_read_once(self) -> None:
+        pl = package("polars")
+        reads = []
+
+        def count(frame: Any) -> Any:
+            reads.append(len(frame))
+            return frame
+
+        columns = people(500)
+        found = tables_of(pl.from_dict(columns).lazy().map_batches(count, streamable=False), **NAMES, bins=10)
+        # Once to see which groups and labels there are, once for the scores, however often these are binned.
+        assert len(reads) == 2
+        assert found.binning_error is not None
+        assert found["a"].n1 == np.sum((columns["g"] == "a") & (columns["y"] == 1))
 
 
 class TestFiles:
