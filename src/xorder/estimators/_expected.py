@@ -12,13 +12,14 @@ import textwrap
 import warnings
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from xorder._groups import group_labels, is_missing
-from xorder._metric import student_quantile
-from xorder._parameters import WeightKind, check_seed
+from xorder._metric import Estimate, gap_interval, student_quantile
+from xorder._parameters import WeightKind, check_number, check_seed
 from xorder._table import MISSING, BoolArray, FloatArray, IntArray, ScoreTable, Tables, as_tables
 from xorder._validation import check_rows, check_scores
 from xorder.estimators._fitted import FittedRepair, RepairSettings
@@ -27,6 +28,7 @@ from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics._audit import Audit, audit_tables, paired_changes
 from xorder.metrics._cuts import CutGap, cut_text
 from xorder.metrics._gaps import Difference, Gap, json_label
+from xorder.metrics._plan import plan, rows_of
 from xorder.transfer import ScoreMap
 
 if TYPE_CHECKING:
@@ -82,6 +84,29 @@ class ExpectedGap:
             return self.after.gap(self.metric, pair)
         return max(self._repaired(), key=lambda gap: abs(gap.value) if math.isfinite(gap.value) else -1.0)
 
+    def next_interval(self, rows: float, pair: tuple[Hashable, Hashable] | None = None) -> tuple[float, float]:
+        """Return an interval for the gap that a new sample will show after repair.
+
+        It is wider than that for all people, as chance adds to a sample of them.
+
+        Parameters
+        ----------
+        rows : float
+            Number of new rows, with groups and classes in the same shares.
+        pair : tuple of two group labels, default=None
+            The groups, as in :meth:`gap`.
+
+        Returns
+        -------
+        tuple of float
+            Its ends, at the confidence of the audits.
+        """
+        gap = self.gap(pair)
+        tables = self.after._tables
+        own = math.nan if tables is None else rows_of(tables)
+        factor = math.sqrt(1 + own / check_number("rows", rows, above=0))
+        return gap_interval((gap.estimate or Estimate(gap.value, gap.stderr)).wider(factor), self.after.confidence)
+
     @property
     def before_minus_after(self) -> tuple[Difference, ...]:
         """What the repair changes: AUC before less AUC after, then the gap of each pair likewise.
@@ -103,17 +128,17 @@ class ExpectedGap:
 
     @property
     def smallest_visible(self) -> float:
-        """Size from which on a gap could be told from 0 with these rows, in the pair for which that is largest.
+        """Size of a gap that four of five such samples would show to be none of chance, in the pair with the largest.
 
         ``nan`` if the rows cannot tell for some pair, such as one with a single positive.
         """
         gap = self._most_uncertain()
         freedom = math.inf if gap.estimate is None else gap.estimate.freedom
-        return student_quantile(self.after.confidence, freedom) * gap.stderr
+        return (student_quantile(self.after.confidence, freedom) + NormalDist().inv_cdf(_POWER)) * gap.stderr
 
     @property
     def caution(self) -> str | None:
-        """One sentence if the rows are too few to tell the target from 0 in some pair of groups; else None."""
+        """One or two sentences if the rows are too few to detect the target in some pair of groups; else None."""
         if self.smallest_visible <= self.target:
             return None
         return caution_text(self._most_uncertain(), self.after, self.smallest_visible, self.target)
@@ -153,6 +178,9 @@ class ExpectedGap:
         gaps = [gap for gap in self.after.gaps if gap.metric == self.metric]
         return [gap for gap in gaps if aside.isdisjoint(gap.pair)] or gaps
 
+
+# Power that cautions and plans are about.
+_POWER = 0.8
 
 # NumPy draws without replacement from fewer rows than this.
 _MOST_DRAWN = 10**9
@@ -379,11 +407,13 @@ def caution_text(gap: Gap, audit: Audit, visible: float, target: float) -> str:
             f"With {count:,.10g} {word} in group {group!r} the rows cannot tell how uncertain the gap in {gap.metric} "
             f"between {first!r} and {second!r} is. Whether it is below {target:g} cannot be known from them."
         )
-    return (
-        f"With {count:,.10g} {word} in group {group!r} a gap in {gap.metric} below {visible:.2g} cannot be told from "
-        f"0. Whether it is below {target:g} cannot be known from these rows; it takes about "
-        f"{_rounded((visible / target) ** 2)} times as many."
-    )
+    said = f"With {count:,.10g} {word} in group {group!r} a gap in {gap.metric} below {visible:.2g} may well be missed."
+    try:
+        found = plan(audit, gap=target, metric=gap.metric, pair=gap.pair, power=_POWER, confidence=audit.confidence)
+    except InputError:
+        return said
+    times = max(found.times or 1.0, (visible / target) ** 2)
+    return f"{said} To detect one of {target:g}, with 80 % power, takes about {_rounded(times)} times as many rows."
 
 
 def _mark(expected: ExpectedGap, gap: Gap) -> str:

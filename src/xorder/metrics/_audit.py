@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from itertools import combinations, cycle
-from numbers import Real
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -14,7 +13,8 @@ from numpy.typing import NDArray
 
 from xorder._html import audit_html
 from xorder._metric import METRICS, auc_estimate, chance_interval, check_metric, prf_estimate, xauc_estimate
-from xorder._parameters import WeightKind, brief, check_number, check_whole, in_range
+from xorder._parameters import WeightKind, check_number, check_whole
+from xorder._parameters import check_confidence as check_confidence
 from xorder._present import known, number
 from xorder._table import BinningError, FloatArray, ScoreTable, Tables, as_tables
 from xorder._validation import check_rows
@@ -667,12 +667,6 @@ def upside_down(auc: float, reach: tuple[float, float]) -> list[str]:
         f"AUC is {auc:.2f}: positives are mostly ranked below negatives. Does a high score mean what the label counts "
         "as positive? If not, turn the score round, or name the other label."
     ]
-
-
-def check_confidence(confidence: Any) -> None:
-    """Refuse a confidence that is not between 0 and 1."""
-    if not (isinstance(confidence, Real) and in_range(confidence) and 0 < float(confidence) < 1):
-        raise InputError(f"confidence must lie between 0 and 1; got {brief(confidence)}. For 95 % pass 0.95.")
 
 
 def _cautions(audit: Audit, m: Moments) -> Iterator[str]:

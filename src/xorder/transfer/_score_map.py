@@ -518,7 +518,7 @@ def _from_ordered_code(code: IntArray) -> FloatArray:
 
 
 FORMAT = "xorder-map"
-VERSION = 2
+VERSION = 3
 
 
 def write_maps(
