@@ -15,11 +15,17 @@ if TYPE_CHECKING:
     from xorder.metrics._cuts import Cut
 
 
+EXAMPLES = (
+    "new.csv --score s --group g --map map.json -o out.csv",
+    "new.csv --score s --group g --map map.json --cut 200 -o out.csv",
+)
+
+
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_input(command, labelled=False, missing="as in fit")
     command.add_argument("--map", required=True, metavar="MAP", help="Map that 'xorder fit' wrote")
-    add_output(command, "OUT", "File to write, with the adjusted scores")
+    add_output(command, "OUT", "File to write, with the adjusted scores", "")
     command.add_argument(
         "--into", default="adjusted", metavar="COLUMN", help="Name of the new column (default adjusted)"
     )

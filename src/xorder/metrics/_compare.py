@@ -407,7 +407,7 @@ def comparison_text(comparison: Comparison, width: int = 80) -> str:
         shown = {None, *(each.pair for each in widest)}
         rows = [
             [
-                "AUC" if each.what == "auc" else f"{each.what} gap" if each.at is None else f"{each.at} of the list",
+                "AUC" if each.what == "auc" else f"{each.what} gap" if each.at is None else _at_cut(each.at),
                 "" if each.pair is None else f"{names[each.pair[0]]} - {names[each.pair[1]]}",
                 (number if each.what == "auc" else signed)(each.first),
                 (number if each.what == "auc" else signed)(each.second),
@@ -436,6 +436,10 @@ def comparison_text(comparison: Comparison, width: int = 80) -> str:
     if comparison.clusters is not None:
         how += f" They allow for {comparison.clusters:,} clusters of rows."
     return "\n".join([*lines, wrapped(how, width)])
+
+
+def _at_cut(cut: str) -> str:
+    return f"{cut} of the list" if cut.endswith("%") else f"at {cut}"
 
 
 def _in_words(comparison: Comparison, other: str) -> str:
