@@ -11,7 +11,7 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from xorder._html import repair_html
+from xorder._html import NumbersBelowDiagram
 from xorder._parameters import WeightKind
 from xorder._progress import Progress
 from xorder._repair import BaseRepair
@@ -28,7 +28,7 @@ from xorder.ordering import Ordering
 from xorder.transfer import ScoreMap
 
 
-class XOrder(BaseRepair):
+class XOrder(NumbersBelowDiagram, BaseRepair):
     """Adjust scores so that groups are ranked on equal terms, keeping the AUC high.
 
     The scores of one group, the reference, stay as they are. Those of each other group go through a strictly
@@ -437,16 +437,6 @@ class XOrder(BaseRepair):
             A few lines of text.
         """
         return self._fitted().text()
-
-    def _repr_html_inner(self) -> str:
-        # scikit-learn's diagram, then what the repair did.
-        return str(super()._repr_html_inner()) + repair_html(self)
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        shown = dict(super()._repr_mimebundle_(**kwargs))
-        if "text/html" in shown:
-            shown["text/html"] += repair_html(self)
-        return shown
 
 
 def load(path: str | os.PathLike[str]) -> XOrder:

@@ -19,7 +19,7 @@ from xorder._present import known, number
 from xorder._table import BinningError, FloatArray, ScoreTable, Tables, as_tables
 from xorder._validation import check_rows
 from xorder.exceptions import InputError, MissingExtraError, warn_caller
-from xorder.metrics._audit_text import audit_text, matrix_lines, reading
+from xorder.metrics._audit_text import audit_text, few_text, matrix_lines, reading
 from xorder.metrics._cuts import CUTS, Cut, CutGap, Cuts, Of, check_cut, check_cuts, check_of, cut_text
 from xorder.metrics._gaps import (
     Difference,
@@ -29,6 +29,7 @@ from xorder.metrics._gaps import (
     are_few,
     change_of,
     json_label,
+    judge,
     with_holm,
 )
 from xorder.metrics._placements import Moments, changes, moments
@@ -441,7 +442,7 @@ class Audit:
         return audit_text(self)
 
     def _repr_html_(self) -> str:
-        return audit_html(self, reading(self))
+        return audit_html(self, (reading(self), few_text(self.too_few)), judge(self, "xauc").readings)
 
     def __repr__(self) -> str:
         return f"<Audit of {len(self.groups)} groups: AUC {number(self.auc)}>"
