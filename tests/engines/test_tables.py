@@ -515,11 +515,13 @@ class TestOptions:
 
     def test_weights_out_of_range(self) -> None:
         columns = people(50)
-        columns["w"] = np.full(50, 1e120)
+        columns["w"] = np.append(np.full(49, 1e49), 1e-49)
         assert tables_of(backends.arrow(columns), **NAMES, weight="w").binning_error is None
-        assert "out of range: its largest value is 1e+120" in refused(
-            backends.arrow(columns), weight="w", weights_are="sampling"
-        )
+        for far in (5e-324, 1e-51, 1e51, 1.7e308):
+            columns["w"][0] = far
+            for kind in ("counts", "sampling"):
+                said = refused(backends.arrow(columns), weight="w", weights_are=kind)
+                assert "column 'w' must be 0 or between 1e-50 and 1e+50; values above 0 go from" in said
 
     def test_rows_that_change_while_being_read(self) -> None:
         pl = package("polars")

@@ -24,7 +24,7 @@ from support import drawn_columns as columns
 from support import exact, oracles
 from support.drawn import LARGEST, extreme
 from support.drawn_columns import Column
-from support.drawn_maps import draw_map
+from support.drawn_maps import draw_knots, draw_map
 from support.drawn_rows import draw_rows
 from support.tables import draw_tied_table
 from xorder.exceptions import XorderError
@@ -235,7 +235,11 @@ def score_map(r: Random, place: Path) -> None:
         r.shuffle(given)
         tried(xorder.ScoreMap, *(column.values for column in given))
         must_have_meaning(*given)
-    drawn = draw_map(r)
+    if r.random() < 0.1:
+        size = r.randint(1, 4)
+        drawn = tried(xorder.ScoreMap, draw_knots(r, size, [extreme]), draw_knots(r, size, [extreme]))
+    else:
+        drawn = draw_map(r)
     points = _points(r, drawn)
     if r.random() < 0.1:
         tried(drawn.apply, columns.wrong_numbers(r, points).values)

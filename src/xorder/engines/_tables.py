@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from xorder._arrays import LEAST_MASS, MOST_MASS
+from xorder._atomic import unchanged
 from xorder._groups import check_group_choices, is_missing, look_alike, notes_on_missing, written
 from xorder._metric import METRICS
 from xorder._parameters import WeightKind, check_number, check_weights_are, check_whole
 from xorder._progress import Progress
 from xorder._table import BinningError, FloatArray, HeldRows, IntArray, ScoreTable, Tables
-from xorder._validation import check_clusters, no_cluster, notes_on_counts
+from xorder._validation import check_clusters, no_cluster, notes_on_counts, out_of_range
 from xorder.engines._cells import FRAME, ColumnNames, GroupNames, ReadingOptions, no_rows
 from xorder.engines._sources import (
     LARGE,
@@ -337,18 +339,19 @@ def tables_of(
         return built(nullcontext(open_small_file(files[0], options)), _MOST_ROWS)
 
     is_csv = file_kind(files[0]) == "csv"
-    if not is_utf_8(encoding) or ((is_csv or as_text) and not in_engine(files, large)):
-        return row_by_row()
-    try:
-        return built(open_rows(source, options))
-    except InputError:
-        # Read row by row, the same complaint names the line.
-        among = len(files) > 1
-        for file in files if is_csv or as_text or not among else ():
-            FileReading(file, options, among=among).check()
-        if among or not is_csv:
-            raise
-        return row_by_row()
+    with unchanged(files):
+        if not is_utf_8(encoding) or ((is_csv or as_text) and not in_engine(files, large)):
+            return row_by_row()
+        try:
+            return built(open_rows(source, options))
+        except InputError:
+            # Read row by row, the same complaint names the line.
+            among = len(files) > 1
+            for file in files if is_csv or as_text or not among else ():
+                FileReading(file, options, among=among).check()
+            if among or not is_csv:
+                raise
+            return row_by_row()
 
 
 def _built(
@@ -357,7 +360,7 @@ def _built(
     """Tally the rows, and make a table of each group."""
     notes: list[str] = []
     seen, found = rows.survey(bins)
-    _check_seen(seen, names, source, squares)
+    _check_seen(seen, names, source)
     groups, error = rows.coding.groups, None
     if found.shift == 0:
         leaves = Leaves(found.keys, found.keys, found.sums)
@@ -408,7 +411,7 @@ def _held(rows: Tally, names: ColumnNames, source: str) -> HeldRows:
     return HeldRows(rows.coding.groups, code // 2, code % 2 == 1, found.weight, scores, clusters)
 
 
-def _check_seen(seen: Seen, names: ColumnNames, source: str, squares: bool) -> None:
+def _check_seen(seen: Seen, names: ColumnNames, source: str) -> None:
     """Refuse rows that cannot be used, in the words of an audit of arrays; none is dropped."""
     if not seen.rows:
         raise no_rows(source)
@@ -429,9 +432,8 @@ def _check_seen(seen: Seen, names: ColumnNames, source: str, squares: bool) -> N
         )
     if not seen.largest_weight:
         raise InputError(f"{weight} must be above 0 for some row; all weights are zero.")
-    range_ = (1e-100, 1e100) if squares else (1e-150, 1e150)
-    if not range_[0] < seen.largest_weight < range_[1]:
-        raise InputError(f"{weight} is out of range: its largest value is {seen.largest_weight:g}. Scale it towards 1.")
+    if seen.least_weight < LEAST_MASS or seen.largest_weight > MOST_MASS:
+        raise out_of_range(weight, seen.least_weight, seen.largest_weight)
 
 
 def _table(score: FloatArray, leaves: Leaves, g: int, kept: Any) -> ScoreTable:

@@ -144,6 +144,7 @@ class Seen:
     bad_weights: int = 0
     low: float = np.inf
     high: float = -np.inf
+    least_weight: float = np.inf
     largest_weight: float = 0.0
     whole_weights: bool = True
 

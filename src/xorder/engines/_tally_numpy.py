@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._table import FloatArray, IntArray, squared
+from xorder._table import FloatArray, IntArray
 from xorder.engines._cells import Coding, ReadingOptions
 from xorder.engines._tally import (
     CELL_BITS,
@@ -184,7 +184,8 @@ class LocalRows:
     def _weights(self, batch: Batch) -> list[FloatArray]:
         if batch.weight is None:
             return []
-        return [batch.weight, squared(batch.weight)] if self._squares else [batch.weight]
+        with np.errstate(over="ignore"):
+            return [batch.weight, batch.weight**2] if self._squares else [batch.weight]
 
     def _each(self, step: str, *, known: bool = True) -> Generator[Batch, None, None]:
         """Yield the batches, those of a known coding without the rows to be left out; report how far they are."""
@@ -234,7 +235,7 @@ def _usable(batch: Batch, codes: int) -> tuple[Batch, Seen]:
     if score.size:
         seen.low, seen.high = float(score.min()), float(score.max())
         if weight is not None:
-            seen.largest_weight = float(weight.max())
+            seen.largest_weight, seen.least_weight = float(weight.max()), float(weight[weight > 0].min(initial=np.inf))
             seen.whole_weights = bool((weight == np.floor(weight)).all())
     return batch.where(code < codes) if left_out else batch, seen
 
@@ -242,7 +243,7 @@ def _usable(batch: Batch, codes: int) -> tuple[Batch, Seen]:
 # How what was seen of several batches becomes what was seen of all.
 _TOGETHER: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("rows", "left_out", "missing", "infinite", "bad_weights"), sum),
-    **{"low": min, "high": max, "largest_weight": max, "whole_weights": all},
+    **{"low": min, "high": max, "least_weight": min, "largest_weight": max, "whole_weights": all},
 }
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from xorder._groups import group_labels, is_missing
 from xorder._metric import student_quantile
-from xorder._parameters import WeightKind
+from xorder._parameters import WeightKind, check_seed
 from xorder._table import MISSING, BoolArray, FloatArray, IntArray, ScoreTable, Tables, as_tables
 from xorder._validation import check_rows, check_scores
 from xorder.estimators._fitted import FittedRepair, RepairSettings
@@ -200,6 +200,7 @@ def expected_gap_tables(
     else:
         settings = RepairSettings(**repair.get_params(deep=False))
     settings.checked()
+    check_seed(random_state)
     tables = as_tables(tables)
     before = audit_tables(tables, confidence=confidence)
     plan = plan_groups(tables, settings)

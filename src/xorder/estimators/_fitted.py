@@ -14,7 +14,7 @@ import numpy as np
 from xorder import __version__
 from xorder._groups import unseen_error
 from xorder._metric import METRICS
-from xorder._parameters import MISSING_GROUPS, UNSEEN_GROUPS
+from xorder._parameters import MISSING_GROUPS, UNSEEN_GROUPS, brief, in_range
 from xorder._table import FloatArray, ScoreTable, Tables, scores_at
 from xorder._validation import check_groups, check_scores
 from xorder.engines import GroupMaps
@@ -96,9 +96,7 @@ class RepairSettings:
         if not isinstance(self.do_no_harm, bool | np.bool_ | None):
             raise InputError(f"do_no_harm must be True, False or None; got {self.do_no_harm!r}.")
         if not (isinstance(self.min_group_size, int | float | np.number) and self.min_group_size >= 0):
-            raise InputError(f"min_group_size must be a number of rows from 0 up; got {self.min_group_size!r}.")
-        if self.tradeoff is not None and self.max_gap not in (None, 0.0):
-            raise InputError("give tradeoff or max_gap, not both.")
+            raise InputError(f"min_group_size must be a number of rows from 0 up; got {brief(self.min_group_size)}.")
         for name in ("tradeoff", "max_cut_gap"):
             if getattr(self, name) is not None:
                 from xorder.ordering._ordering import check_number
@@ -112,7 +110,9 @@ class RepairSettings:
         given: Any = self.max_gap
         given = 0.0 if given is None and self.tradeoff is not None else given
         if not (isinstance(given, int | float | np.number) and 0 <= given <= 1):
-            raise InputError(f"max_gap must lie between 0 and 1; got {self.max_gap!r}.")
+            raise InputError(f"max_gap must lie between 0 and 1; got {brief(self.max_gap)}.")
+        if self.tradeoff is not None and given:
+            raise InputError("give tradeoff or max_gap, not both.")
         return self
 
     def _checked_bounds(self, tables: Tables) -> tuple[float, float] | None:
@@ -121,13 +121,14 @@ class RepairSettings:
             return None
         try:
             low, high = (float(end) for end in self.bounds)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             low, high = np.nan, np.nan
         lowest = min(table.score[-1] for table in tables.values())
         highest = max(table.score[0] for table in tables.values())
         if not (np.isfinite([low, high]).all() and low <= lowest and highest <= high):
             raise InputError(
-                f"bounds must be two numbers with all scores, {lowest:g} to {highest:g}, between; got {self.bounds!r}."
+                f"bounds must be two numbers with all scores, {lowest:g} to {highest:g}, between; got "
+                f"{brief(self.bounds)}."
             )
         return low, high
 
@@ -176,6 +177,25 @@ class LearntFrom:
     group: list[str] = field(default_factory=list)
     before: list[float] = field(default_factory=list)
     after: list[float] = field(default_factory=list)
+
+    def check(self) -> None:
+        """Refuse a record whose values are of other kinds than those that are saved.
+
+        Raises
+        ------
+        InputError
+            If one is.
+        """
+        texts = [self.fitted, self.version, *self.group, *([] if self.score is None else [self.score])]
+        numbers = [self.rows, *self.before, *self.after]
+        lists = (self.group, self.before, self.after)
+        if not (
+            all(isinstance(each, list) for each in lists)
+            and all(isinstance(each, str) for each in texts)
+            and all(isinstance(each, int | float) and in_range(each) for each in numbers)
+            and len(self.before) == len(self.after)
+        ):
+            raise InputError("what it was fitted to is not described as it should be")
 
     @classmethod
     def of(cls, tables: Tables, repaired: Tables, maps: Mapping[Hashable, ScoreMap]) -> LearntFrom:
@@ -553,6 +573,7 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
     try:
         settings = RepairSettings(**usual | params).checked()
         learnt_from = LearntFrom(**summary["learnt_from"])
+        learnt_from.check()
         numbers: dict[str, Any] = {
             name: math.nan if summary[name] is None else float(summary[name]) for name in _NUMBERS
         }

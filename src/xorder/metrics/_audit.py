@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from xorder._html import audit_html
 from xorder._metric import METRICS, auc_estimate, chance_interval, check_metric, prf_estimate, xauc_estimate
-from xorder._parameters import WeightKind, check_number, check_whole
+from xorder._parameters import WeightKind, brief, check_number, check_whole, in_range
 from xorder._present import known, number
 from xorder._table import BinningError, FloatArray, ScoreTable, Tables, as_tables
 from xorder._validation import check_rows
@@ -671,8 +671,8 @@ def upside_down(auc: float, reach: tuple[float, float]) -> list[str]:
 
 def check_confidence(confidence: Any) -> None:
     """Refuse a confidence that is not between 0 and 1."""
-    if not (isinstance(confidence, Real) and 0 < float(confidence) < 1):
-        raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}. For 95 % pass 0.95.")
+    if not (isinstance(confidence, Real) and in_range(confidence) and 0 < float(confidence) < 1):
+        raise InputError(f"confidence must lie between 0 and 1; got {brief(confidence)}. For 95 % pass 0.95.")
 
 
 def _cautions(audit: Audit, m: Moments) -> Iterator[str]:

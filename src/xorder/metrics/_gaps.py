@@ -13,6 +13,7 @@ the negatives that both sides of a PRF gap are compared with are one sample, poo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -264,7 +265,8 @@ def change_of(change: Moments, what: str, a: int, b: int) -> tuple[float, float]
 
 def json_label(label: Hashable) -> str | int | float | bool:
     """Return a group's label as JSON can hold it: as it is, or as it is written."""
-    return label if isinstance(label, str | int | float | bool) else str(label)
+    is_plain = isinstance(label, str | int) or (isinstance(label, float) and math.isfinite(label))
+    return label if is_plain else str(label)  # type: ignore[return-value]
 
 
 FEW = 10

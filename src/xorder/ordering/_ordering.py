@@ -12,6 +12,7 @@ import numpy as np
 
 from xorder._html import ordering_html
 from xorder._metric import METRICS, PairGains, auc_gains, check_pair_gains
+from xorder._parameters import brief, in_range
 from xorder._table import (
     STEP,
     FloatArray,
@@ -63,8 +64,8 @@ class Goal:
 
 def check_number(value: Any, name: str) -> float:
     """Return what a user gave as a float; it must be a finite number from 0 up."""
-    if not isinstance(value, Real) or not 0 <= float(value) <= 1e100:
-        raise InputError(f"{name} must be a finite number from 0 up, at most 1e100; got {value!r}.")
+    if not isinstance(value, Real) or not in_range(value, 0, 1e100):
+        raise InputError(f"{name} must be a finite number from 0 up, at most 1e100; got {brief(value)}.")
     return float(value)
 
 
