@@ -56,7 +56,6 @@ def run(options: argparse.Namespace) -> None:
             cut=options.cut,
             overwrite=options.force,
             encoding=options.encoding,
-            memory=options.memory,
             progress=progress,
         )
     if options.json:

@@ -392,7 +392,9 @@ def add_input(
         f"group (default {missing})",
     )
     command.add_argument("--encoding", default="utf-8", help="Encoding of csv files (default utf-8)")
-    command.add_argument("--memory", default="2GB", metavar="AMOUNT", help="Memory used for large files (default 2GB)")
+    if labelled:
+        amount = "Memory used for large files (default 2GB)"
+        command.add_argument("--memory", default="2GB", metavar="AMOUNT", help=amount)
 
 
 def add_unseen(command: argparse.ArgumentParser, usual: str | None) -> None:

@@ -20,7 +20,7 @@ from xorder._progress import Progress
 from xorder._table import MISSING, FloatArray, IntArray, Tables, in_threads
 from xorder.engines import _cells as cells
 from xorder.engines._apply_cut import SELECTED, CutMoves, CutOfRows, find_lines
-from xorder.engines._apply_duckdb import copy_in_duckdb, keeps_types, map_relation
+from xorder.engines._apply_duckdb import map_relation
 from xorder.engines._cells import (
     FRAME,
     ColumnNames,
@@ -45,14 +45,12 @@ from xorder.engines._match_groups import (
 )
 from xorder.engines._parquet_file import write_parquet
 from xorder.engines._sources import (
-    LARGE,
     FileReading,
     blaming_files,
     check_kinds,
     file_kind,
     files_of,
     find_files,
-    in_engine,
     native_columns,
     not_a_frame,
     reader_of,
@@ -148,15 +146,13 @@ def apply_to_file(
     cut: Any = None,
     overwrite: bool = False,
     encoding: str = "utf-8",
-    memory: str = "2GB",
     progress: Progress | None = None,
-    large: int = LARGE,
 ) -> Applied:
     """Write the rows of a file, or of all parquet files of a glob, to one file with one more column, or with three.
 
-    Rows keep their order, and columns their names, order, values and types; of a csv file each byte stays. Many parquet
-    files, or a large one whose types DuckDB keeps, go through DuckDB, which is faster. ``out`` appears when it is
-    complete, and not at all if something goes wrong; it may be the file that is read, if ``overwrite`` allows it.
+    Rows keep their order, and columns their names, order, values and types, of several files those of the first; of a
+    csv file each byte stays. ``out`` appears when it is complete, and not at all if something goes wrong; it may be the
+    file that is read, if ``overwrite`` allows it.
 
     Guarantee: memory does not grow with the file.
 
@@ -183,12 +179,8 @@ def apply_to_file(
         Whether a file that is there may be replaced.
     encoding : str, default="utf-8"
         The encoding of a csv file.
-    memory : str, default="2GB"
-        How much memory DuckDB may use.
     progress : callable, optional
         Called now and then with what is being done and the share that is done, or None.
-    large : int, default=67108864
-        Bytes, unpacked, from which on a single parquet file goes through DuckDB.
 
     Returns
     -------
@@ -201,7 +193,7 @@ def apply_to_file(
         If a row cannot be adjusted; the first such row and their number are named. Also if there are fewer rows than
         the cut has places.
     """
-    options = ReadingOptions(ColumnNames(score, group), encoding=encoding, memory=memory, progress=progress)
+    options = ReadingOptions(ColumnNames(score, group), encoding=encoding, progress=progress)
     chosen = None if cut is None else CutOfRows(cut, maps, into)
     files = find_files(path)
     kind = file_kind(files[0])
@@ -211,16 +203,10 @@ def apply_to_file(
         )
     if len(files) > 1 and kind == "csv":
         raise InputError(f"{os.fspath(path)} names {len(files):,} csv files; adjust them one at a time.")
-    is_for_duckdb = kind == "parquet" and in_engine(files, large)
-    if len(files) == 1:
-        is_for_duckdb = is_for_duckdb and keeps_types(files[0], options.names.groups)
     try:
         with atomic_path(out, overwrite=overwrite) as temporary, unchanged(files):
-            if is_for_duckdb:
-                seen = copy_in_duckdb(maps, path, temporary, options, into, chosen)
-            else:
-                compress = is_gzip(Path(out))
-                seen = _copy_by_rows(maps, Path(files[0]), temporary, options, into, chosen, compress=compress)
+            compress = is_gzip(Path(out))
+            seen = _copy(maps, [*map(Path, files)], temporary, options, into, chosen, compress=compress)
             if not seen.any():
                 raise no_rows(os.fspath(path))
     except UnusableRowError as error:
@@ -238,9 +224,9 @@ def _warn_of_other_scales(maps: GroupMaps, seen: IntArray) -> None:
             warn_of_other_scale(group, score_map, int(seen[1, number]), int(seen[0, number]))
 
 
-def _copy_by_rows(
+def _copy(
     maps: GroupMaps,
-    source: Path,
+    files: Sequence[Path],
     out: Path,
     options: ReadingOptions,
     into: str,
@@ -248,8 +234,8 @@ def _copy_by_rows(
     *,
     compress: bool,
 ) -> IntArray:
-    """Write a file again, batch by batch, with more last columns; return what :func:`adjusting` has counted."""
-    names, known = options.names, _FileGroups(maps, source)
+    """Write files again, batch by batch, with more last columns; return what :func:`adjusting` has counted."""
+    names, known = options.names, _FileGroups(maps)
     adjust, seen, groups = adjusting(maps), nothing_seen(maps), TextColumn(names.groups)
 
     def compute(batch: FileBatch) -> Sequence[Any]:
@@ -260,24 +246,24 @@ def _copy_by_rows(
             return (adjusted,)
         if not chosen.lines:
             # Not earlier: by now the columns to add are known to have names of their own.
-            find_lines(chosen, _before_and_after(maps, source, options), out.parent)
+            find_lines(chosen, _before_and_after(maps, files, options), out.parent)
         return adjusted, *chosen.words(numbers, scores, adjusted)
 
     added = (into,) if chosen is None else (into, *SELECTED)
     columns = NewColumns(added, names.all, compute, partial(options.watch, "adjusting scores"))
-    with blaming_gzip(source):
-        if file_kind(str(source)) == "parquet":
-            write_parquet(source, out, columns)
-        else:
-            write_csv(source, out, columns, options.encoding, compress=compress)
+    if file_kind(str(files[0])) == "parquet":
+        write_parquet(files, out, columns)
+    else:
+        with blaming_gzip(files[0]):
+            write_csv(files[0], out, columns, options.encoding, compress=compress)
     return seen
 
 
 class _FileGroups:
     """Numbers of the maps of the texts of a group column, as it is read."""
 
-    def __init__(self, maps: GroupMaps, source: Path) -> None:
-        self._known, self._source = GroupNumbers(maps), source
+    def __init__(self, maps: GroupMaps) -> None:
+        self._known = GroupNumbers(maps)
         self._numbers: list[int] = []
 
     def numbers(self, groups: TextColumn) -> IntArray:
@@ -285,18 +271,20 @@ class _FileGroups:
         for text in islice(groups.codes, len(self._numbers), None):
             number = self._known.of_text(text, groups.kind)
             if number is None:
-                raise UnusableRowError(f"{self._source}: group {text!r} cannot be adjusted.")
+                raise UnusableRowError(f"group {text!r} cannot be adjusted.")
             self._numbers.append(number)
         return np.array(self._numbers, dtype=np.int64)
 
 
 def _before_and_after(
-    maps: GroupMaps, source: Path, options: ReadingOptions
+    maps: GroupMaps, files: Sequence[Path], options: ReadingOptions
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield the scores of all rows of a file, and what they are adjusted to, some rows at a time."""
-    adjust, known, reading = adjusting(maps), _FileGroups(maps, source), FileReading(source, options)
-    for scores, rows, *_ in reading.batches():
-        yield scores, adjust(scores, known.numbers(reading.groups)[rows])
+    """Yield the scores of all rows of files, and what they are adjusted to, some rows at a time."""
+    adjust = adjusting(maps)
+    for file in files:
+        known, reading = _FileGroups(maps), FileReading(file, options, among=len(files) > 1)
+        for scores, rows, *_ in reading.batches():
+            yield scores, adjust(scores, known.numbers(reading.groups)[rows])
 
 
 def _blame_rows(maps: GroupMaps, path: str, options: ReadingOptions) -> None:

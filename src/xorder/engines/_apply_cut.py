@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from xorder._table import FloatArray, IntArray
 from xorder.engines._match_groups import GroupMaps
 from xorder.exceptions import InputError
-from xorder.transfer._sql import number, text
 
 SELECTED = ("selected_before", "selected_after")
 """Names of the columns that say on which side of the cut a row is."""
@@ -65,11 +64,6 @@ class Line(NamedTuple):
         """Return the side of each row, as its index in ``SIDES``."""
         at = SIDES.index("tied" if self.is_tied else "in")
         return np.where(scores > self.score, SIDES.index("in"), np.where(scores == self.score, at, 0))
-
-    def sql(self, value: str) -> str:
-        """Return the side of a row, in words, as an expression of DuckDB."""
-        score, at = number(self.score), text("tied" if self.is_tied else "in")
-        return f"CASE WHEN {value} > {score} THEN 'in' WHEN {value} = {score} THEN {at} ELSE 'out' END"
 
 
 class CutOfRows:

@@ -1,42 +1,31 @@
 """Score maps inside DuckDB: knots as lists that each row looks its line up in, so that no row leaves the engine.
 
-What checks a row's score and tells its group is SQL that Spark reads, too. Parquet files of any size are written again
-with one more column, in bounded memory.
+What checks a row's score and tells its group is SQL that Spark reads, too.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 from uuid import uuid4
 
 import numpy as np
 
-from xorder._duckdb import duckdb_connection, first_line, poll_progress
 from xorder._groups import BETWEEN
-from xorder._optional import import_optional
 from xorder._table import FloatArray, IntArray
-from xorder.engines._apply_cut import SELECTED, SIDES, CutOfRows, Line
-from xorder.engines._cells import ColumnNames, Kind, ReadingOptions, check_new_columns, no_rows, not_labels, not_numbers
+from xorder.engines._cells import ColumnNames, Kind, not_labels, not_numbers
 from xorder.engines._match_groups import (
     VALUE,
     GroupMaps,
-    UnusableRowError,
     check_frame_columns,
     columns_of,
     not_finite,
-    nothing_seen,
     refused_group,
 )
-from xorder.engines._sources import blaming_files, find_files, number_in, reader_of
+from xorder.engines._sources import number_in
 from xorder.exceptions import InputError
 from xorder.transfer import ScoreMap
 from xorder.transfer._sql import DIALECTS, number, quoted_name, text
@@ -133,14 +122,12 @@ def mapping_select(
     *,
     blanks: bool = False,
     scores_in_text: bool = False,
-    keep: Callable[[str], str] = "({})".format,
 ) -> str:
     """Return the query that adds the column to ``source``, whose columns have these types.
 
     It computes what :meth:`ScoreMap.apply` computes, operation by operation, and fails on scores and groups that have
     no answer. With ``blanks``, a group of nothing but blanks is missing, as in files; with ``scores_in_text``, scores
-    are read out of text, as those of csv files are. ``keep`` takes the query of the knots, one row, and says where that
-    row is to be read.
+    are read out of text, as those of csv files are.
     """
     check_frame_columns(list(types), names, into=into, ignores_case="DuckDB")
     moved = [label for label, score_map in maps.maps.items() if score_map.raw.size]
@@ -162,9 +149,9 @@ def mapping_select(
     lists = knot_lists([maps.maps[label] for label in moved])
     first, last, cells, guide_start, last_line = (_of_map(code, values) for values in zip(*lists.of_maps, strict=True))
     # Rows whose score stays take part in all this, and are left out at the end: that is faster than to ask each time.
-    knots = keep(
-        f"SELECT {_list(lists.raw, 'DOUBLE')} AS {raw}, {_list(lists.adjusted, 'DOUBLE')} AS {adjusted}, "
-        f"{_list(lists.guide, 'BIGINT')} AS {guide}"
+    knots = (
+        f"(SELECT {_list(lists.raw, 'DOUBLE')} AS {raw}, {_list(lists.adjusted, 'DOUBLE')} AS {adjusted}, "
+        f"{_list(lists.guide, 'BIGINT')} AS {guide})"
     )
     within = f"CASE WHEN {x} < {first} THEN {first} WHEN {x} > {last} THEN {last} ELSE {x} END"
     query = f"SELECT *, {within} AS {held} FROM ({query}), {knots}"
@@ -197,20 +184,6 @@ def score_sql(types: Mapping[str, str], names: ColumnNames, *, in_text: bool = F
     # Spark has no isfinite, and takes NaN for larger than infinity.
     is_finite = f"isfinite({value})" if dialect == "duckdb" else f"abs({value}) < CAST('inf' AS DOUBLE)"
     return f"CASE WHEN {is_finite} THEN {value} ELSE {instead} END"
-
-
-def counting_select(source: str, types: Mapping[str, str], maps: GroupMaps, names: ColumnNames) -> str:
-    """Return the query of the rows of files by number of their group, and of those with a score beyond its map."""
-    beyond = " ".join(
-        f"WHEN {code} THEN x < {number(score_map.raw[0])} OR x > {number(score_map.raw[-1])}"
-        for code, score_map in enumerate(maps.maps.values())
-        if score_map.raw.size
-    )
-    return (
-        f"SELECT code, count(*), count_if(CASE code {beyond or 'WHEN -1 THEN false'} ELSE false END) FROM "
-        f"(SELECT CAST({quoted_name(names.score)} AS DOUBLE) AS x, "
-        f"{group_sql(types, names, maps, range(maps.stays + 1), blanks=True)} AS code FROM {source}) GROUP BY code"
-    )
 
 
 def group_sql(
@@ -299,141 +272,3 @@ def _of_map(code: str, values: Iterable[str]) -> str:
 def _list(values: Sequence[float], kind: str) -> str:
     """Write a list as a text that DuckDB splits, which it reads far faster than as many numbers in the query."""
     return f"CAST(string_split('{' '.join(map(repr, values))}', ' ') AS {kind}[])"
-
-
-# Compressions of parquet that DuckDB writes.
-_COMPRESSIONS = ("SNAPPY", "ZSTD", "GZIP", "LZ4_RAW", "BROTLI", "UNCOMPRESSED")
-
-# Types of Arrow that come back from DuckDB as they went in, and those that both write in the same way.
-_KEPT = {"string", "bool", "float", "double", "date32[day]", "timestamp[us]"} | {
-    f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)
-}
-_WRITTEN_ALIKE = {kind for kind in _KEPT if "int" in kind} | {"string"}
-
-
-def keeps_types(path: str, groups: Sequence[str]) -> bool:
-    """Whether DuckDB writes all columns of a file in the types they have, and groups as they are written elsewhere."""
-    pq = import_optional("pyarrow.parquet", extra="parquet", purpose="Reading parquet files")
-    try:
-        schema = pq.read_schema(path)
-    except (OSError, ValueError):
-        # What is wrong with it is for its reader to say.
-        return False
-    kinds = {field.name: str(field.type) for field in schema}
-    return set(kinds.values()) <= _KEPT and {kinds.get(group, "string") for group in groups} <= _WRITTEN_ALIKE
-
-
-def copy_in_duckdb(
-    maps: GroupMaps,
-    path: str | os.PathLike[str],
-    out: Path,
-    options: ReadingOptions,
-    into: str,
-    chosen: CutOfRows | None = None,
-) -> IntArray:
-    """Write all parquet files that a path or glob names to one, with one more column; return what was counted.
-
-    With a cut there are two columns more, and its rows are counted, too.
-
-    Parquet keeps its compression and its own notes, but a column that pandas or polars would read as categories comes
-    back as text. DuckDB's memory is capped, whatever the size of the files.
-    """
-    duckdb = import_optional("duckdb", extra="duckdb", purpose=_PURPOSE)
-    files, names = find_files(path), options.names
-    opening = duckdb_connection(extra="duckdb", purpose=_PURPOSE, memory=options.memory, spill=out.parent)
-    with blaming_files(path), opening as connection:
-
-        def keep(query: str) -> str:
-            # DuckDB knows how far it is in a table, but not in a query within a query.
-            connection.execute(f"CREATE TEMP TABLE knots AS {query}")
-            return "temp.knots"
-
-        source = reader_of(files)
-        shape = connection.sql(f"SELECT * FROM {source}")
-        types = dict(zip(shape.columns, map(str, shape.types), strict=True))
-        query = mapping_select(source, types, maps, names, into, blanks=True, keep=keep)
-        # Into the file itself, which is locked, not into another that takes its place.
-        kept = f"FORMAT parquet, USE_TMP_FILE false, {_as_before(connection, files[0])}"
-        try:
-            if chosen is not None:
-                check_new_columns(os.fspath(path), [*map(str.lower, types)], into, *SELECTED)
-                rows = connection.execute(f"SELECT count(*) FROM {source}").fetchall()[0][0]
-                if not rows:
-                    raise no_rows(os.fspath(path))
-                code = group_sql(types, names, maps, range(maps.stays + 1), blanks=True)
-                with _watching(connection, partial(options.watch, "finding the cut")):
-                    query = _with_sides(connection, query, names, into, code, chosen, rows)
-            with _watching(connection, partial(options.watch, "adjusting scores")):
-                connection.execute(f"COPY ({query}) TO {text(str(out))} ({kept})")
-        except duckdb.InvalidInputException as error:
-            # So the query fails on a row that cannot be adjusted.
-            raise UnusableRowError(f"{os.fspath(path)}: {first_line(error)}.") from error
-        seen = nothing_seen(maps)
-        for of_group, *rows in connection.execute(counting_select(source, types, maps, names)).fetchall():
-            seen[:, of_group] = rows
-    return seen
-
-
-def _with_sides(
-    connection: Any, query: str, names: ColumnNames, into: str, code: str, chosen: CutOfRows, rows: int
-) -> str:
-    """Find where a cut falls, count the rows on each side by the code of their group; return the query of all columns.
-
-    The scores of all rows, which DuckDB holds on disk where they are many, are sorted.
-    """
-    values = {"before": f"CAST({quoted_name(names.score)} AS DOUBLE)", "after": quoted_name(into)}
-    scores = (
-        f"SELECT {code} AS code, {', '.join(f'{value} AS {name}' for name, value in values.items())} FROM ({query})"
-    )
-    places = None if chosen.lines else chosen.places(rows)
-    connection.execute(f"CREATE TEMP TABLE scores AS {scores}")
-
-    def number_of(query: str) -> Any:
-        return connection.execute(query).fetchall()[0][0]
-
-    if places is not None:
-        chosen.lines = tuple(
-            Line(score, number_of(f"SELECT count(*) FROM temp.scores WHERE {name} >= {number(score)}") > places)
-            for name in values
-            for score in [number_of(f"SELECT {name} FROM temp.scores ORDER BY 1 DESC LIMIT 1 OFFSET {places - 1}")]
-        )
-    sides = ", ".join(line.sql(name) for line, name in zip(chosen.lines, values, strict=True))
-    for group, before, after, counted in connection.execute(
-        f"SELECT code, {sides}, count(*) FROM temp.scores GROUP BY ALL"
-    ).fetchall():
-        chosen.counts[group, SIDES.index(before), SIDES.index(after)] = counted
-    connection.execute("DROP TABLE temp.scores")
-    added = zip(chosen.lines, values.values(), SELECTED, strict=True)
-    return f"SELECT *, {', '.join(f'{line.sql(value)} AS {name}' for line, value, name in added)} FROM ({query})"
-
-
-def _as_before(connection: Any, file: str) -> str:
-    """Return the options that keep the compression of a file, and its notes but those that describe its columns."""
-    found = connection.execute(f"SELECT compression FROM parquet_metadata({text(file)}) LIMIT 1").fetchone()
-    compression = found[0] if found and found[0] in _COMPRESSIONS else "SNAPPY"
-    notes = connection.execute(f"SELECT key, value FROM parquet_kv_metadata({text(file)})").fetchall()
-    kept = {
-        bytes(key).decode(): bytes(value)
-        for key, value in notes
-        if bytes(key) not in (b"ARROW:schema", b"pandas") and value is not None
-    }
-    options = f"COMPRESSION {compression}"
-    if kept:
-        pairs = ", ".join(
-            f"{text(key)}: '{''.join(f'{chr(92)}x{byte:02X}' for byte in value)}'::BLOB" for key, value in kept.items()
-        )
-        options += f", KV_METADATA {{{pairs}}}"
-    return options
-
-
-@contextmanager
-def _watching(connection: Any, report: Callable[[float | None], None]) -> Iterator[None]:
-    """Report now and then how far DuckDB is, from a thread beside it."""
-    over = threading.Event()
-    watcher = threading.Thread(target=poll_progress, args=(connection, report, over), daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        over.set()
-        watcher.join()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -100,17 +101,21 @@ def read_parquet(path: Path, wanted: Sequence[str], watch: Callable[[float], Non
             watch(_share(file, batch))
 
 
-def write_parquet(path: Path, temporary: Path, columns: NewColumns) -> None:
-    """Write the file to ``temporary`` with one more column of float64, and others of text; types and metadata stay."""
-    pa = _pyarrow()
+def write_parquet(paths: Sequence[Path], temporary: Path, columns: NewColumns) -> None:
+    """Write files to ``temporary`` with one more column of float64, and others of text; types and metadata stay.
+
+    Of several files the first says which columns there are, and of which types. A batch is written while the next is
+    read.
+    """
+    pa, path = _pyarrow(), paths[0]
     with _open(path) as (file, names):
         check_new_columns(str(path), names, *columns.names)
         check_columns(str(path), names, columns.wanted)
-        schema = file.schema_arrow
+        before = schema = file.schema_arrow
         kinds = [pa.float64(), *(pa.string() for _ in columns.names[1:])]
         for name, kind in zip(columns.names, kinds, strict=True):
             schema = schema.append(pa.field(name, kind))
-        batches = _batches(path, file, None)
+        batches = _of_all(paths, file, before, columns.watch)
         # Once a batch was read, the metadata is sound: asked for it before, pyarrow may abort on a damaged file.
         first = list(islice(batches, 1))
         if not first:
@@ -121,13 +126,39 @@ def write_parquet(path: Path, temporary: Path, columns: NewColumns) -> None:
             with (
                 temporary.open("wb") as sink,
                 _parquet().ParquetWriter(sink, schema, compression=compression) as writer,
+                ThreadPoolExecutor(1) as beside,
             ):
+                written_last: Future[None] | None = None
                 for batch in chain(first, batches):
                     added = map(pa.array, columns.compute(batch), kinds)
-                    writer.write_batch(pa.RecordBatch.from_arrays([*batch.arrow.columns, *added], schema=schema))
-                    columns.watch(_share(file, batch))
+                    made = pa.RecordBatch.from_arrays([*batch.arrow.columns, *added], schema=schema)
+                    if written_last is not None:
+                        written_last.result()
+                    written_last = beside.submit(writer.write_batch, made)
+                if written_last is not None:
+                    written_last.result()
         except pa.ArrowException as error:
             raise InputError(f"{path} cannot be written again with one more column: {first_line(error)}.") from error
+
+
+def _of_all(paths: Sequence[Path], first: Any, schema: Any, watch: Callable[[float], None]) -> Iterator[ParquetBatch]:
+    """Yield the batches of files, of which the first is open, all with the columns and types of the first."""
+    pa = _pyarrow()
+    for number, path in enumerate(paths):
+        with ExitStack() as stack:
+            file = stack.enter_context(_open(path))[0] if number else first
+            for batch in _batches(path, file, None):
+                if batch.arrow.schema != schema:
+                    try:
+                        same = pa.Table.from_batches([batch.arrow]).select(schema.names).cast(schema)
+                    except (KeyError, pa.ArrowException) as error:
+                        raise InputError(
+                            f"{path} has not the columns and types of {paths[0]} ({first_line(error)}); files that "
+                            "are written to one must have the same."
+                        ) from error
+                    batch = replace(batch, arrow=same.combine_chunks().to_batches()[0])
+                yield batch
+                watch((number + _share(file, batch)) / len(paths))
 
 
 def _share(file: Any, batch: ParquetBatch) -> float:
