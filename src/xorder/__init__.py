@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from xorder.estimators import ExpectedGap, FairRanker, XOrder, expected_gap, load
     from xorder.metrics import Audit, Comparison, CutGap, Gap, Threshold, audit, compare
     from xorder.ordering import Frontier, Ordering, frontier, order
-    from xorder.reporting import Report, report, report_tables, statements
+    from xorder.reporting import Report, report, report_frame, report_tables, statements
     from xorder.transfer import ScoreMap
 
 __version__ = "0.1.0"
@@ -45,6 +45,7 @@ __all__ = [
     "metrics",
     "order",
     "report",
+    "report_frame",
     "report_tables",
     "statements",
 ]
@@ -59,7 +60,7 @@ _LATER = {
         "estimators": ("ExpectedGap", "FairRanker", "XOrder", "estimators", "expected_gap", "load"),
         "metrics": ("Audit", "Comparison", "CutGap", "Gap", "Threshold", "audit", "compare", "metrics"),
         "ordering": ("Frontier", "Ordering", "frontier", "order", "ordering"),
-        "reporting": ("Report", "report", "report_tables", "reporting", "statements"),
+        "reporting": ("Report", "report", "report_frame", "report_tables", "reporting", "statements"),
         "transfer": ("ScoreMap", "transfer"),
         "datasets": ("datasets",),
         "exceptions": ("exceptions",),

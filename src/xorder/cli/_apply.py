@@ -15,10 +15,8 @@ if TYPE_CHECKING:
     from xorder.metrics._cuts import Cut
 
 
-EXAMPLES = (
-    "new.csv --score s --group g --map map.json -o out.csv",
-    "new.csv --score s --group g --map map.json --cut 200 -o out.csv",
-)
+_NEW = "new.csv --score s --group g --map map.json"
+EXAMPLES = (f"{_NEW} -o out.csv", f"{_NEW} --cut 200 -o out.csv")
 
 
 def add(command: argparse.ArgumentParser) -> None:

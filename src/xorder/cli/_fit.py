@@ -29,10 +29,7 @@ if TYPE_CHECKING:
     from xorder.estimators import ExpectedGap, FittedRepair
 
 
-EXAMPLES = (
-    "rows.csv --score s --label y --group g -o map.json",
-    "rows.csv --score s --label y --group g --max-gap 0.02 -o map.json",
-)
+EXAMPLES = ("{} -o map.json", "{} --max-gap 0.02 -o map.json")
 
 
 def add(command: argparse.ArgumentParser) -> None:

@@ -48,7 +48,9 @@ _COMMANDS = {
 }
 
 
-_EXAMPLES = "examples:\n  {}\n  {}"
+_EXAMPLES = "examples:\n  xorder {}\n  xorder {}"
+# What stands in examples in place of braces.
+_ROWS = "rows.csv --score s --label y --group g"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -122,7 +124,7 @@ def _parser(chosen: str | None) -> Parser:
         prog="xorder",
         usage="%(prog)s COMMAND ...",
         description="Audit how fairly a risk score ranks people of different groups, and repair it\nafter the fact.",
-        epilog=_EXAMPLES.format("xorder demo --open", "xorder audit people.csv --score risk --label died --group sex")
+        epilog=_EXAMPLES.format("demo --open", "audit people.csv --score risk --label died --group sex")
         + f"\n\n'xorder COMMAND --help' has the options of a command.\n{textwrap.fill(codes, 79)}",
     )
     parser.add_argument(
@@ -135,7 +137,7 @@ def _parser(chosen: str | None) -> Parser:
             module = import_module(f"xorder.cli._{name}")
             module.add(command)
             _group_options(command)
-            command.epilog = _EXAMPLES.format(*(f"xorder {name} {each}" for each in module.EXAMPLES))
+            command.epilog = _EXAMPLES.format(*(f"{name} {each}".format(_ROWS) for each in module.EXAMPLES))
             command.set_defaults(run=module.run)
     return parser
 
