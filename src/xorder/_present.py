@@ -8,6 +8,8 @@ import textwrap
 import unicodedata
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import fields
+from typing import Any
 
 from xorder._metric import METRICS
 
@@ -57,6 +59,18 @@ def percent(value: float | None, digits: int = 1) -> str:
     ('25.4 %', 'not known')
     """
     return UNKNOWN if known(value) is None else f"{number(100 * (value or 0), digits)} %"
+
+
+def short_repr(record: Any) -> str:
+    """Write a dataclass as Python does, with four digits of its numbers."""
+
+    def written(value: Any) -> str:
+        if isinstance(value, tuple):
+            return f"({', '.join(map(written, value))})"
+        return f"{value:.4g}" if isinstance(value, float) else repr(value)
+
+    shown = (f"{each.name}={written(getattr(record, each.name))}" for each in fields(record) if each.repr)
+    return f"{type(record).__name__}({', '.join(shown)})"
 
 
 def level(confidence: float) -> str:

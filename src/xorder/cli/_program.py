@@ -26,7 +26,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from xorder import __version__
-from xorder._atomic import check_target
+from xorder._atomic import check_target, file_path
 from xorder._parameters import MISSING_GROUPS, UNSEEN_GROUPS
 from xorder._progress import Progress
 from xorder.cli._errors import translated
@@ -531,7 +531,7 @@ def check_output(output: str, *, overwrite: bool, inputs: Sequence[str]) -> None
     """Refuse what could not be written in the end before anything is read or computed."""
     from xorder.engines._sources import files_of
 
-    check_target(Path(output), overwrite=overwrite)
+    check_target(file_path(output), overwrite=overwrite)
     if any(_is_same_file(output, file) for name in inputs for file in files_of(name)):
         raise InputError(f"{output} is an input itself; choose another name.")
 
