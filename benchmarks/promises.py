@@ -24,7 +24,7 @@ import numpy as np
 
 from coverage_of_expected import HALVES, Group, binormal, draw, real
 from xorder._table import Tables
-from xorder.estimators import ExpectedGap, RepairSettings, learn_repair
+from xorder.estimators import ExpectedGap, RepairSettings, _promise, learn_repair
 from xorder.estimators._learn import mapped, measure
 from xorder.exceptions import XorderWarning
 from xorder.metrics import audit_tables
@@ -68,6 +68,8 @@ def population(name: str) -> Tables:
 def kept(name: str, draws: int, seed: int) -> dict[str, Any]:
     """Compare promises with what maps do to the population, and samples to come with what is said of them."""
     warnings.simplefilter("ignore", XorderWarning)
+    # How many rows a promise would take is planned apart, in ``power_of_plans.py``.
+    _promise._rows_needed = lambda *_: None
     people, (_, rows, asked) = population(name), SETTINGS[name]
     settings = RepairSettings(confidence=0.95, **asked)
     rng = np.random.default_rng([seed, list(SETTINGS).index(name)])

@@ -101,10 +101,8 @@ class ExpectedGap:
         tuple of float
             Its ends, at the confidence of the audits.
         """
-        gap = self.gap(pair)
-        tables = self.after._tables
-        own = math.nan if tables is None else rows_of(tables)
-        factor = math.sqrt(1 + own / check_number("rows", rows, above=0))
+        gap, tables = self.gap(pair), self.after._tables
+        factor = math.sqrt(1 + rows_of(tables or Tables({})) / check_number("rows", rows, above=0))
         return gap_interval((gap.estimate or Estimate(gap.value, gap.stderr)).wider(factor), self.after.confidence)
 
     @property

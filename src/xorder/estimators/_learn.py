@@ -262,7 +262,9 @@ def find_repair(tables: Tables, plan: GroupPlan, settings: RepairSettings) -> Re
 
     if settings.confidence is None:
         return fit(settings)
-    return promised(plan.tables, settings, fit, lambda repair: mapped(plan.tables, repair.maps))
+    tables, before = plan.tables, measure(plan.tables, settings.metric)
+    reference = largest(tables) if plan.reference is None else plan.reference
+    return promised(tables, settings, reference, before, fit, lambda repair: mapped(tables, repair.maps))
 
 
 def _check_plan(tables: Tables, plan: GroupPlan, settings: RepairSettings) -> None:
