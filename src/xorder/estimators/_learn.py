@@ -322,7 +322,8 @@ def smooth(tables: Tables, settings: RepairSettings, reference: Hashable | None)
         tradeoff=settings.tradeoff,
         max_gap=settings.max_gap if settings.tradeoff is None else None,
     )
-    stderrs = _stderrs(tables if tables.held else thinned, metric)
+    needs_errors = settings.is_careful or len(tables) > 2
+    stderrs = _stderrs(tables if tables.held else thinned, metric) if needs_errors else {}
     kept, notes = dict.fromkeys(tables, 1.0), _out_of_reach(found.worst, stderrs, settings)
     if settings.is_careful:
         kept = share_to_keep(before, stderrs, tables, reference)
@@ -354,7 +355,7 @@ def smooth(tables: Tables, settings: RepairSettings, reference: Hashable | None)
 
 def _out_of_reach(worst: float, stderrs: dict[Pair, float], settings: RepairSettings) -> list[str]:
     """Say why more than two groups cannot all come as close as they should, if what is left is more than noise."""
-    if len(stderrs) == 1 or settings.tradeoff is not None or not worst > settings.max_gap + max(stderrs.values()):
+    if len(stderrs) < 2 or settings.tradeoff is not None or not worst > settings.max_gap + max(stderrs.values()):
         return []
     return [
         f"max_gap {settings.max_gap:g} is out of reach of method 'smooth' on this sample: there are {len(stderrs)} "
