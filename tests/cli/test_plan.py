@@ -14,6 +14,7 @@ from support.people_files import LABELLED
 KNOWN = ["--prevalence", "0.3", "--auc", "0.8"]
 
 
+@pytest.mark.slow
 def test_from_a_few_numbers(run: Callable[..., Ran]) -> None:
     said = run("plan", "--gap", "0.1", *KNOWN).out
     assert said.startswith("xAUC gap: to detect a gap of 0.1, takes ")
@@ -44,3 +45,25 @@ def test_from_a_file(run: Callable[..., Ran], people: Path) -> None:
 )
 def test_what_is_wrong_takes_one_line(refuse: Callable[..., str], arguments: list[str], words: str) -> None:
     assert words in refuse("plan", *arguments)
+
+
+@pytest.mark.slow
+def test_fit_promises_and_looks_ahead(run: Callable[..., Ran], people: Path, tmp_path: Path) -> None:
+    asked = ["fit", people, *LABELLED, "-o", tmp_path / "map.json", "--force", "--confidence", "0.9"]
+    said = " ".join(run(*asked, "--max-gap", "0.15", "--next", "2000").out.split())
+    assert "With 90 % confidence, among all people of whom these 900 rows are a sample, the xAUC gap" in said
+    assert "90 % interval after" in said
+    assert "Of 2,000 new people like these, the gap A - B will lie between" in said
+    ran = run(*asked, "--max-gap", "0.02", "--json", "--next", "500")
+    record = json.loads(ran.out)
+    assert ran.err == ""
+    assert record["promise"]["needed"] > 900
+    assert record["next"]["rows"] == 500
+    low, high = record["next"]["interval"]
+    assert low < 0 < high
+    assert json.loads((tmp_path / "map.json").read_text())["summary"]["promise"] == record["promise"]
+
+
+def test_fit_looks_ahead_to_people_only(refuse: Callable[..., str], people: Path, tmp_path: Path) -> None:
+    asked = ["fit", people, *LABELLED, "-o", tmp_path / "new.json"]
+    assert "--next must be a finite number above 0; got 0.0" in refuse(*asked, "--next", "0")
