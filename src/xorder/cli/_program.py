@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 _COMMANDS = {
     "audit": "Measure how a score ranks each group",
     "compare": "Compare two scores of the same people, before and after a map, or two saved audits",
+    "plan": "Say how many people it takes to detect a gap, to show it below a limit, or to repair it to one",
     "fit": "Fit a repair of the scores, and save its map",
     "apply": "Adjust the scores of a file with a saved map",
     "report": "Write a page on how a score ranks each group, for people to read",
@@ -355,13 +356,19 @@ def add_json(command: argparse.ArgumentParser) -> None:
 
 
 def add_input(
-    command: argparse.ArgumentParser, *, labelled: bool, missing: str = "error", required: bool = True
+    command: argparse.ArgumentParser,
+    *,
+    labelled: bool,
+    missing: str = "error",
+    required: bool = True,
+    nargs: Any = None,
 ) -> None:
     """Add the file and its columns; ``missing`` is the usual choice for rows without a group, or where it is from."""
     add_json(command)
     command.usage = f"%(prog)s FILE --score COLUMN {'--label COLUMN ' if labelled else ''}--group COLUMN [options]"
     command.add_argument(
         "file",
+        nargs=nargs,
         metavar="FILE",
         help="Rows as csv, csv.gz or parquet; a pattern in quotes names many files, - is standard input",
     )
@@ -490,7 +497,7 @@ def note_idle(options: argparse.Namespace) -> None:
         if name in given and others and not any(value is not None for value in others.values()):
             wanted = " or ".join(f"--{other}" for other in others)
             warn_caller(f"--{name.replace('_', '-')} has no effect without {wanted}.")
-    if "encoding" in given and options.file.lower().endswith(".parquet"):
+    if "encoding" in given and str(options.file).lower().endswith(".parquet"):
         options.encoding = "utf-8"
         warn_caller("--encoding has no effect on parquet files.")
 
