@@ -56,12 +56,6 @@ class ShiftedGroups:
         overall = np.asarray(np.einsum("...gh,g,h->...", auc, self.share1, self.share0))
         return overall, self.metric.gaps(chance, self.share0)[..., *self.pairs]
 
-    def gap_matrix(self, gaps: FloatArray) -> FloatArray:
-        """Return the gaps of pairs as a K x K matrix."""
-        matrix = np.zeros((len(self), len(self)))
-        matrix[self.pairs] = gaps
-        return np.asarray(matrix - matrix.T)
-
     def measure(self, shift: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Count AUC and gaps at some shifts, ties one half; time of looking all groups up in each other."""
         moved = zip(self.tables, shift.tolist(), strict=True)
@@ -295,7 +289,9 @@ def solve_multipliers(
         raise InputError(f"reference must be the number of a group, 0 to {len(tables) - 1}; got {reference!r}.")
     groups = ShiftedGroups(tables, curves, metric)
     found = _search(groups, goal, reference)
-    gaps = groups.gap_matrix(found.gaps)
+    gaps = np.zeros((len(tables), len(tables)))
+    gaps[groups.pairs] = found.gaps
+    gaps -= gaps.T
     for array in (found.shift, gaps):
         array.flags.writeable = False
     return Multipliers(shift=found.shift, auc=float(found.auc), gaps=gaps, worst=found.worst)
