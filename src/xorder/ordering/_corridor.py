@@ -91,21 +91,19 @@ def order_within_cuts(a: ScoreTable, b: ScoreTable, gains: PairGains, goal: Goal
             f"max_cut_gap {max_cut_gap:g} can be kept by no ordering of these scores; the smallest that can is "
             f"{np.ceil(smallest * 1e6) / 1e6:g}."
         )
-    thin_a, thin_b = a, b
-    levels = _LEVELS
-    region = _Region(a, b, max_cut_gap)
+    region, levels = _Region(a, b, max_cut_gap), _LEVELS
     while region.cells > _CELLS and levels <= max(len(a), len(b)):
         thinned = _thinned(a, levels), _thinned(b, levels)
         if smallest_cut_gap(*thinned) <= max_cut_gap:
-            (thin_a, thin_b), region = thinned, _Region(*thinned, max_cut_gap)
+            region = _Region(*thinned, max_cut_gap)
             break
         levels *= 2
     path, price, height = _solved(region, gains, goal)
     tradeoff = abs(price) if goal.tradeoff is None else goal.tradeoff
-    if thin_a is not a:
+    if region.a is not a:
         # From levels of the thinned tables to scores: whole levels stand together.
-        starts_b = np.append(np.searchsorted(-b.score, -thin_b.score), len(b))
-        path = starts_b[path][np.searchsorted(-thin_a.score, -a.score, side="right") - 1]
+        starts_b = np.append(np.searchsorted(-b.score, -region.b.score), len(b))
+        path = starts_b[path][np.searchsorted(-region.a.score, -a.score, side="right") - 1]
         # What bounds all orderings of the scores themselves, the corridor's among them.
         height = pair_bound(a, b, metric=gains, tradeoff=tradeoff)
     found = path_ordering(a, b, path, gains, tradeoff, "frontier")
