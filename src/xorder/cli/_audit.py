@@ -13,6 +13,7 @@ from xorder._groups import BETWEEN
 from xorder._metric import METRICS
 from xorder._parameters import FORMATS, TABLES
 from xorder.cli._program import (
+    CODES,
     add_cluster,
     add_confidence,
     add_cuts,
@@ -20,6 +21,8 @@ from xorder.cli._program import (
     add_output,
     check_output,
     given_options,
+    headed,
+    judged,
     progress_line,
     read_tables,
     show,
@@ -33,7 +36,10 @@ if TYPE_CHECKING:
 # A table that needs no label, and is not one of an audit.
 _LL144 = "ll144"
 
-_CODES = {"within": 0, "beyond": 1, "cannot tell": 3}
+EXAMPLES = (
+    "rows.csv --score s --label y --group g --tolerance 0.05",
+    "rows.csv --score s --label y --group g --cut 200 --table cuts",
+)
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -44,36 +50,37 @@ def add(command: argparse.ArgumentParser) -> None:
     add_confidence(command)
     command.add_argument("--all", action="store_true", help="Print all gaps and cuts, not only the widest")
     command.add_argument("--pair", nargs=2, metavar="GROUP", help="Print these two groups alone")
-    tables = command.add_argument_group("tables")
-    tables.add_argument(
+    command.add_argument(
         "--table",
         action=_Table,
         choices=(*TABLES, _LL144),
         help="Print this table of the audit instead of its text; may be given several times. ll144, of NYC Local Law "
         "144, needs no --label",
     )
-    tables.add_argument("--format", choices=FORMATS, default="markdown", help="Format of the tables (default markdown)")
-    tables.add_argument("--map", metavar="MAP", help="Map that fit wrote: show in tables what it changes")
-    tables.add_argument(
+    command.add_argument(
+        "--format", choices=FORMATS, default="markdown", help="Format of the tables (default markdown)"
+    )
+    command.add_argument("--map", metavar="MAP", help="Map that fit wrote: show in tables what it changes")
+    command.add_argument(
         "--reference",
         metavar="GROUP",
         help="Group that others are compared to (default in tables the largest, else each other)",
     )
-    tables.add_argument(
+    command.add_argument(
         "--threshold",
         action="append",
         type=float,
         metavar="CHANCE",
         help="Threshold of net benefit, between 0 and 1; may be given several times",
     )
-    tables.add_argument(
+    command.add_argument(
         "--suppress",
         type=int,
         metavar="COUNT",
         help="Do not show rows of tables with a count from 1 up to less than this; 11 is usual",
     )
-    add_output(tables, "OUT", "File to write the tables to", required=False)
-    tables.add_argument(
+    add_output(command, "OUT", "File to write the tables to", "md", required=False)
+    command.add_argument(
         "--statements",
         metavar="FILE",
         help="Markdown file to write what the audit knows on items of TRIPOD+AI and the EU AI Act to; --map, "
@@ -146,10 +153,10 @@ def run(options: argparse.Namespace) -> int:
             everything=options.all,
             width=terminal_width(),
         )
-        show(f"{text}\n\n{said}" if said else text)
+        show(headed(text) + (f"\n\n{judged(said, str(verdict))}" if said else ""))
     if options.statements is not None and not options.json and (not options.table or options.output is not None):
         show(f"Wrote statements to {options.statements}.")
-    return _CODES.get(str(verdict), 0)
+    return CODES.get(str(verdict), 0)
 
 
 # Options that are about tables alone, and those that are about statements, too.

@@ -8,11 +8,26 @@ from pathlib import Path
 from typing import Any
 
 from xorder._groups import unseen_error
-from xorder.cli._program import add_cluster, add_confidence, add_cuts, add_input, given_options, read_tables, show
+from xorder.cli._program import (
+    add_cluster,
+    add_confidence,
+    add_cuts,
+    add_input,
+    given_options,
+    headed,
+    read_tables,
+    show,
+    terminal_width,
+)
 from xorder.exceptions import InputError
-from xorder.metrics._compare import Comparison, compare_audits, compare_map, compare_tables
+from xorder.metrics._compare import Comparison, compare_audits, compare_map, compare_tables, comparison_text
 from xorder.metrics._cuts import CUTS
 from xorder.transfer import ScoreMap
+
+EXAMPLES = (
+    "rows.csv --score s --other t --label y --group g",
+    "monday.json tuesday.json",
+)
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -34,7 +49,7 @@ def add(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Compare scores of one file, a score before and after a map, or two saved audits."""
     found = _of_audits(options) if options.second is not None else _of_rows(options)
-    show(found.to_dict() if options.json else str(found))
+    show(found.to_dict() if options.json else headed(comparison_text(found, terminal_width())))
 
 
 # Options that two saved audits leave a meaning.

@@ -14,8 +14,10 @@ from xorder.cli._program import (
     add_output,
     add_unseen,
     check_output,
+    headed,
     read_tables,
     show,
+    stage,
     wrapped_lines,
 )
 from xorder.estimators import METHODS, SMALL_GROUPS, RepairSettings
@@ -27,12 +29,18 @@ if TYPE_CHECKING:
     from xorder.estimators import ExpectedGap, FittedRepair
 
 
+EXAMPLES = (
+    "rows.csv --score s --label y --group g -o map.json",
+    "rows.csv --score s --label y --group g --max-gap 0.02 -o map.json",
+)
+
+
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     usual = RepairSettings()
     add_input(command, labelled=True)
     add_cluster(command)
-    add_output(command, "MAP", "File to write the map to (JSON)")
+    add_output(command, "MAP", "File to write the map to (JSON)", "json")
     command.add_argument(
         "--metric", choices=METRICS, default=usual.metric, help=f"Metric of the gap to close (default {usual.metric})"
     )
@@ -96,17 +104,20 @@ def run(options: argparse.Namespace) -> None:
     check_output(options.output, overwrite=options.force, inputs=[options.file])
     settings = RepairSettings(**{each.name: getattr(options, each.name) for each in fields(RepairSettings)}).checked()
     tables = read_tables(options)
-    repair = learn_repair(tables, settings)
+    with stage("fitting the repair"):
+        repair = learn_repair(tables, settings)
     for note in repair.notes:
         warn_caller(note)
     repaired = len(tables) - len({*repair.left, *repair.merged} & {*tables})
-    expected, why_not = _expected(repair, tables) if repaired > 1 else (None, "fewer than two groups are repaired.")
+    with stage("working out what to expect on new people"):
+        expected, why_not = _expected(repair, tables) if repaired > 1 else (None, "fewer than two groups are repaired.")
     audit = audit_tables(tables) if expected is None else expected.before
     low, high = audit.gap(settings.metric, repair.pair).interval
-    repair.save(options.output, overwrite=options.force)
     if options.json:
         result = repair.to_dict() | {"gap_before_interval": [known(low), known(high)], "map": options.output}
-        show(result | {"expected": None if expected is None else expected.to_dict()})
+        result |= {"expected": None if expected is None else expected.to_dict()}
+        repair.save(options.output, overwrite=options.force)
+        show(result)
         return
     sure = "its uncertainty cannot be estimated" if math.isnan(low) else f"95 % interval {low:+.4f} to {high:+.4f}"
     verdict = judge(audit, settings.metric)
@@ -123,7 +134,10 @@ def run(options: argparse.Namespace) -> None:
     is_said = expected is not None and expected.folds is None
     parts += [repair.certificate()] if is_said else [f"On the rows it was fitted to:\n\n{repair.sample_text()}"]
     parts += [f"The gap before: {sure}.{doubt}", f"Wrote {options.output}"]
-    show(wrapped_lines("\n\n".join(filter(None, parts))))
+    said = headed(wrapped_lines("\n\n".join(filter(None, parts))))
+    # Last, so that no failure of what is said leaves a map that was not told of.
+    repair.save(options.output, overwrite=options.force)
+    show(said)
 
 
 def _expected(repair: FittedRepair, tables: Tables) -> tuple[ExpectedGap | None, str]:
