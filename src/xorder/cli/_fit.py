@@ -122,11 +122,12 @@ def run(options: argparse.Namespace) -> None:
     if options.next is not None and expected is None:
         raise InputError(f"next cannot be said: {why_not}")
     coming = None if expected is None or options.next is None else expected.next_interval(options.next)
-    repair.save(options.output, overwrite=options.force)
     if options.json:
         result = repair.to_dict() | {"gap_before_interval": [known(low), known(high)], "map": options.output}
         result |= {"next": None if coming is None else {"rows": options.next, "interval": list(map(known, coming))}}
-        show(result | {"expected": None if expected is None else expected.to_dict()})
+        result |= {"expected": None if expected is None else expected.to_dict()}
+        repair.save(options.output, overwrite=options.force)
+        show(result)
         return
     sure = (
         "its uncertainty cannot be estimated"
@@ -154,7 +155,10 @@ def run(options: argparse.Namespace) -> None:
             f"{coming[0]:+.4f} and {coming[1]:+.4f} ({level(confidence)} of such samples)."
         )
     parts.append(f"Wrote {options.output}")
-    show(headed(wrapped_lines("\n\n".join(filter(None, parts)))))
+    said = headed(wrapped_lines("\n\n".join(filter(None, parts))))
+    # Last, so that no failure of what is said leaves a map that was not told of.
+    repair.save(options.output, overwrite=options.force)
+    show(said)
 
 
 def _expected(repair: FittedRepair, tables: Tables) -> tuple[ExpectedGap | None, str]:
