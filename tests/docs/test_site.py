@@ -181,5 +181,6 @@ def test_the_picture_of_ten_people_says_what_the_library_does() -> None:
 def test_the_pictures_are_those_that_are_drawn() -> None:
     needs.package("matplotlib")
     drawn = {f"{name}.svg" for name in module(DOCS / "pictures", "draw").PICTURES}
-    of_displays = re.findall(r"pictures/([\w-]+\.svg)", (DOCS / "plots.md").read_text(encoding="utf-8"))
+    pages = "".join(page.read_text(encoding="utf-8") for page in module(DOCS / "pictures", "draw_displays").PAGES)
+    of_displays = re.findall(r"pictures/([\w-]+\.svg)", pages)
     assert {path.name for path in (DOCS / "pictures").glob("*.svg")} == {*drawn, *of_displays}
