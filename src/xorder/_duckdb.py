@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from xorder._atomic import spill_folder
 from xorder._optional import import_optional
 from xorder.exceptions import InputError
 
@@ -31,7 +31,7 @@ def duckdb_connection(
     # DuckDB takes an amount below 0 for no limit at all.
     if not (isinstance(memory, str) and _AMOUNT.fullmatch(memory)):
         raise InputError(wrong_amount)
-    with _spill_folder(spill) as folder:
+    with spill_folder(spill) as folder:
         try:
             connection = duckdb.connect(config={"memory_limit": memory, "temp_directory": folder})
         except duckdb.ParserException as error:
@@ -55,14 +55,3 @@ def poll_progress(connection: Any, report: Callable[[float | None], None], over:
 def first_line(error: object) -> str:
     """Return the first line of a message, without its full stop."""
     return (str(error).splitlines() or [type(error).__name__])[0].strip().rstrip(".")
-
-
-def _spill_folder(spill: str | os.PathLike[str] | None) -> tempfile.TemporaryDirectory[str]:
-    try:
-        return tempfile.TemporaryDirectory(prefix="xorder-spill-", dir=spill)
-    except OSError as error:
-        where = "the system's folder for temporary files" if spill is None else os.fspath(spill)
-        raise InputError(
-            f"spill must be a folder that files can be written to, and {where} is not ({error.strerror or error}). "
-            "Name another."
-        ) from error

@@ -6,6 +6,7 @@ The command line adds its options from here, so that it shows its help without l
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Collection
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
@@ -30,6 +31,24 @@ FORMATS = ("markdown", "csv", "json")
 """Formats that they are printed in."""
 
 
+def brief(value: Any) -> str:
+    """Return how Python writes a value, cut where it is long, for a message that says what came."""
+    try:
+        text = repr(value)
+    except Exception:
+        # A whole number of thousands of digits has no text, nor has what fails to write itself.
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def in_range(value: Any, low: float = -sys.float_info.max, high: float = sys.float_info.max) -> bool:
+    """Whether a number lies between two; one that is too large for a float does not."""
+    try:
+        return low <= float(value) <= high
+    except OverflowError:
+        return False
+
+
 def check_number(
     name: str,
     value: Any,
@@ -40,25 +59,41 @@ def check_number(
     otherwise: str = "",
 ) -> float:
     """Return a finite number within bounds; ``otherwise`` says what else the parameter may be."""
-    is_number = not isinstance(value, bool) and isinstance(value, Real) and math.isfinite(value)
+    is_number = not isinstance(value, bool) and isinstance(value, Real) and in_range(value)
     if not (is_number and above < value and at_least <= value <= at_most):
         bounds = f" above {above:g}" if above > -math.inf else f" from {at_least:g} up" if at_least > -math.inf else ""
         must = f"a number from {at_least:g} to {at_most:g}" if at_most < math.inf else f"a finite number{bounds}"
-        raise InputError(f"{name} must be {must}{otherwise and f' or {otherwise}'}; got {value!r}.")
+        raise InputError(f"{name} must be {must}{otherwise and f' or {otherwise}'}; got {brief(value)}.")
     return float(value)
+
+
+def check_confidence(confidence: Any) -> None:
+    """Refuse a confidence that is not between 0 and 1."""
+    if not (isinstance(confidence, Real) and in_range(confidence) and 0 < float(confidence) < 1):
+        raise InputError(f"confidence must lie between 0 and 1; got {brief(confidence)}. For 95 % pass 0.95.")
 
 
 def check_whole(name: str, value: Any, *, at_least: int = 1) -> int:
     """Return a whole number that is large enough."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:
-        raise InputError(f"{name} must be a whole number from {at_least} up; got {value!r}.")
+        raise InputError(f"{name} must be a whole number from {at_least} up; got {brief(value)}.")
     return int(value)
+
+
+def check_seed(value: Any) -> Any:
+    """Return what random numbers start from: a whole number, None, or a generator of NumPy."""
+    is_seed = isinstance(value, Integral) and in_range(value, 0, 2**32 - 1)
+    if not (is_seed or value is None or hasattr(value, "permutation")):
+        raise InputError(f"random_state must be a whole number from 0 up to 2**32 - 1, or None; got {brief(value)}.")
+    return value
 
 
 def check_word(name: str, value: Any, words: Collection[str], *, otherwise: str = "") -> str:
     """Return one of some words; ``otherwise`` says what else the parameter may be."""
     if not isinstance(value, str) or value not in words:
-        raise InputError(f"{name} must be one of {', '.join(words)}{otherwise and f', or {otherwise}'}; got {value!r}.")
+        raise InputError(
+            f"{name} must be one of {', '.join(words)}{otherwise and f', or {otherwise}'}; got {brief(value)}."
+        )
     return value
 
 

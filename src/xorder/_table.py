@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from xorder._arrays import LEAST_MASS, MOST_MASS, as_column, as_numbers, too_far_apart
 from xorder.exceptions import InputError
 
 FloatArray = NDArray[np.float64]
@@ -72,7 +73,7 @@ class ScoreTable:
         for name in ("score", "positive", "negative", "positive_squares", "negative_squares"):
             if getattr(self, name) is None:
                 continue
-            column = np.ascontiguousarray(getattr(self, name), dtype=np.float64)
+            column = np.ascontiguousarray(as_numbers(getattr(self, name), name), dtype=np.float64)
             if column.ndim != 1 or column.size != np.size(self.score):
                 raise InputError("the columns of a ScoreTable must be one-dimensional and of one length.")
             if column.flags.writeable:
@@ -87,6 +88,8 @@ class ScoreTable:
         for mass in self.sums:
             if mass.size and not 0 <= mass.min() <= mass.max() < np.inf:
                 raise InputError("the masses of a ScoreTable must be finite and not negative.")
+        if too_far_apart(self.positive) or too_far_apart(self.negative):
+            raise InputError(f"the masses of a ScoreTable must be 0 or between {LEAST_MASS:g} and {MOST_MASS:g}.")
         if bool(np.any((self.positive == 0) & (self.negative == 0))):
             raise InputError("each score of a ScoreTable must have some mass.")
         object.__setattr__(self, "_totals", (float(self.positive.sum()), float(self.negative.sum())))
@@ -111,23 +114,23 @@ class ScoreTable:
         ScoreTable
             The table.
         """
-        label, score = np.asarray(y_true), np.asarray(y_score)
+        label, score = as_column(y_true, "y_true"), as_numbers(y_score, "y_score")
         if label.shape != score.shape or label.ndim != 1:
             raise InputError(f"y_true and y_score must be two columns of one length; got {label.shape}, {score.shape}.")
-        positive = label == 1
-        if label.dtype != bool and not (positive | (label == 0)).all():
+        try:
+            positive, is_label = label == 1, label.dtype == bool or bool(np.all((label == 1) | (label == 0)))
+        except TypeError:
+            # pandas' NA answers neither yes nor no.
+            is_label = False
+        if not is_label:
             raise InputError("y_true must hold only 0 and 1. Encode the positive class as 1 and the other as 0.")
-        if score.dtype not in (np.float32, np.float64):
-            if score.dtype.kind not in "biufO":
-                raise InputError(f"y_score must hold numbers; got values of type {score.dtype}.")
-            score = score.astype(np.float64)
         if sample_weight is None:
             return cls._from_classes(np.concatenate([score[positive], score[~positive]]), int(positive.sum()))
-        weight = np.asarray(sample_weight, dtype=np.float64)
+        weight = as_numbers(sample_weight, "sample_weight").astype(np.float64, copy=False)
         if weight.shape != score.shape:
             raise InputError(f"sample_weight must have one value per row; got {weight.shape} for {score.shape}.")
         classes = positive, ~positive
-        masses = [weight, squared(weight)] if squares else [weight]
+        masses = [weight, weight**2] if squares else [weight]
         return cls.from_masses(
             score.astype(np.float64), *(np.where(rows, mass, 0.0) for mass in masses for rows in classes)
         )
@@ -182,6 +185,8 @@ class ScoreTable:
         ScoreTable
             The table.
         """
+        if not np.isfinite(score).all():
+            raise InputError("the scores of a ScoreTable must be finite.")
         kept = np.flatnonzero(positive + negative)
         order = kept[np.argsort(-score[kept], kind="stable")]
         score = score[order]
@@ -362,6 +367,23 @@ def check_both_classes(table: ScoreTable, name: str) -> None:
         )
 
 
+# Beyond this, which of two scores has the higher odds is lost in rounding.
+_FURTHEST_APART = 1e15
+
+
+def check_pair(a: ScoreTable, b: ScoreTable) -> None:
+    """Raise if two tables cannot be ordered: for want of a class, or because masses are too far apart."""
+    check_both_classes(a, "the first group")
+    check_both_classes(b, "the second group")
+    masses = [mass for table in (a, b) for mass in (table.positive, table.negative)]
+    low, high = min(mass[mass > 0].min() for mass in masses), max(mass.max() for mass in masses)
+    if high > _FURTHEST_APART * low:
+        raise InputError(
+            f"masses of groups to be ordered may be {_FURTHEST_APART:g} times as large as each other; those above 0 go "
+            f"from {low:g} to {high:g}. Make those weights 0 that count for nothing."
+        )
+
+
 Pair = tuple[Hashable, Hashable]
 
 
@@ -523,11 +545,6 @@ def sorted_groups(groups: Iterable[Any]) -> list[Any]:
         return sorted(groups)
     except TypeError:
         return sorted(groups, key=lambda label: (type(label).__name__, str(label)))
-
-
-def squared(weight: FloatArray) -> FloatArray:
-    """Squares of weights, above 0 where the weight is, so that no row vanishes in them."""
-    return np.where(weight > 0, np.maximum(weight**2, np.finfo(np.float64).tiny), 0.0)
 
 
 def find(score: FloatArray, among: FloatArray) -> tuple[NDArray[np.intp], BoolArray]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xorder._arrays import LEAST_MASS, MOST_MASS, as_column, as_numbers, too_far_apart
 from xorder._groups import (
     check_group_choices,
     check_name_is_free,
@@ -99,13 +100,12 @@ def check_rows(
     is_sampling = weights_are == "sampling"
     notes: list[str] = []
     if weight is not None:
-        if is_sampling and not 1e-100 < weight.max() < 1e100:
+        if too_far_apart(weight):
+            low, high = float(weight[weight > 0].min()), float(weight.max())
+            if not is_sampling or low < 2 * LEAST_MASS * high:
+                raise out_of_range("sample_weight", low, high)
             # Their scale means nothing, but squares must stay in range.
-            weight = np.ldexp(weight, -np.frexp(weight.max())[1])
-        if not 1e-150 < weight.max() < 1e150:
-            raise InputError(
-                f"sample_weight is out of range: its largest value is {weight.max():g}. Scale it towards 1."
-            )
+            weight = np.ldexp(weight, -np.frexp(high)[1])
         if not is_sampling:
             whole = bool(np.all(weight == np.floor(weight)))
             notes = notes_on_counts("sample_weight", whole, float(weight.sum()), int(np.count_nonzero(weight)))
@@ -135,9 +135,17 @@ def check_tables(
     ).tables()
 
 
+def out_of_range(name: str, low: float, high: float) -> InputError:
+    """Return the complaint about weights that are too small, too large or too far apart."""
+    return InputError(
+        f"{name} must be 0 or between {LEAST_MASS:g} and {MOST_MASS:g}; values above 0 go from {low:g} to {high:g}. "
+        "Scale them towards 1, and make those 0 that count for nothing."
+    )
+
+
 def check_clusters(clusters: Any, rows: int) -> IntArray:
     """Return the number of each row's cluster; every row must belong to one."""
-    labels = np.asarray(clusters)
+    labels = as_column(clusters, "clusters")
     if labels.shape != (rows,):
         raise InputError(f"clusters must have one value per row; got shape {labels.shape} for {rows:,} rows.")
     plain = labels.dtype == object and {*map(type, labels.tolist())} <= {str, int}
@@ -230,7 +238,7 @@ def _check_indexes(columns: Mapping[str, Any]) -> None:
 
 def check_scores(y_score: Any, name: str = "y_score") -> NDArray[Any]:
     """One-dimensional finite scores, as float32 or float64."""
-    score = _numbers(y_score, name)
+    score = as_numbers(y_score, name)
     if score.ndim == 2:
         hint = f"From predict_proba take the column of the positive class: {name}[:, 1]."
         if score.shape[1] == 1:
@@ -260,7 +268,7 @@ def check_groups(
     are refused, no other group may have that name, where it is ``reserved``.
     """
     name = "sensitive_features"
-    values = _column(group_labels(sensitive_features), name)
+    values = as_column(group_labels(sensitive_features), name)
     _check_one_dimensional(values, name)
     _check_length(values, rows, name)
     lost = np.zeros(rows, dtype=bool)
@@ -277,7 +285,7 @@ def check_groups(
     while unseen.any():
         row = int(unseen.argmax())
         label = values[row].item() if isinstance(values[row], np.generic) else values[row]
-        if isinstance(label, list | tuple | set | dict | np.ndarray):
+        if not isinstance(label, Hashable) or isinstance(label, tuple):
             raise InputError(f"{name} must hold plain labels such as text or numbers; row {row} holds {label!r}.")
         if len(masks) == MAX_GROUPS:
             distinct = len(set(values[~lost].tolist()))
@@ -309,7 +317,7 @@ def _some_missing(values: NDArray[Any]) -> bool:
 
 
 def _check_labels(y_true: Any, rows: int) -> BoolArray:
-    label = _column(y_true, "y_true")
+    label = as_column(y_true, "y_true")
     _check_one_dimensional(label, "y_true")
     _check_length(label, rows, "y_true")
     if label.dtype == bool:
@@ -342,7 +350,7 @@ def no_value_error(name: str, rows: int | None = None, first: str | None = None)
 
 def check_weights(sample_weight: Any, rows: int) -> FloatArray:
     """Weights that are finite and not negative, one per row, not all 0."""
-    weight = _numbers(sample_weight, "sample_weight").astype(np.float64, copy=False)
+    weight = as_numbers(sample_weight, "sample_weight").astype(np.float64, copy=False)
     _check_one_dimensional(weight, "sample_weight")
     _check_length(weight, rows, "sample_weight")
     bad = ~((weight >= 0) & (weight < np.inf))
@@ -352,32 +360,6 @@ def check_weights(sample_weight: Any, rows: int) -> FloatArray:
     if not weight.any():
         raise InputError("sample_weight must be above 0 for some row; all weights are zero.")
     return weight
-
-
-def _column(values: Any, name: str) -> NDArray[Any]:
-    """Anything array-like, as it comes from numpy, pandas, polars or pyarrow."""
-    try:
-        column = np.asarray(values)
-    except Exception as error:
-        raise InputError(f"{name} must be a column of values; got {type(values).__name__} ({error}).") from error
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise InputError(f"{name} must have a value in each row; some are masked. Remove or complete these rows.")
-    if np.iscomplexobj(column):
-        raise InputError(f"{name} must hold real values; got complex ones.")
-    return column
-
-
-def _numbers(values: Any, name: str) -> NDArray[Any]:
-    """Return a column, or several, as float32 or float64."""
-    column = _column(values, name)
-    if column.dtype in (np.float32, np.float64):
-        return column
-    if column.dtype.kind in "USMm":
-        raise InputError(f"{name} must hold numbers; got values such as {column.ravel()[:1].tolist()}.")
-    try:
-        return column.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must hold numbers; got values that are not ({error}).") from error
 
 
 def _check_one_dimensional(values: NDArray[Any], name: str) -> None:

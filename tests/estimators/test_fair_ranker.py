@@ -395,7 +395,7 @@ def test_wrong_rows_are_told():
         ranker.fit(X, np.arange(60) % 3, sensitive_features=group)
     with pytest.raises(InputError, match="y must hold two classes, got 1"):
         ranker.fit(X, np.ones(60), sensitive_features=group)
-    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+    with pytest.raises(InputError, match="sensitive_features must have one value per row; got 59 for 60"):
         ranker.fit(X, y, sensitive_features=group[1:])
     with pytest.raises(InputError, match="two classes with weights above 0"):
         ranker.fit(X, y, sensitive_features=group, sample_weight=(y == "yes").astype(float))

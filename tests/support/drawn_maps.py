@@ -1,28 +1,48 @@
 """Score maps of all kinds, drawn; and scores that lie densely around the knots of one."""
 
+import math
+from collections.abc import Callable, Sequence
+from random import Random
+
 import numpy as np
 from hypothesis import strategies as st
 
+from support.drawn import drawn_by, extreme
 from xorder import ScoreMap
 
-finite = st.floats(allow_nan=False, allow_infinity=False)
-moderate = st.floats(-1e6, 1e6)
-tiny = st.integers(0, 40).map(lambda steps: steps * 5e-324)
-unit = st.floats(0, 1)
+
+def in_range(r: Random) -> float:
+    """Draw any number that may be a knot."""
+    number = extreme(r)
+    return number if abs(number) <= 1e290 else math.ldexp(number, -70)
 
 
-@st.composite
-def knots(draw, values=finite):
-    size = draw(st.integers(1, 8))
-    return sorted(draw(st.lists(values, min_size=size, max_size=size, unique=True)))
+KINDS: tuple[Callable[[Random], float], ...] = (
+    in_range,
+    lambda r: r.uniform(-1e6, 1e6),
+    lambda r: r.randint(0, 40) * 5e-324,
+    lambda r: r.random(),
+)
 
 
-@st.composite
-def maps(draw):
-    raw = draw(knots(draw(st.sampled_from([finite, moderate, tiny, unit]))))
-    values = draw(st.sampled_from([finite, moderate, tiny, unit]))
-    adjusted = draw(st.lists(values, min_size=len(raw), max_size=len(raw), unique=True))
-    return ScoreMap(raw, sorted(adjusted))
+def draw_knots(r: Random, size: int, kinds: Sequence[Callable[[Random], float]] = KINDS) -> list[float]:
+    """Draw that many numbers of one kind, rising strictly."""
+    draw = r.choice(kinds)
+    found = {draw(r) for _ in range(size)}
+    while len(found) < size:
+        found.add(draw(r))
+    return sorted(found)
+
+
+def draw_map(r: Random) -> ScoreMap:
+    """Draw a map of up to eight knots."""
+    size = r.randint(1, 8)
+    return ScoreMap(draw_knots(r, size), draw_knots(r, size))
+
+
+def maps() -> st.SearchStrategy[ScoreMap]:
+    """Return :func:`draw_map` for hypothesis."""
+    return drawn_by(draw_map)
 
 
 def dense(score_map):

@@ -1,13 +1,16 @@
-"""Small sets of rows as hypothesis draws them: tied scores, weights, groups of one class or of a single row."""
+"""Small sets of rows as tests draw them: tied scores, weights, groups of one class or of a single row."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
+from support.drawn import drawn_by
 from xorder import ScoreTable
 
 
@@ -46,25 +49,27 @@ class Rows:
         ]
 
 
-WHOLE = st.integers(1, 3).map(float)
-REAL = st.sampled_from([0.0, 0.1, 0.5, 1.0, 2.0, 3.7, 40.0])
+WHOLE = (1.0, 2.0, 3.0)
+REAL = (0.0, 0.1, 0.5, 1.0, 2.0, 3.7, 40.0)
 
 
-@st.composite
-def rows(draw: st.DrawFn, weights: st.SearchStrategy[float] | None = None, max_rows: int = 12) -> Rows:
-    """Rows of two to four groups; weighted or not where ``weights`` does not say."""
-    names = "abcd"[: draw(st.integers(2, 4))]
-    size = draw(st.integers(2, max_rows))
-
-    def column(values: st.SearchStrategy[Any]) -> np.ndarray:
-        return np.array(draw(st.lists(values, min_size=size, max_size=size)))
-
-    scores = st.integers(0, draw(st.sampled_from([1, 3, 1000]))).map(lambda rank: rank / 8)
-    y, s, g = column(st.integers(0, 1)), column(scores), column(st.sampled_from(names))
+def draw_rows(r: Random, weights: Sequence[float] | None = None, max_rows: int = 12) -> Rows:
+    """Draw rows of two to four groups; weighted or not where ``weights`` does not say."""
+    names = "abcd"[: r.randint(2, 4)]
+    size = r.randint(2, max_rows)
+    finest = r.choice((1, 3, 1000))
+    y = np.array([r.randint(0, 1) for _ in range(size)])
+    s = np.array([r.randint(0, finest) / 8 for _ in range(size)])
+    g = np.array([r.choice(names) for _ in range(size)])
     g[:2] = ["a", "b"]
     if weights is None:
-        weights = draw(st.sampled_from([None, WHOLE, REAL]))
-    w = None if weights is None else column(weights)
+        weights = r.choice((None, WHOLE, REAL))
+    w = None if weights is None else np.array([r.choice(weights) for _ in range(size)])
     if w is not None and not w.any():
         w[0] = 1.0
     return Rows(y, s, g, w)
+
+
+def rows(weights: Sequence[float] | None = None, max_rows: int = 12) -> st.SearchStrategy[Rows]:
+    """Return :func:`draw_rows` for hypothesis."""
+    return drawn_by(lambda r: draw_rows(r, weights, max_rows))

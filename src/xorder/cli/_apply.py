@@ -15,11 +15,15 @@ if TYPE_CHECKING:
     from xorder.metrics._cuts import Cut
 
 
+_NEW = "new.csv --score s --group g --map map.json"
+EXAMPLES = (f"{_NEW} -o out.csv", f"{_NEW} --cut 200 -o out.csv")
+
+
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_input(command, labelled=False, missing="as in fit")
     command.add_argument("--map", required=True, metavar="MAP", help="Map that 'xorder fit' wrote")
-    add_output(command, "OUT", "File to write, with the adjusted scores")
+    add_output(command, "OUT", "File to write, with the adjusted scores", "")
     command.add_argument(
         "--into", default="adjusted", metavar="COLUMN", help="Name of the new column (default adjusted)"
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._parameters import check_number, check_whole
+from xorder._parameters import check_number, check_seed, check_whole
 from xorder._table import FloatArray
 
 
@@ -74,7 +74,7 @@ def simulate_population(
 
     check_whole("n_samples", n_samples)
     check_number("share_b", share_b, at_least=0, at_most=1)
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(check_seed(random_state))
     in_b = rng.random(n_samples) < share_b
     risk = rng.normal(np.where(in_b, -1.4, -0.8), 1.5)
     outcome = rng.random(n_samples) < expit(risk)

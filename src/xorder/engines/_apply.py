@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._atomic import atomic_path
+from xorder._atomic import atomic_path, unchanged
 from xorder._groups import Combinations, is_missing
 from xorder._optional import import_optional
 from xorder._progress import Progress
@@ -215,7 +215,7 @@ def apply_to_file(
     if len(files) == 1:
         is_for_duckdb = is_for_duckdb and keeps_types(files[0], options.names.groups)
     try:
-        with atomic_path(out, overwrite=overwrite) as temporary:
+        with atomic_path(out, overwrite=overwrite) as temporary, unchanged(files):
             if is_for_duckdb:
                 seen = copy_in_duckdb(maps, path, temporary, options, into, chosen)
             else:
@@ -379,7 +379,7 @@ def _map_frame(frame: Any, maps: GroupMaps, names: ColumnNames, into: str) -> An
         rows = nw.from_native(frame[names.all] if is_pandas else frame.select(names.all))
     except (AttributeError, TypeError) as error:
         raise not_a_frame(frame) from error
-    check_kinds(nw, names, rows.collect_schema())
+    check_kinds(nw, names, rows, names.roles)
     adjust = _adjusting_frames(maps, names, all_here=isinstance(rows, nw.DataFrame))
     if is_pandas:
         return frame.assign(**{into: adjust(rows)})

@@ -86,8 +86,6 @@ def _grid(score_map: ScoreMap) -> tuple[FloatArray, FloatArray, float, IntArray,
         # A line of its own for the one knot; no score is held beyond it.
         raw, adjusted = (np.append(knot, np.nextafter(knot, np.inf)) for knot in (raw, adjusted))
     with np.errstate(over="ignore", divide="ignore"):
-        if not (np.isfinite(np.diff(raw)).all() and np.isfinite(np.diff(adjusted)).all()):
-            raise InputError("the knots of a map are further apart than the largest number; scale the scores down.")
         cells = float(raw.size / (raw[-1] - raw[0]))
     # Where numbers are too small or too large for a grid, one cell holds all.
     cells = cells if np.isfinite(cells) else 0.0
@@ -180,7 +178,7 @@ def mapping_select(
     left, right, low, high = (f"{values}[{place}{shift}]" for values in (raw, adjusted) for shift in ("", " + 1"))
     share = f"(({held} - {left}) / ({right} - {left}))"
     value = f"(({high} - {low}) * {share} + {low})"
-    value = f"CASE WHEN {share} = 1 OR {value} > {high} THEN {high} ELSE {value} END"
+    value = f"CASE WHEN {held} = {right} OR {value} > {high} THEN {high} ELSE {value} END"
     mapped = f"CASE WHEN {code} = 0 THEN {x} ELSE {value} + ({x} - {held}) END"
     helpers = ", ".join([x, code, held, place, raw, adjusted, guide])
     return f"SELECT * EXCLUDE ({helpers}), {mapped} AS {quoted_name(into)} FROM ({query})"
@@ -354,7 +352,8 @@ def copy_in_duckdb(
         shape = connection.sql(f"SELECT * FROM {source}")
         types = dict(zip(shape.columns, map(str, shape.types), strict=True))
         query = mapping_select(source, types, maps, names, into, blanks=True, keep=keep)
-        kept = f"FORMAT parquet, {_as_before(connection, files[0])}"
+        # Into the file itself, which is locked, not into another that takes its place.
+        kept = f"FORMAT parquet, USE_TMP_FILE false, {_as_before(connection, files[0])}"
         try:
             if chosen is not None:
                 check_new_columns(os.fspath(path), [*map(str.lower, types)], into, *SELECTED)

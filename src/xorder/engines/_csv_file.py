@@ -9,6 +9,7 @@ import codecs
 import csv
 import gzip
 import io
+import re
 import sys
 import threading
 import zlib
@@ -207,6 +208,8 @@ def _bad_bytes(path: Path, encoding: str) -> InputError:
 
 
 _DELIMITERS = ",;\t|"
+# A line by which Excel says its delimiter, ahead of the header.
+_STATED = re.compile(r'"?sep=(.)"?')
 _LONGEST_FIELD = 16 << 20
 _LIMIT_LOCK = threading.Lock()
 _CUT_OFF = "unexpected end of data"
@@ -289,10 +292,10 @@ def csv_header(path: Path) -> tuple[list[str], str, int]:
     encoding = resolve_encoding(path, "utf-8")
     with blaming_gzip(path), closing(read_blocks(path, encoding, watch=lambda share: None)) as blocks:
         header, _ = _read_header(path, blocks)
-    blank = 0
-    while not header.lines[blank].strip(f"{BOM}\r\n"):
-        blank += 1
-    return header.names, header.delimiter, blank + 1
+    ahead = 0
+    while not (line := header.lines[ahead].strip(f"{BOM}\r\n")) or _STATED.fullmatch(line):
+        ahead += 1
+    return header.names, header.delimiter, ahead + 1
 
 
 def write_csv(path: Path, temporary: Path, columns: NewColumns, encoding: str, *, compress: bool) -> None:
@@ -328,20 +331,26 @@ def _read_header(path: Path, blocks: Iterator[list[str]]) -> tuple[_Header, list
         raise InputError(f"{path} is empty; it needs a header with the names of the columns, and rows.")
     mark = BOM if lines[0].startswith(BOM) else ""
     lines[0] = lines[0].removeprefix(BOM)
+    ahead = next(place for place, line in enumerate(lines) if line.strip("\r\n"))
+    stated = _STATED.fullmatch(lines[ahead].strip("\r\n"))
+    ahead = ahead + 1 if stated else 0
     best: tuple[bool, int] | None = None
-    for delimiter in _DELIMITERS:
-        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    for delimiter in stated[1] if stated else _DELIMITERS:
+        reader = csv.reader(lines[ahead:], delimiter=delimiter, strict=True)
         try:
             with _long_fields():
                 names = next(filter(None, reader))
+        except StopIteration:
+            raise InputError(f"{path} is empty; it needs a header with the names of the columns, and rows.") from None
         except csv.Error:
             continue
         # In a quoted field, quotes come twice and two are around it. Fewer mean that the delimiter cut one in two.
         inner = [name.count('"') for name in names if '"' in name]
-        rank = "".join(lines[: reader.line_num]).count('"') >= 2 * (sum(inner) + len(inner)), len(names)
+        end = ahead + reader.line_num
+        rank = "".join(lines[ahead:end]).count('"') >= 2 * (sum(inner) + len(inner)), len(names)
         if best is None or rank > best:
             best = rank
-            header = _Header(names, delimiter, lines[: reader.line_num])
+            header = _Header(names, delimiter, lines[:end])
     if best is None:
         raise InputError(f"{path}: the quotes in the header do not pair up. {_QUOTES}")
     rest = lines[len(header.lines) :]

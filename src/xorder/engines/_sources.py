@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from xorder._arrays import as_column
+from xorder._atomic import file_path
 from xorder._duckdb import duckdb_connection, first_line
 from xorder._groups import is_missing
 from xorder._optional import import_optional
@@ -77,7 +79,7 @@ _ROW = 32
 
 def existing_file(path: str | os.PathLike[str]) -> Path:
     """Return the path of a file that can be read and is not empty."""
-    source = Path(path)
+    source = file_path(path)
     try:
         status = source.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -99,7 +101,7 @@ def existing_file(path: str | os.PathLike[str]) -> Path:
 
 def files_of(path: str | os.PathLike[str]) -> list[str]:
     """Files that a path or glob names; a name without a pattern is itself, whether it is there or not."""
-    name = os.fspath(path)
+    name = str(file_path(path))
     # Unlike Path.exists, it takes a name that cannot be looked up for one that is not there.
     if not set(_MAGIC) & set(name) or os.path.exists(name):  # noqa: PTH110
         return [name]
@@ -199,7 +201,7 @@ def _exact(name: str) -> str:
 def find_files(path: str | os.PathLike[str]) -> list[str]:
     """Return the files that a path or glob names: at least one, all of one kind."""
     # Unlike Path.is_dir, it leaves a name that cannot be looked up for the reader to refuse.
-    if os.path.isdir(path):  # noqa: PTH112
+    if os.path.isdir(file_path(path)):  # noqa: PTH112
         raise InputError(f"{os.fspath(path)} is a folder; name the files in it, as in {Path(path) / '*.parquet'}.")
     names = files_of(path)
     for name in names:
@@ -462,7 +464,7 @@ def _prepared(nw: Any, frame: Any, names: ColumnNames, is_text: bool) -> Any:
     except TypeError as error:
         raise not_a_frame(frame) from error
     schema = whole.collect_schema()
-    check_kinds(nw, names, {column: schema[held[role]] for role, column in names.roles.items()})
+    check_kinds(nw, names, whole, held)
     chosen = {}
     for role, name in held.items():
         value, is_float = nw.col(name), schema[name].is_float()
@@ -478,10 +480,13 @@ def _prepared(nw: Any, frame: Any, names: ColumnNames, is_text: bool) -> Any:
         raise not_numbers(names.score, str(error)) from error
 
 
-def check_kinds(nw: Any, names: ColumnNames, kinds: Mapping[str, Any]) -> None:
+def check_kinds(nw: Any, names: ColumnNames, frame: Any, held: Mapping[str, str]) -> None:
     """Refuse columns whose types are not numbers, or not plain labels, where these are to be read."""
+    kinds = frame.collect_schema()
     for role, column in names.roles.items():
-        kind = kinds[column]
+        kind = kinds[held[role]]
+        if kind == nw.Unknown and isinstance(frame, nw.DataFrame):
+            as_column(frame[held[role]].to_numpy(), f"column {column!r}")
         if not _is_number(role):
             if kind.is_nested():
                 raise not_labels(column, f"its type is {kind}")

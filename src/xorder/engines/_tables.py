@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from xorder._arrays import LEAST_MASS, MOST_MASS
+from xorder._atomic import unchanged
 from xorder._groups import check_group_choices, is_missing, look_alike, notes_on_missing, written
 from xorder._metric import METRICS
 from xorder._parameters import WeightKind, check_number, check_weights_are, check_whole
 from xorder._progress import Progress
 from xorder._table import BinningError, FloatArray, HeldRows, IntArray, ScoreTable, Tables
-from xorder._validation import check_clusters, no_cluster, notes_on_counts
+from xorder._validation import check_clusters, no_cluster, notes_on_counts, out_of_range
 from xorder.engines._cells import FRAME, ColumnNames, GroupNames, ReadingOptions, no_rows
 from xorder.engines._sources import (
     LARGE,
@@ -75,7 +77,7 @@ def audit_frame(
     ----------
     frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table, DuckDBPyRelation, \
             pyspark.sql.DataFrame, str or path
-        The rows, or the path or glob of parquet or csv files. Nothing but sums over the rows is kept.
+        The rows, or the path or glob of parquet or csv files. No more than sums over the rows is kept of many.
     score : str
         The column of the score.
     label : str
@@ -253,7 +255,8 @@ def tables_of(
     by row nothing is wrong with: lines that end in different ways, columns whose names differ in case alone, encodings
     other than UTF-8.
 
-    Guarantee: no more than sums over the rows is kept, and memory does not grow with files that go through DuckDB.
+    Guarantee: no more than sums over the rows, and at most 128 MB of rows between two passes, is kept; memory does not
+    grow with files that go through DuckDB.
 
     Parameters
     ----------
@@ -337,18 +340,19 @@ def tables_of(
         return built(nullcontext(open_small_file(files[0], options)), _MOST_ROWS)
 
     is_csv = file_kind(files[0]) == "csv"
-    if not is_utf_8(encoding) or ((is_csv or as_text) and not in_engine(files, large)):
-        return row_by_row()
-    try:
-        return built(open_rows(source, options))
-    except InputError:
-        # Read row by row, the same complaint names the line.
-        among = len(files) > 1
-        for file in files if is_csv or as_text or not among else ():
-            FileReading(file, options, among=among).check()
-        if among or not is_csv:
-            raise
-        return row_by_row()
+    with unchanged(files):
+        if not is_utf_8(encoding) or ((is_csv or as_text) and not in_engine(files, large)):
+            return row_by_row()
+        try:
+            return built(open_rows(source, options))
+        except InputError:
+            # Read row by row, the same complaint names the line.
+            among = len(files) > 1
+            for file in files if is_csv or as_text or not among else ():
+                FileReading(file, options, among=among).check()
+            if among or not is_csv:
+                raise
+            return row_by_row()
 
 
 def _built(
@@ -357,7 +361,7 @@ def _built(
     """Tally the rows, and make a table of each group."""
     notes: list[str] = []
     seen, found = rows.survey(bins)
-    _check_seen(seen, names, source, squares)
+    _check_seen(seen, names, source)
     groups, error = rows.coding.groups, None
     if found.shift == 0:
         leaves = Leaves(found.keys, found.keys, found.sums)
@@ -365,10 +369,11 @@ def _built(
         cells = Bins.for_masses(found.keys, found.sums[0], min(bins, _MOST_SUMS // rows.coding.size))
         leaves = cells.leaves(rows.fill(cells))
         check_same(found.sums[0], leaves.masses)
-        leaves, notes = _refined(rows, leaves, tolerance, bins)
+        leaves, error, notes = _refined(rows, leaves, tolerance, bins)
         if middle_apart:
             leaves = _median_apart(rows, leaves)
-        error = None if leaves.is_exact.all() else binning_error(groups, leaves)
+            error = binning_error(groups, leaves)
+        error = None if leaves.is_exact.all() else error
     # The middle of a bin; of the outermost, no score beyond those there are: probabilities stay such.
     middle = scores_of(leaves.first + (leaves.last - leaves.first) // 2)
     score = np.clip(middle, seen.low, seen.high) + 0.0
@@ -408,7 +413,7 @@ def _held(rows: Tally, names: ColumnNames, source: str) -> HeldRows:
     return HeldRows(rows.coding.groups, code // 2, code % 2 == 1, found.weight, scores, clusters)
 
 
-def _check_seen(seen: Seen, names: ColumnNames, source: str, squares: bool) -> None:
+def _check_seen(seen: Seen, names: ColumnNames, source: str) -> None:
     """Refuse rows that cannot be used, in the words of an audit of arrays; none is dropped."""
     if not seen.rows:
         raise no_rows(source)
@@ -429,9 +434,8 @@ def _check_seen(seen: Seen, names: ColumnNames, source: str, squares: bool) -> N
         )
     if not seen.largest_weight:
         raise InputError(f"{weight} must be above 0 for some row; all weights are zero.")
-    range_ = (1e-100, 1e100) if squares else (1e-150, 1e150)
-    if not range_[0] < seen.largest_weight < range_[1]:
-        raise InputError(f"{weight} is out of range: its largest value is {seen.largest_weight:g}. Scale it towards 1.")
+    if seen.least_weight < LEAST_MASS or seen.largest_weight > MOST_MASS:
+        raise out_of_range(weight, seen.least_weight, seen.largest_weight)
 
 
 def _table(score: FloatArray, leaves: Leaves, g: int, kept: Any) -> ScoreTable:
@@ -452,12 +456,11 @@ def _as_written(found: Tables) -> Tables:
     )
 
 
-def _refined(rows: Tally, leaves: Leaves, tolerance: float, bins: int) -> tuple[Leaves, list[str]]:
+def _refined(rows: Tally, leaves: Leaves, tolerance: float, bins: int) -> tuple[Leaves, BinningError, list[str]]:
     """Split the heaviest leaves until the tolerance is met; say why where it cannot be."""
     groups = rows.coding.groups
-    reached, before = binning_error(groups, leaves).largest, np.inf
-    splits = 0
-    while reached > tolerance and splits < _MOST_SPLITS and reached <= _WORTHWHILE * before:
+    error, before, splits = binning_error(groups, leaves), np.inf, 0
+    while (reached := error.largest) > tolerance and splits < _MOST_SPLITS and reached <= _WORTHWHILE * before:
         chosen = np.zeros(len(leaves), dtype=bool)
         most = max(1, bins // _FEWEST_PARTS)
         chosen[heavy_leaves(groups, leaves, tolerance=tolerance, most=most)] = True
@@ -465,15 +468,15 @@ def _refined(rows: Tally, leaves: Leaves, tolerance: float, bins: int) -> tuple[
         parts = split_leaves(heavy, rows.split(heavy, bins))
         check_same(heavy.masses, parts.masses)
         leaves = leaves[~chosen] + parts
-        reached, before = binning_error(groups, leaves).largest, reached
+        error, before = binning_error(groups, leaves), reached
         splits += 1
     if reached <= tolerance:
-        return leaves, []
+        return leaves, error, []
     why = (
         f"binning can have moved AUC or a gap by {reached:.2g}, more than the tolerance {tolerance:g}, also after the "
         f"heaviest bins were split {splits} {'time' if splits == 1 else 'times'}; allow more than {bins:,} with bins=."
     )
-    return leaves, [why]
+    return leaves, error, [why]
 
 
 def _median_apart(rows: Tally, leaves: Leaves) -> Leaves:

@@ -66,6 +66,7 @@ class SparkRows:
             f.count_if(~fit).alias("bad_weights"),
             f.min(f.when(good, score)).alias("low"),
             f.max(f.when(good, score)).alias("high"),
+            f.coalesce(f.min(f.when(good & (weight > 0), weight)), f.lit(np.inf)).alias("least_weight"),
             f.max(f.when(good, weight)).alias("largest_weight"),
             (f.count_if(good & (weight != f.floor(weight))) == 0).alias("whole_weights"),
             f.approx_count_distinct(f.when(good, score)).alias("distinct"),

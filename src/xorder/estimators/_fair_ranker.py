@@ -20,13 +20,15 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params, check_is_fitted, has_fit_parameter, validate_data
 
-from xorder._groups import group_labels, groups_in, listed, text_columns, without
+from xorder._arrays import as_column
+from xorder._groups import group_labels, groups_in, is_missing, listed, text_columns, without
+from xorder._html import NumbersBelowDiagram, repair_html, repair_notes
 from xorder._parameters import WeightKind, check_weights_are
 from xorder._repair import check_repair
 from xorder._response import gives_probabilities, response
 from xorder._table import FloatArray
-from xorder._validation import check_weights
-from xorder.estimators._expected import ExpectedGap, expected_gap
+from xorder._validation import check_groups, check_weights, no_value_error
+from xorder.estimators._expected import ExpectedGap, expected_gap, expected_html
 from xorder.estimators._folds import Fold, check_both_classes_to_learn_from, make_folds
 from xorder.estimators._xorder import XOrder
 from xorder.exceptions import InputError, XorderWarning, warn_caller
@@ -41,7 +43,7 @@ def _has_probabilities(ranker: FairRanker) -> bool:
     return gives_probabilities(ranker.estimators_[0] if hasattr(ranker, "estimators_") else ranker.estimator)
 
 
-class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class FairRanker(NumbersBelowDiagram, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Fit a classifier and, on scores of rows it has not seen, the repair that makes it rank groups on equal terms.
 
     A repair fitted to a model's own training scores fails as soon as the model knows its training rows by heart. Here
@@ -171,6 +173,10 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         if self.final_model not in FINAL_MODELS:
             raise InputError(f"final_model must be one of {', '.join(FINAL_MODELS)}; got {self.final_model!r}.")
+        if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
+            raise InputError(
+                f"estimator must be a classifier of scikit-learn, such as LogisticRegression(); got {self.estimator!r}."
+            )
         repair = check_repair(XOrder() if self.repair is None else self.repair)
         check_weights_are(weights_are)
         frozen = isinstance(self.estimator, FrozenEstimator)
@@ -179,7 +185,9 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         y, self.classes_ = check_labels(y, self.estimator if frozen else None)
         (X,) = indexable(X)
         groups, inputs = self._groups_and_inputs(X, sensitive_features)
-        check_consistent_length(inputs, y, groups)
+        check_consistent_length(inputs, y)
+        for _ in check_groups(groups, len(y), "leave", reserved=False):
+            pass
         weight = None if sample_weight is None else check_weights(sample_weight, len(y))
         for_fit, for_split = routed_params(self, sensitive_features, weight, fit_params)
         positive = y == self.classes_[1]
@@ -334,6 +342,10 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         tags.input_tags = of_estimator.input_tags
         return tags
 
+    def _numbers_html(self) -> str:
+        repair, expected = (getattr(self, name, None) for name in ("repair_", "expected_"))
+        return repair_html(repair) if expected is None else expected_html(expected) + repair_notes(repair)
+
     def _groups_and_inputs(self, X: Any, sensitive_features: Any) -> tuple[NDArray[Any], Any]:
         """Return the group of each row, and what the estimator sees of X."""
         if sensitive_features is None and self.sensitive_columns is None:
@@ -423,6 +435,11 @@ def check_labels(y: Any, fitted: Any = None) -> tuple[NDArray[Any], NDArray[Any]
     """Return labels of two classes, and the two: those found, or those that an estimator fitted already knows."""
     if y is None:
         raise InputError("fit requires y to be passed, but the target y is None.")
+    given = as_column(y, "y")
+    if given.dtype.kind in "fO":
+        lost = [row for row, label in enumerate(given.ravel().tolist()) if is_missing(label)]
+        if lost:
+            raise no_value_error("y", len(lost), f"row {lost[0]}")
     labels: NDArray[Any] = np.asarray(column_or_1d(y, warn=True))
     check_classification_targets(labels)
     classes = np.unique(labels)

@@ -14,11 +14,12 @@ import numpy as np
 from xorder import __version__
 from xorder._groups import unseen_error
 from xorder._metric import METRICS
-from xorder._parameters import MISSING_GROUPS, UNSEEN_GROUPS
+from xorder._parameters import MISSING_GROUPS, UNSEEN_GROUPS, brief, check_confidence, in_range
 from xorder._table import FloatArray, ScoreTable, Tables, scores_at
 from xorder._validation import check_groups, check_scores
 from xorder.engines import GroupMaps
 from xorder.engines._match_groups import warn_of_other_scale
+from xorder.estimators._promise import Promise, rounded_up
 from xorder.exceptions import InputError, MapFileError, warn_caller
 from xorder.transfer import ScoreMap, read_maps, write_maps
 
@@ -49,6 +50,8 @@ class RepairSettings:
         Largest gap wanted, or points of AUC worth giving for one point of the gap.
     max_cut_gap : float
         Largest difference of sensitivities at any cut.
+    confidence : float
+        Confidence with which these limits are to hold among all people.
     reference : group label
         The group whose scores stay.
     bounds : tuple of float
@@ -66,6 +69,7 @@ class RepairSettings:
     max_gap: float = 0.0
     tradeoff: float | None = None
     max_cut_gap: float | None = None
+    confidence: float | None = None
     reference: Hashable | None = None
     bounds: tuple[float, float] | None = None
     do_no_harm: bool | None = None
@@ -96,9 +100,7 @@ class RepairSettings:
         if not isinstance(self.do_no_harm, bool | np.bool_ | None):
             raise InputError(f"do_no_harm must be True, False or None; got {self.do_no_harm!r}.")
         if not (isinstance(self.min_group_size, int | float | np.number) and self.min_group_size >= 0):
-            raise InputError(f"min_group_size must be a number of rows from 0 up; got {self.min_group_size!r}.")
-        if self.tradeoff is not None and self.max_gap not in (None, 0.0):
-            raise InputError("give tradeoff or max_gap, not both.")
+            raise InputError(f"min_group_size must be a number of rows from 0 up; got {brief(self.min_group_size)}.")
         for name in ("tradeoff", "max_cut_gap"):
             if getattr(self, name) is not None:
                 from xorder.ordering._ordering import check_number
@@ -112,7 +114,15 @@ class RepairSettings:
         given: Any = self.max_gap
         given = 0.0 if given is None and self.tradeoff is not None else given
         if not (isinstance(given, int | float | np.number) and 0 <= given <= 1):
-            raise InputError(f"max_gap must lie between 0 and 1; got {self.max_gap!r}.")
+            raise InputError(f"max_gap must lie between 0 and 1; got {brief(self.max_gap)}.")
+        if self.tradeoff is not None and given:
+            raise InputError("give tradeoff or max_gap, not both.")
+        if self.confidence is not None:
+            check_confidence(self.confidence)
+            if self.method != "smooth" or self.tradeoff is not None:
+                raise InputError("confidence is for method 'smooth' and limits: give max_gap or max_cut_gap.")
+            if not (given or self.max_cut_gap) or self.max_cut_gap == 0:
+                raise InputError("confidence needs limits above 0: give max_gap or max_cut_gap.")
         return self
 
     def _checked_bounds(self, tables: Tables) -> tuple[float, float] | None:
@@ -121,13 +131,14 @@ class RepairSettings:
             return None
         try:
             low, high = (float(end) for end in self.bounds)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             low, high = np.nan, np.nan
         lowest = min(table.score[-1] for table in tables.values())
         highest = max(table.score[0] for table in tables.values())
         if not (np.isfinite([low, high]).all() and low <= lowest and highest <= high):
             raise InputError(
-                f"bounds must be two numbers with all scores, {lowest:g} to {highest:g}, between; got {self.bounds!r}."
+                f"bounds must be two numbers with all scores, {lowest:g} to {highest:g}, between; got "
+                f"{brief(self.bounds)}."
             )
         return low, high
 
@@ -141,6 +152,7 @@ _NUMBERS = (
     *("worst_gap", "bound", "optimality_gap"),
     *("worst_cut_before", "worst_cut"),
 )
+_RECORDS = ("learnt_from", "promise")
 
 # Quantiles of all scores that a map file holds, from which a score's place in the list is told.
 _QUANTILES = 21
@@ -176,6 +188,25 @@ class LearntFrom:
     group: list[str] = field(default_factory=list)
     before: list[float] = field(default_factory=list)
     after: list[float] = field(default_factory=list)
+
+    def check(self) -> None:
+        """Refuse a record whose values are of other kinds than those that are saved.
+
+        Raises
+        ------
+        InputError
+            If one is.
+        """
+        texts = [self.fitted, self.version, *self.group, *([] if self.score is None else [self.score])]
+        numbers = [self.rows, *self.before, *self.after]
+        lists = (self.group, self.before, self.after)
+        if not (
+            all(isinstance(each, list) for each in lists)
+            and all(isinstance(each, str) for each in texts)
+            and all(isinstance(each, int | float) and in_range(each) for each in numbers)
+            and len(self.before) == len(self.after)
+        ):
+            raise InputError("what it was fitted to is not described as it should be")
 
     @classmethod
     def of(cls, tables: Tables, repaired: Tables, maps: Mapping[Hashable, ScoreMap]) -> LearntFrom:
@@ -271,6 +302,8 @@ class FittedRepair:
         How two groups interleave, where that was solved.
     notes : tuple of str
         What the user should hear.
+    promise : Promise or None
+        What can be said of all people, where the settings have a confidence.
     """
 
     settings: RepairSettings
@@ -293,6 +326,7 @@ class FittedRepair:
     kept_share: dict[Hashable, float] = field(default_factory=dict)
     ordering: Ordering | None = None
     notes: tuple[str, ...] = ()
+    promise: Promise | None = None
 
     def transform(self, y_score: Any, sensitive_features: Any) -> FloatArray:
         """Adjust scores.
@@ -349,6 +383,7 @@ class FittedRepair:
             {name: list(value) if isinstance(value, tuple) else value for name, value in labels.items()}
             | {"metric": self.settings.metric}
             | {name: None if math.isnan(value) else value for name, value in numbers.items()}
+            | {"promise": None if self.promise is None else asdict(self.promise)}
         )
 
     def text(self) -> str:
@@ -359,7 +394,7 @@ class FittedRepair:
         str
             A few lines of text.
         """
-        return f"{self.headline()}\n{self.sample_text()}"
+        return "\n".join([self.headline(), self.sample_text(), *([] if self.promise is None else [str(self.promise)])])
 
     def headline(self) -> str:
         """Say whose scores are adjusted, and whose are left alone.
@@ -413,7 +448,7 @@ class FittedRepair:
             return ""
         among = " among the groups repaired" if self.moved and (self.left or self.merged) else ""
         return (
-            f"AUC {_written(self.auc)}{among} is within {_rounded_up(self.optimality_gap)} of the best possible "
+            f"AUC {_written(self.auc)}{among} is within {rounded_up(self.optimality_gap)} of the best possible "
             "at this gap with the order kept in each group."
         )
 
@@ -535,7 +570,7 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
     """
     maps, params, summary = read_maps(path)
     usual = settings_dict(RepairSettings())
-    if params.keys() != usual.keys() or summary.keys() != {*_LABELS, "metric", *_NUMBERS, "learnt_from"}:
+    if params.keys() != usual.keys() or summary.keys() != {*_LABELS, "metric", *_NUMBERS, *_RECORDS}:
         raise MapFileError(f"cannot use the map file {path}: its settings are not those of an XOrder.")
     try:
         stay, moved = {*summary["left"], *summary["merged"], summary["reference"]}, set(summary["moved"])
@@ -553,12 +588,16 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
     try:
         settings = RepairSettings(**usual | params).checked()
         learnt_from = LearntFrom(**summary["learnt_from"])
+        learnt_from.check()
+        promise = None if summary["promise"] is None else Promise(**summary["promise"])
+        if (settings.confidence, settings.metric) != (promise and promise.confidence, summary["metric"]) or not str(
+            promise
+        ):
+            raise InputError("the promises or metrics of its settings and of its summary differ")
         numbers: dict[str, Any] = {
             name: math.nan if summary[name] is None else float(summary[name]) for name in _NUMBERS
         }
-        if summary["metric"] != settings.metric:
-            raise InputError("the metrics of its settings and of its summary differ")
-    except (InputError, TypeError, ValueError, OverflowError) as error:
+    except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:
         raise MapFileError(f"cannot use the map file {path}: its settings make no sense ({error}).") from None
     return FittedRepair(
         settings=settings,
@@ -569,6 +608,7 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
         left=tuple(summary["left"]),
         merged=tuple(summary["merged"]),
         learnt_from=learnt_from,
+        promise=promise,
         **numbers,
     )
 
@@ -581,11 +621,3 @@ def _place(percent: float) -> str:
 def _written(value: float, sign: str = "") -> str:
     """Four decimals, and no minus before nothing."""
     return "not known" if math.isnan(value) else f"{round(value, 4) + 0.0:{sign}.4f}"
-
-
-def _rounded_up(gap: float) -> str:
-    """Two significant digits, never less than the gap itself; plain zero where it is zero."""
-    if gap == 0:
-        return "0"
-    digits = 1 - math.floor(math.log10(gap))
-    return f"{math.ceil(gap * 10.0**digits) / 10.0**digits:.{max(digits, 0)}f}"

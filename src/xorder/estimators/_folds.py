@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from xorder._parameters import check_seed
 from xorder._table import BoolArray
 from xorder._validation import check_clusters
 from xorder.exceptions import InputError
@@ -98,7 +99,7 @@ def dealt_folds(strata: Iterable[Hashable], rows: int, n_folds: int, random_stat
         raise InputError(f"cv must be from 2 up to the number of rows, {rows:,}; got {n_folds}.")
     codes: dict[Hashable, int] = {}
     code = np.fromiter((codes.setdefault(stratum, len(codes)) for stratum in strata), dtype=np.intp, count=rows)
-    shuffled = check_random_state(random_state).permutation(rows)
+    shuffled = check_random_state(check_seed(random_state)).permutation(rows)
     order = shuffled[np.argsort(code[shuffled], kind="stable")]
     fold_of = np.empty(rows, dtype=np.intp)
     fold_of[order] = np.arange(rows) % n_folds

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xorder._metric import Estimate, gap_interval
-from xorder._parameters import check_word
-from xorder._present import known
+from xorder._parameters import brief, check_word
+from xorder._present import known, short_repr
 from xorder._table import FloatArray, ScoreTable, Tables
 from xorder.exceptions import InputError
 from xorder.metrics._gaps import Pair, are_few, json_label
@@ -70,10 +70,10 @@ class Threshold:
     def __post_init__(self) -> None:
         try:
             score = float(self.score)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             score = np.nan
         if not np.isfinite(score):
-            raise InputError(f"a Threshold must be a finite score; got {self.score!r}.")
+            raise InputError(f"a Threshold must be a finite score; got {brief(self.score)}.")
         object.__setattr__(self, "score", score)
 
 
@@ -114,6 +114,8 @@ class CutGap:
     rates: tuple[float, float]
     stderr: float
     interval: tuple[float, float]
+
+    __repr__ = short_repr
 
     def reversed(self) -> CutGap:
         """Return the same gap seen from the other group.
@@ -463,20 +465,22 @@ def check_cut(cut: Any, rows: float) -> Cut:
         return cut
     if isinstance(cut, int | np.integer) and not isinstance(cut, bool):
         if not 1 <= cut <= rows:
-            raise InputError(f"a number of places must be from 1 up to the number of rows, {rows:,.10g}; got {cut}.")
+            raise InputError(
+                f"a number of places must be from 1 up to the number of rows, {rows:,.10g}; got {brief(cut)}."
+            )
         return int(cut)
     if isinstance(cut, float | np.floating) and 0 < cut < 1:
         return float(cut)
     raise InputError(
         f"a cut must be a share of the list between 0 and 1 (0.05), a number of places (200), or a score "
-        f"(xorder.Threshold(0.3)); got {cut!r}."
+        f"(xorder.Threshold(0.3)); got {brief(cut)}."
     )
 
 
 def check_cuts(cuts: Any, rows: float) -> tuple[Cut, ...]:
     """Return several cuts, each once; refuse what is not a sequence of cuts."""
     if isinstance(cuts, str) or not isinstance(cuts, Iterable):
-        raise InputError(f"cuts must be several cuts, such as [0.05, 200]; got {cuts!r}.")
+        raise InputError(f"cuts must be several cuts, such as [0.05, 200]; got {brief(cuts)}.")
     return tuple(dict.fromkeys(check_cut(cut, rows) for cut in cuts))
 
 

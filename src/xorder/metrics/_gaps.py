@@ -13,6 +13,7 @@ the negatives that both sides of a PRF gap are compared with are one sample, poo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 
 from xorder._metric import METRICS, Estimate, auc_estimate, gap_interval, gap_pvalue
-from xorder._present import known
+from xorder._present import known, short_repr
 from xorder._table import FloatArray, ScoreTable
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ class Gap:
     pvalue: float
     pvalue_holm: float = np.nan
     estimate: Estimate | None = field(default=None, repr=False, compare=False)
+
+    __repr__ = short_repr
 
     @classmethod
     def from_estimate(cls, metric: str, pair: Pair, estimate: Estimate, confidence: float) -> Gap:
@@ -184,6 +187,8 @@ class Difference:
     pvalue: float
     pvalue_holm: float = np.nan
 
+    __repr__ = short_repr
+
     @classmethod
     def between(
         cls,
@@ -264,7 +269,8 @@ def change_of(change: Moments, what: str, a: int, b: int) -> tuple[float, float]
 
 def json_label(label: Hashable) -> str | int | float | bool:
     """Return a group's label as JSON can hold it: as it is, or as it is written."""
-    return label if isinstance(label, str | int | float | bool) else str(label)
+    is_plain = isinstance(label, str | int) or (isinstance(label, float) and math.isfinite(label))
+    return label if is_plain else str(label)  # type: ignore[return-value]
 
 
 FEW = 10

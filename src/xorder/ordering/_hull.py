@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from xorder._metric import METRICS, PairGains, auc_gains, check_pair_gains
-from xorder._table import STEP, FloatArray, IntArray, ScoreTable, check_both_classes, in_threads, pairs_within
+from xorder._table import STEP, FloatArray, IntArray, ScoreTable, check_pair, in_threads, pairs_within
 from xorder.exceptions import InputError
 from xorder.ordering._ordering import ROUNDING, Goal, pairs_of_ordering
 
@@ -286,8 +286,7 @@ def pair_bound(
 
 
 def hull_of(a: ScoreTable, b: ScoreTable, metric: str | PairGains, pins: Sequence[tuple[int, int]] = ()) -> Hull:
-    check_both_classes(a, "the first group")
-    check_both_classes(b, "the second group")
+    check_pair(a, b)
     return Hull(a, b, check_pair_gains(metric, a, b), pins)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from xorder._metric import PairGains, check_pair_gains
 from xorder._parameters import check_word
-from xorder._table import FloatArray, IntArray, ScoreTable, check_both_classes
+from xorder._table import FloatArray, IntArray, ScoreTable, check_pair
 from xorder.exceptions import InputError
 from xorder.ordering._corridor import order_within_cuts
 from xorder.ordering._dynamic import Products, partial_objective, solve_dp
@@ -148,8 +148,7 @@ def order(
     >>> ordering.auc, ordering.gap, ordering.optimality_gap, ordering.b_above
     (1.0, 0.0, 0.0, array([0, 0, 1]))
     """
-    check_both_classes(a, "the first group")
-    check_both_classes(b, "the second group")
+    check_pair(a, b)
     check_word("solver", solver, SOLVERS)
     gains, tradeoff = check_pair_gains(metric, a, b), check_number(tradeoff, "tradeoff")
     if max_cut_gap is not None:

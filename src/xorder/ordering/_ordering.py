@@ -12,6 +12,7 @@ import numpy as np
 
 from xorder._html import ordering_html
 from xorder._metric import METRICS, PairGains, auc_gains, check_pair_gains
+from xorder._parameters import brief, in_range
 from xorder._table import (
     STEP,
     FloatArray,
@@ -63,8 +64,8 @@ class Goal:
 
 def check_number(value: Any, name: str) -> float:
     """Return what a user gave as a float; it must be a finite number from 0 up."""
-    if not isinstance(value, Real) or not 0 <= float(value) <= 1e100:
-        raise InputError(f"{name} must be a finite number from 0 up, at most 1e100; got {value!r}.")
+    if not isinstance(value, Real) or not in_range(value, 0, 1e100):
+        raise InputError(f"{name} must be a finite number from 0 up, at most 1e100; got {brief(value)}.")
     return float(value)
 
 
@@ -79,7 +80,7 @@ class Masses(Protocol):
 
 def pairs_of_ordering(a: Masses, b: Masses, b_above: IntArray) -> FloatArray:
     """Mass of the pairs with the member of a above, where ``b_above[i]`` scores of b precede score i of a."""
-    return _pairs(a, [remaining(mass)[b_above] for mass in (b.positive, b.negative)])
+    return class_pairs(a, [remaining(mass)[b_above] for mass in (b.positive, b.negative)])
 
 
 class _Step(NamedTuple):
@@ -226,24 +227,31 @@ def standing(tables: Sequence[ScoreTable], metric: str) -> Standing:
     worst_cut : float
         Widest difference of sensitivities at any cut between any two groups; ``nan`` of a single one.
     """
+    size, pairs = sum(map(len, tables)), list(combinations(tables, 2))
+    # Each is counted once, and kept.
+    in_threads(size, pairs_within, tables)
+    met = in_threads(size, lambda pair: Places(*pair).meet(), pairs)
     n1, n0 = (np.array([getattr(table, name) for table in tables]) for name in ("n1", "n0"))
-    pairs = list(combinations(range(len(tables)), 2))
-
-    def meet(pair: tuple[int, int]) -> tuple[FloatArray, float]:
-        return Places(tables[pair[0]], tables[pair[1]]).meet()
-
-    size = sum(map(len, tables))
-    own = in_threads(size, pairs_within, tables)
-    auc = np.diag(np.array(own) / (n1 * n0))
-    above, worst_cut = np.full_like(auc, 0.5), np.nan
-    for (g, h), (up, cut) in zip(pairs, in_threads(size, meet, pairs), strict=True):
-        auc[g, h], auc[h, g] = up[0, 1] / (n1[g] * n0[h]), 1 - up[1, 0] / (n1[h] * n0[g])
-        above[g, h] = up.sum() / ((n1[g] + n0[g]) * (n1[h] + n0[h]))
-        above[h, g] = 1 - above[g, h]
-        worst_cut = np.fmax(worst_cut, cut)
+    auc, above = chances(tables, [pairs for pairs, _ in met])
     known = METRICS[metric]
     gaps = known.gaps(auc if known.by_label else above, n0 / n0.sum())
-    return Standing(float((n1 / n1.sum()) @ auc @ (n0 / n0.sum())), gaps, float(worst_cut))
+    worst_cut = float(np.fmax.reduce([cut for _, cut in met], initial=np.nan))
+    return Standing(float((n1 / n1.sum()) @ auc @ (n0 / n0.sum())), gaps, worst_cut)
+
+
+def chances(tables: Sequence[ScoreTable], counts: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Chances that one of K groups outranks another: its positives the other's negatives, and any row any other.
+
+    ``counts`` are, of each two groups, the mass of the pairs with the member of the first above.
+    """
+    auc = np.diag([pairs_within(table) / (table.n1 * table.n0) for table in tables])
+    above = np.full_like(auc, 0.5)
+    for (g, h), up in zip(combinations(range(len(tables)), 2), counts, strict=True):
+        a, b = tables[g], tables[h]
+        auc[g, h], auc[h, g] = up[0, 1] / (a.n1 * b.n0), 1 - up[1, 0] / (b.n1 * a.n0)
+        above[g, h] = up.sum() / ((a.n1 + a.n0) * (b.n1 + b.n0))
+        above[h, g] = 1 - above[g, h]
+    return auc, above
 
 
 def sensitivity_gaps(a: ScoreTable, b: ScoreTable) -> FloatArray:
@@ -272,7 +280,8 @@ def remaining(mass: FloatArray) -> FloatArray:
     return np.append(np.cumsum(mass[::-1])[::-1], 0.0)
 
 
-def _pairs(a: Masses, outranked: list[FloatArray]) -> FloatArray:
+def class_pairs(a: Masses, outranked: list[FloatArray]) -> FloatArray:
+    """Mass of the pairs of a with what each of its scores outranks: by class of both, as 2 x 2."""
     return np.array([[float(own @ other) for other in outranked] for own in (a.positive, a.negative)])
 
 

@@ -13,12 +13,17 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
-from xorder._atomic import atomic_path
+from xorder._arrays import as_numbers
+from xorder._atomic import atomic_path, file_path
+from xorder._parameters import brief
 from xorder._table import BoolArray, FloatArray, IntArray, in_threads
 from xorder.exceptions import InputError, MapFileError
 
 TOLERANCE = 1e-9
 """How far the map may move a score, as a share of the range of the adjusted knots."""
+
+FURTHEST = 1e290
+"""Knots lie at most this far from 0: whatever finite score is mapped, the result is finite."""
 
 # Scores adjusted at a time, and knots from which on it pays to sort them first: a sorted part walks through the knots
 # once, instead of all over the memory for each score.
@@ -26,10 +31,9 @@ PART = 65_536
 SORTED_FROM = 1_000
 
 # Why straight_lines is not np.interp. It does the operations of a map's SQL text (_sql.py) in the same order, so that
-# DuckDB computes the same bits, but for the last one right below a knot; and it never puts a score below a lower one,
+# engines compute the same bits; and it never puts a score below a lower one,
 # nor past the next knot. np.interp multiplies by a rounded slope: its last bits differ from the text's, and it can
-# fall. It is also level outside the knots, where scores would tie, and gives nan between knots further apart than the
-# largest number.
+# fall. It is also level outside the knots, where scores would tie.
 
 
 def straight_lines(raw: FloatArray, adjusted: FloatArray) -> Callable[[FloatArray], FloatArray]:
@@ -43,8 +47,7 @@ def straight_lines(raw: FloatArray, adjusted: FloatArray) -> Callable[[FloatArra
     first, last, final = raw[0], raw[-1], raw.size - 2
     if raw.size == 1:
         return lambda x: adjusted[0] + (x - first)
-    (raw_scale, start, width), (scale, low, rise), high = scaled_steps(raw), scaled_steps(adjusted), adjusted[1:]
-    scaled = bool((raw_scale < 1).any() or (scale < 1).any())
+    width, low, rise, high = np.diff(raw), adjusted[:-1], np.diff(adjusted), adjusted[1:]
     sorts = raw.size >= SORTED_FROM
 
     def values(x: FloatArray) -> FloatArray:
@@ -52,18 +55,14 @@ def straight_lines(raw: FloatArray, adjusted: FloatArray) -> Callable[[FloatArra
         left = np.searchsorted(raw, inside, side="right")
         left -= 1
         np.minimum(left, final, out=left)
-        share = inside * raw_scale.take(left) if scaled else inside.copy()
-        share -= start.take(left)
+        share = inside - raw.take(left)
         share /= width.take(left)
         value = rise.take(left)
         value *= share
         value += low.take(left)
-        if scaled:
-            value /= scale.take(left)
         # Rounding may carry a value past the next knot, which would put it above its betters.
-        top = high.take(left)
-        np.minimum(value, top, out=value)
-        np.copyto(value, top, where=share == 1.0)
+        np.minimum(value, high.take(left), out=value)
+        np.copyto(value, high[-1], where=inside == last)
         # Outside the knots, slope 1.
         value += x - inside
         return value
@@ -93,17 +92,6 @@ def in_parts(function: Callable[[FloatArray], FloatArray], x: FloatArray) -> Flo
     return mapped
 
 
-def scaled_steps(knots: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return a factor for each two neighbours and, multiplied by it, the lower of them and how far they are apart.
-
-    The factor is one, or one half where they are further apart than the largest number.
-    """
-    with np.errstate(over="ignore"):
-        factor = np.where(np.isfinite(np.diff(knots)), 1.0, 0.5)
-    low = knots[:-1] * factor
-    return factor, low, knots[1:] * factor - low
-
-
 def _fewer_knots(raw: FloatArray, adjusted: FloatArray, tolerance: float) -> BoolArray:
     """Say which knots to keep so that no score moves by more than ``tolerance`` of the range of ``adjusted``.
 
@@ -113,14 +101,13 @@ def _fewer_knots(raw: FloatArray, adjusted: FloatArray, tolerance: float) -> Boo
     kept = np.ones(raw.size, dtype=bool)
     if raw.size < 3:
         return kept
-    # Half of the range, as the whole may be more than the largest number.
-    allowed = 2.0 * tolerance * float(adjusted[-1] / 2 - adjusted[0] / 2)
+    allowed = tolerance * float(adjusted[-1] - adjusted[0])
     rounding = 8 * float(np.finfo(np.float64).eps * max(abs(adjusted[0]), abs(adjusted[-1])))
     kept[:] = False
     kept[_cone_ends(raw, adjusted, max(allowed - rounding, 0.0))] = True
     # The cone reckons with slopes, which may overflow; what counts is what the map does.
     mapped = straight_lines(raw[kept], adjusted[kept])(raw)
-    wrong = np.abs(mapped / 2 - adjusted / 2) > allowed / 2
+    wrong = np.abs(mapped - adjusted) > allowed
     wrong[1:] |= mapped[1:] <= mapped[:-1]
     # A line that goes wrong somewhere gets all of its knots back. Its ends are true, so no other line is touched.
     ends = np.flatnonzero(kept)
@@ -178,12 +165,10 @@ class ScoreMap:
 
     def __post_init__(self) -> None:
         for name in ("raw", "adjusted"):
-            try:
-                knots = np.array(getattr(self, name), dtype=np.float64)
-            except (TypeError, ValueError, OverflowError) as error:
-                raise InputError(f"the {name} knots of a score map must be numbers.") from error
+            knots = as_numbers(getattr(self, name), f"the {name} knots of a score map").astype(np.float64)
             if knots.ndim != 1 or not np.isfinite(knots).all():
                 raise InputError(f"the {name} knots of a score map must be a plain list of finite numbers.")
+            _check_reach(f"the {name} knots of a score map", knots)
             if not (knots[1:] > knots[:-1]).all():
                 raise InputError(f"the {name} knots of a score map must rise strictly.")
             knots.flags.writeable = False
@@ -218,7 +203,7 @@ class ScoreMap:
         ndarray
             Adjusted scores of the same shape.
         """
-        return in_parts(self.as_function(), np.asarray(scores, dtype=np.float64))
+        return in_parts(self.as_function(), as_numbers(scores, "scores").astype(np.float64, copy=False))
 
     def as_function(self) -> Callable[[FloatArray], FloatArray]:
         """Return the map as a function of an array, worked out once for many calls.
@@ -256,7 +241,9 @@ class ScoreMap:
         (ScoreMap(504 knots, raw 0 to 1), True)
         """
         if not (isinstance(tolerance, int | float | np.number) and 0 <= tolerance < 1):
-            raise InputError(f"tolerance must be a share of the score range, from 0 up to below 1; got {tolerance!r}.")
+            raise InputError(
+                f"tolerance must be a share of the score range, from 0 up to below 1; got {brief(tolerance)}."
+            )
         kept = _fewer_knots(self.raw, self.adjusted, float(tolerance))
         return ScoreMap(self.raw[kept], self.adjusted[kept])
 
@@ -275,8 +262,7 @@ class ScoreMap:
         """
         # Their difference is made of straight lines, too, and level outside the knots of both: largest at a knot.
         knots = np.concatenate([self.raw, other.raw])
-        with np.errstate(over="ignore"):
-            return float(np.abs(self.as_function()(knots) - other.as_function()(knots)).max(initial=0.0))
+        return float(np.abs(self.as_function()(knots) - other.as_function()(knots)).max(initial=0.0))
 
     def to_sql(self, column: str, *, dialect: str = "duckdb") -> str:
         """Return the map as an SQL expression of a column.
@@ -367,7 +353,12 @@ class ScoreMap:
         return f"ScoreMap({self.raw.size:,} knots, raw {self.raw[0]:g} to {self.raw[-1]:g})"
 
 
-_LARGEST = float(np.finfo(np.float64).max)
+def _check_reach(name: str, values: FloatArray) -> None:
+    if not np.all(np.abs(values) <= FURTHEST):
+        raise InputError(
+            f"{name} must lie between {-FURTHEST:g} and {FURTHEST:g}, so that no adjusted score leaves the range of "
+            "numbers; scale the scores down."
+        )
 
 
 def spaced_map(
@@ -393,8 +384,9 @@ def spaced_map(
     ScoreMap
         Map of the moved group.
     """
+    _check_reach("y_score", np.concatenate([reference[[0, -1]], moved[[0, -1]]]))
     bounds = usual_bounds(reference, moved) if bounds is None else bounds
-    low, high = (-_LARGEST, _LARGEST) if bounds is None else bounds
+    low, high = (-FURTHEST, FURTHEST) if bounds is None else bounds
     above = _reference_above(moved.size, moved_above)
     edges = np.concatenate([[high], reference, [low]])
     # Scores that go between the same two of the reference stand next to each other.
@@ -406,9 +398,8 @@ def spaced_map(
     adjusted = upper * (1 - share) + lower * share
     if bounds is None:
         top, bottom = above == 0, above == reference.size
-        with np.errstate(over="ignore"):
-            adjusted[top] = reference[0] + _distances(moved[::-1], int(top.sum()))[::-1]
-            adjusted[bottom] = reference[-1] - _distances(-moved, int(bottom.sum()))
+        adjusted[top] = reference[0] + _distances(moved[::-1], int(top.sum()))[::-1]
+        adjusted[bottom] = reference[-1] - _distances(-moved, int(bottom.sum()))
         adjusted = np.clip(adjusted, low, high)
     return map_through(moved[::-1], adjusted[::-1], bounds)
 
@@ -430,7 +421,7 @@ def map_through(raw: FloatArray, adjusted: FloatArray, bounds: tuple[float, floa
     ScoreMap
         The map.
     """
-    low, high = (-_LARGEST, _LARGEST) if bounds is None else bounds
+    low, high = (-FURTHEST, FURTHEST) if bounds is None else bounds
     adjusted = np.clip(adjusted, low, high)
     if bounds is not None:
         raw, adjusted = _with_ends(raw, adjusted, low, high)
@@ -527,7 +518,7 @@ def _from_ordered_code(code: IntArray) -> FloatArray:
 
 
 FORMAT = "xorder-map"
-VERSION = 2
+VERSION = 3
 
 
 def write_maps(
@@ -593,7 +584,7 @@ def read_maps(path: str | os.PathLike[str]) -> tuple[dict[Hashable, ScoreMap], d
     MapFileError
         If the file is anything else, or was changed since; in one sentence.
     """
-    content = _parse(Path(path))
+    content = _parse(file_path(path))
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         _refuse(path, "it is not a map saved by xorder")
     version = content.get("version")

@@ -12,7 +12,6 @@ import numpy as np
 from xorder._parameters import check_word
 from xorder._table import FloatArray
 from xorder.exceptions import InputError
-from xorder.transfer._score_map import scaled_steps
 
 MOST_KNOTS = 2_000
 """Above this many knots a text is refused: parsers take megabytes of it badly, and engines run it slowly."""
@@ -153,14 +152,10 @@ def _shift(name: str, knot: float, value: float, dialect: str) -> str:
 
 def _lines(name: str, raw: FloatArray, adjusted: FloatArray, dialect: str) -> list[str]:
     """Return the expression of each line between two knots, operation by operation as the map computes it."""
-    (raw_scale, start, width), (scale, low, rise) = scaled_steps(raw), scaled_steps(adjusted)
-    half = number(0.5, dialect)
     lines = []
-    for line in range(raw.size - 1):
-        x0, w, y0, r, y1 = (number(part[line], dialect) for part in (start, width, low, rise, adjusted[1:]))
-        x = name if raw_scale[line] == 1 else f"{name} * {half}"
-        value = f"{r} * (({x} - {x0}) / {w}) + {y0}"
-        lines.append(f"LEAST({value if scale[line] == 1 else f'({value}) / {half}'}, {y1})")
+    for parts in zip(raw, np.diff(raw), adjusted, np.diff(adjusted), adjusted[1:], strict=False):
+        x0, w, y0, r, y1 = (number(part, dialect) for part in parts)
+        lines.append(f"LEAST({r} * (({name} - {x0}) / {w}) + {y0}, {y1})")
     return lines
 
 
