@@ -105,10 +105,9 @@ def work(plan: Plan, seed: int, until: float, now: Any, send: Callable[[dict[str
                     counts[said if said in counts else "failed"] += 1
                     if said not in counts:
                         send({"kind": kind, "number": number, "failed": said})
-                    if not number % 256:
-                        send(
-                            {"kind": kind, "counts": counts, "next": number + 1, "seconds": time.process_time() - began}
-                        )
+                    if not done % 256:
+                        taken = time.process_time() - began
+                        send({"kind": kind, "counts": counts, "done": done, "seconds": taken})
                         began, counts = time.process_time(), {"accepted": 0, "refused": 0, "failed": 0}
                 taken = time.process_time() - began
                 send({"kind": kind, "counts": counts, "done": len(numbers), "seconds": taken})
