@@ -45,8 +45,10 @@ SHARES = {
     "fit": 4,
     "engines": 3,
 }
-PATIENCE = 60
-"""Seconds that a case may take before it counts as one that does not end."""
+PATIENCE = 20
+"""Seconds of the processor that a case may take before it counts as one that does not end."""
+STILL = 600
+"""Seconds by the clock after which one that does nothing at all does; a busy machine may be slow to start."""
 
 
 def cases_of(kinds: list[str]) -> dict[str, Callable[[Random, Path], None]]:
@@ -101,6 +103,8 @@ def work(plan: Plan, seed: int, until: float, now: Any, send: Callable[[dict[str
                     if time.monotonic() > until:
                         break
                     struct.pack_into("<q", now, 0, number)
+                    # The signal ends the process, as nobody listens to it.
+                    signal.setitimer(signal.ITIMER_PROF, PATIENCE)
                     said = outcome(cases[kind], kind, seed, number, folder)
                     counts[said if said in counts else "failed"] += 1
                     if said not in counts:
@@ -109,6 +113,7 @@ def work(plan: Plan, seed: int, until: float, now: Any, send: Callable[[dict[str
                         taken = time.process_time() - began
                         send({"kind": kind, "counts": counts, "done": done, "seconds": taken})
                         began, counts = time.process_time(), {"accepted": 0, "refused": 0, "failed": 0}
+                signal.setitimer(signal.ITIMER_PROF, 0)
                 taken = time.process_time() - began
                 send({"kind": kind, "counts": counts, "done": len(numbers), "seconds": taken})
     finally:
@@ -196,7 +201,7 @@ def watched(plan: Plan, seed: int, until: float, tally: Tally) -> Plan:
             (number,) = struct.unpack_from("<q", now, 0)
             if (kind, number) != last or not kind:
                 last, moved = (kind, number), time.monotonic()
-            elif time.monotonic() - moved > PATIENCE:
+            elif time.monotonic() - moved > STILL:
                 stuck = True
                 os.kill(child, signal.SIGKILL)
             if part is None:
@@ -209,7 +214,8 @@ def watched(plan: Plan, seed: int, until: float, tally: Tally) -> Plan:
     if not status:
         return {}
     (number,) = struct.unpack_from("<q", now, 0)
-    why = "did not end" if stuck else f"ended the process, {os.waitstatus_to_exitcode(status)}"
+    code = os.waitstatus_to_exitcode(status)
+    why = "did not end" if stuck or code == -signal.SIGPROF else f"ended the process, {code}"
     tally.fail(kind or "none", number, f"the case {why}")
     if not kind:
         return {}
