@@ -129,6 +129,8 @@ class ScoreTable:
         weight = as_numbers(sample_weight, "sample_weight").astype(np.float64, copy=False)
         if weight.shape != score.shape:
             raise InputError(f"sample_weight must have one value per row; got {weight.shape} for {score.shape}.")
+        if not np.all(weight >= 0) or too_far_apart(weight):
+            raise InputError(f"sample_weight must be 0 or between {LEAST_MASS:g} and {MOST_MASS:g} in each row.")
         classes = positive, ~positive
         masses = [weight, weight**2] if squares else [weight]
         return cls.from_masses(

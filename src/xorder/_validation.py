@@ -293,7 +293,8 @@ def check_groups(
                 f"{name} has {distinct:,} distinct values; at most {MAX_GROUPS} groups can be compared. Is it the "
                 "right column?"
             )
-        masks[label] = _equal(values, values[row], name)
+        # As an array: of a text alone, NumPy would drop NUL characters at its end.
+        masks[label] = _equal(values, values[row : row + 1], name)
         unseen &= ~masks[label]
     if missing_group != "error" and reserved:
         check_name_is_free(name, masks)

@@ -76,36 +76,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code or 0
 
 
-# Windows has no SIGHUP, and alone has SIGBREAK, by which one process asks another to end.
-_ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
-
-
-def program() -> NoReturn:
-    """Run as a program of its own.
-
-    SIGTERM, and a terminal that is closed, end it as Ctrl-C does, so that what it keeps on disk is removed. It ends at
-    once, without taking the interpreter apart: nothing is left to be done by then, and DuckDB's bindings, if a cache of
-    another package still holds them, would print what they take for leaks.
-    """
-    received: list[int] = []
-
-    def stop(number: int, frame: object) -> None:
-        # The second one must not end the clearing up that the first one began.
-        if not received:
-            received.append(number)
-            raise KeyboardInterrupt
-
-    for number in _ENDS:
-        # A handler that someone has set already is left; nohup sets one.
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, stop)
-    code = main()
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError, OSError, ValueError):
-            stream.flush()
-    os._exit(128 + received[0] if received else code)
-
-
 def _parser(chosen: str | None) -> Parser:
     """Return the parser; only the module of the command chosen is loaded, and only its options are added."""
     parser = Parser(
@@ -149,9 +119,14 @@ def _ended_by(error: Exception, options: argparse.Namespace) -> int:
     if isinstance(error, XorderError):
         message = translated(str(error), options)
     elif isinstance(error, OSError):
-        message = f"{error.filename or 'output'}: {error.strerror or error}."
+        # Files that are written are complete by the time that anything is printed.
+        lost = "" if error.filename else "; what was printed is lost, but no file that was written"
+        message = f"{error.filename or 'standard output'}: {error.strerror or error}{lost}."
     elif isinstance(error, MemoryError):
         message = "out of memory: there are too many rows to be held here at once."
+    elif isinstance(error, ImportError) or "can't start new thread" in str(error):
+        # NumPy puts a page of advice before the reason.
+        message = f"out of memory or threads, or a package is damaged: {str(error).strip().splitlines()[-1]}."
     else:
         message = f"a fault in xorder, {type(error).__name__}: {error}."
     is_about_input = isinstance(error, XorderError) or (isinstance(error, OSError) and error.filename is not None)
@@ -174,7 +149,8 @@ def _is_of_the_machine(error: BaseException | None) -> bool:
 
 
 def _print_line(kind: str, message: str) -> None:
-    print(f"xorder: {kind}: {' '.join(message.split())}", file=sys.stderr)
+    with suppress(OSError):
+        print(f"xorder: {kind}: {' '.join(message.split())}", file=sys.stderr)
 
 
 def _show_warning(

@@ -30,6 +30,12 @@ from xorder.exceptions import InputError
 BOM = "\ufeff"
 
 _BLOCK = 1 << 18
+# Characters and lines that a record may have, so that no file takes more memory than that.
+_LONGEST, _MOST_LINES = 16 << 20, 1 << 20
+_TOO_LONG = (
+    f"the record that starts here has more than {_LONGEST >> 20} MiB or {_MOST_LINES:,} lines. If its quote is never "
+    "closed, close it; else shorten it."
+)
 _FOREIGN = {
     b"PAR1\x15": "a parquet file; give it the ending .parquet",
     b"\x1f\x8b": "a gzip file; give it the ending .csv.gz",
@@ -77,7 +83,7 @@ def read_blocks(path: Path, encoding: str, watch: Callable[[float], None]) -> Ge
 
     ``watch`` is called with the share of the file's bytes that has been read; of a gzipped file, of its packed bytes.
     """
-    line = 1
+    line, rest = 1, ""
     with ExitStack() as stack:
         with _reading(path):
             size = max(path.stat().st_size, 1)
@@ -87,20 +93,28 @@ def read_blocks(path: Path, encoding: str, watch: Callable[[float], None]) -> Ge
         while True:
             try:
                 with _reading(path):
-                    lines = text.readlines(_BLOCK)
+                    part = text.read(_BLOCK)
             except UnicodeError as error:
                 raise _bad_bytes(path, encoding) from error
-            if not lines:
-                return
-            if "\0" in "".join(lines):
-                line += next(number for number, content in enumerate(lines) if "\0" in content)
+            whole = rest + part
+            # Behind a carriage return at the end, the next part may begin with its line feed.
+            end = max(whole.rfind("\n"), whole.rfind("\r", 0, -1)) + 1 if part else len(whole)
+            # Unlike splitlines, it takes nothing but these two for ends of lines.
+            lines, rest = io.StringIO(whole[:end], newline="").readlines(), whole[end:]
+            if "\0" in part:
+                line += next((number for number, content in enumerate(lines) if "\0" in content), len(lines))
                 raise InputError(
                     f"{path}, line {line}: holds a NUL byte, so this is not plain text. Save the table as "
                     "csv; if it is UTF-16 text, read it with encoding='utf-16'."
                 )
             line += len(lines)
-            yield lines
-            watch(min(raw.tell() / size, 1.0))
+            if len(rest) > _LONGEST:
+                raise InputError(f"{path}, line {line}: {_TOO_LONG}")
+            if lines:
+                yield lines
+                watch(min(raw.tell() / size, 1.0))
+            if not part:
+                return
 
 
 @contextmanager
@@ -207,7 +221,6 @@ def _bad_bytes(path: Path, encoding: str) -> InputError:
 
 
 _DELIMITERS = ",;\t|"
-_LONGEST_FIELD = 16 << 20
 _LIMIT_LOCK = threading.Lock()
 _CUT_OFF = "unexpected end of data"
 _QUOTES = "Close the quote that opens there, and write a quote inside a quoted field twice."
@@ -322,6 +335,8 @@ def _read_header(path: Path, blocks: Iterator[list[str]]) -> tuple[_Header, list
     lines: list[str] = []
     for block in blocks:
         lines += block
+        if len(lines) > _MOST_LINES:
+            raise InputError(f"{path} begins with more than {_MOST_LINES:,} blank lines; remove them.")
         if any(line.strip(f"{BOM}\r\n") for line in block):
             break
     else:
@@ -365,6 +380,8 @@ def _batches(
         if error:
             # Twice as much each time, so that a long record is not parsed over and over.
             blocks_wanted = 1 if used else 2 * blocks_wanted
+            if len(lines) > _MOST_LINES or sum(map(len, lines)) > _LONGEST:
+                raise InputError(f"{path}, line {first}: {_TOO_LONG}")
             more = list(islice(blocks, blocks_wanted)) if error == _CUT_OFF else []
             if not more:
                 raise InputError(f"{path}, line {first}: {_explain(error)}")
@@ -405,10 +422,7 @@ def _explain(error: str) -> str:
     if "fields" in error:
         return f"{error}. Check the delimiters and quotes of this line."
     if "field limit" in error:
-        return (
-            f"the record that starts here has a field of more than {_LONGEST_FIELD >> 20} MiB. "
-            "If its quote is never closed, close it; else shorten the field."
-        )
+        return _TOO_LONG
     return f"the quotes of the record that starts here do not pair up. {_QUOTES}"
 
 
@@ -421,7 +435,7 @@ def _long_fields() -> Iterator[None]:
     """
     with _LIMIT_LOCK:
         before = csv.field_size_limit()
-        csv.field_size_limit(max(before, _LONGEST_FIELD))
+        csv.field_size_limit(max(before, _LONGEST))
         try:
             yield
         finally:

@@ -171,6 +171,8 @@ def _reading(path: Path) -> Iterator[None]:
     """Report what goes wrong while reading, in the user's words."""
     try:
         yield
+    except MemoryError:
+        raise
     except (_pyarrow().ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"{path} cannot be read as parquet ({first_line(error)}). It may be cut short or of another "
