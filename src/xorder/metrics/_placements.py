@@ -54,14 +54,10 @@ class Placements:
         """Add rows: a K x rows matrix of placements less one half, the rows' masses, and spreads if they differ."""
         self.mass += float(mass.sum())
         self.spread += float((mass if spread is None else spread).sum())
-        weighted = placement * (mass if spread is None else spread)
-        alone = min(max(_ALONE // self.size**2, _LEAST), STEP)
-        for start in range(0, mass.size, alone):
-            some = slice(start, start + alone)
-            first = _product(placement[:, some], mass[some])
-            self.first += first
-            self.spread_first += first if spread is None else _product(placement[:, some], spread[some])
-            self.spread_second += weighted[:, some] @ placement[:, some].T
+        first = _product(placement, mass)
+        self.first += first
+        self.spread_first += first if spread is None else _product(placement, spread)
+        self.spread_second += products(placement * (mass if spread is None else spread), placement)
 
     def include(self, other: Placements) -> None:
         """Add other rows of the same sample, whose sums were taken apart."""
@@ -101,6 +97,13 @@ class Placements:
 def _product(placement: FloatArray, mass: FloatArray) -> FloatArray:
     """Product of a matrix and a column: row by row where BLAS would start threads."""
     return placement @ mass if placement.size <= STEP else np.array([row @ mass for row in placement])
+
+
+def products(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Products of the rows of two matrices, added up over the columns."""
+    alone = min(max(_ALONE // (len(one) * len(other)), _LEAST), STEP)
+    parts = (slice(start, start + alone) for start in range(0, one.shape[1], alone))
+    return sum((one[:, part] @ other[:, part].T for part in parts), np.zeros((len(one), len(other))))
 
 
 @dataclass(frozen=True, slots=True)
