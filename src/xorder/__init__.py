@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from xorder.estimators import ExpectedGap, FairRanker, XOrder, expected_gap, load
     from xorder.metrics import Audit, Comparison, CutGap, Gap, Plan, Threshold, audit, compare, plan
     from xorder.ordering import Frontier, Ordering, frontier, order
-    from xorder.reporting import Report, report, report_tables, statements
+    from xorder.reporting import Report, report, report_frame, report_tables, statements
     from xorder.transfer import ScoreMap
 
 __version__ = "0.1.0"
@@ -47,6 +47,7 @@ __all__ = [
     "order",
     "plan",
     "report",
+    "report_frame",
     "report_tables",
     "statements",
 ]
@@ -61,7 +62,7 @@ _LATER = {
         "estimators": ("ExpectedGap", "FairRanker", "XOrder", "estimators", "expected_gap", "load"),
         "metrics": ("Audit", "Comparison", "CutGap", "Gap", "Plan", "Threshold", "audit", "compare", "metrics", "plan"),
         "ordering": ("Frontier", "Ordering", "frontier", "order", "ordering"),
-        "reporting": ("Report", "report", "report_tables", "reporting", "statements"),
+        "reporting": ("Report", "report", "report_frame", "report_tables", "reporting", "statements"),
         "transfer": ("ScoreMap", "transfer"),
         "datasets": ("datasets",),
         "exceptions": ("exceptions",),

@@ -129,8 +129,8 @@ def group_names(groups: Iterable[Hashable], longest: int = 28) -> list[str]:
     ['B', '1 (1)', '1 (2)', '(empty)']
     """
     whole = [one_line(group) or "(empty)" for group in groups]
-    # Where shortened names are alike, their ends may tell them apart.
-    for head in (2 / 3, 1 / 2, 1 / 3):
+    # A name is cut at its end; where that makes some alike, their ends may tell them apart.
+    for head in (1, 2 / 3, 1 / 2, 1 / 3):
         names = [shortened(name, longest, head) for name in whole]
         if len({*names}) == len(names):
             return names

@@ -15,10 +15,8 @@ if TYPE_CHECKING:
     from xorder.metrics._cuts import Cut
 
 
-EXAMPLES = (
-    "new.csv --score s --group g --map map.json -o out.csv",
-    "new.csv --score s --group g --map map.json --cut 200 -o out.csv",
-)
+_NEW = "new.csv --score s --group g --map map.json"
+EXAMPLES = (f"{_NEW} -o out.csv", f"{_NEW} --cut 200 -o out.csv")
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -28,6 +26,9 @@ def add(command: argparse.ArgumentParser) -> None:
     add_output(command, "OUT", "File to write, with the adjusted scores", "")
     command.add_argument(
         "--into", default="adjusted", metavar="COLUMN", help="Name of the new column (default adjusted)"
+    )
+    command.add_argument(
+        "--escape-formulas", action="store_true", help="Write what a spreadsheet would take for a formula as text"
     )
     add_cut(command, "columns selected_before and selected_after say of each row whether it is in, out or tied")
     add_unseen(command, None)
@@ -55,6 +56,7 @@ def run(options: argparse.Namespace) -> None:
             into=options.into,
             cut=options.cut,
             overwrite=options.force,
+            escape_formulas=options.escape_formulas,
             encoding=options.encoding,
             progress=progress,
         )

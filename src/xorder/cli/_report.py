@@ -8,39 +8,20 @@ from pathlib import Path
 
 from xorder._metric import METRICS
 from xorder._parameters import HIGH_IS
+from xorder.cli import _program as shared
 from xorder.cli._errors import translated
-from xorder.cli._program import (
-    CODES,
-    add_cluster,
-    add_confidence,
-    add_input,
-    add_open,
-    add_output,
-    add_unseen,
-    check_output,
-    headed,
-    judged,
-    open_page,
-    read_tables,
-    show,
-    stage,
-    wrapped_lines,
-)
 from xorder.exceptions import InputError, warn_caller
 
-EXAMPLES = (
-    "rows.csv --score s --label y --group g --high-is help -o page.html",
-    "rows.csv --score s --label y --group g --map map.json -o p.html",
-)
+EXAMPLES = ("{} --high-is help -o p.html", "{} --map map.json -o p.html")
 
 
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
-    add_input(command, labelled=True, missing="as in the map, or error")
-    add_cluster(command)
-    add_output(command, "PAGE", "Page to write (HTML)", "html", required=False)
+    shared.add_input(command, labelled=True, missing="as in the map, or error")
+    shared.add_cluster(command)
+    shared.add_output(command, "PAGE", "Page to write (HTML)", "html", required=False)
     command.add_argument("--map", metavar="MAP", help="Map that 'xorder fit' wrote, to say what it does to these rows")
-    add_unseen(command, None)
+    shared.add_unseen(command, None)
     command.add_argument("--metric", choices=METRICS, help="Metric of the gap to report (default the map's, or xauc)")
     command.add_argument("--title", help="Title of the page")
     command.add_argument(
@@ -59,8 +40,8 @@ def add(command: argparse.ArgumentParser) -> None:
         help="Widest gap tolerated between any two groups: the exit code is 0 if all are within it, 1 if one is beyond "
         "it, and 3 if that cannot be told; with --map, of the adjusted scores",
     )
-    add_confidence(command)
-    add_open(command)
+    shared.add_confidence(command)
+    shared.add_open(command)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -72,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.output is not None:
         inputs = [options.file] if options.map is None else [options.file, options.map]
-        check_output(options.output, overwrite=options.force, inputs=inputs)
+        shared.check_output(options.output, overwrite=options.force, inputs=inputs)
         if Path(options.output).suffix.lower() not in (".html", ".htm", ""):
             name = Path(options.output).with_suffix(".html")
             raise InputError(f"the page is HTML; name it {name}, and print it to PDF from the browser if need be.")
@@ -81,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     repair = None if options.map is None else load_fitted(options.map).choosing(unseen_group=options.unseen_group)
     if options.missing_group is None:
         options.missing_group = "error" if repair is None else repair.settings.missing_group
-    tables = read_tables(options)
+    tables = shared.read_tables(options)
     # The page has the notes in the words of the command line, too.
     tables = replace(tables, notes=tuple(translated(note, options) for note in tables.notes))
     for note in tables.notes:
@@ -97,25 +78,25 @@ def run(options: argparse.Namespace) -> int:
         saved=options.map,
     )
     asked = {name: getattr(options, name) for name in ("metric", "tolerance", "confidence")}
-    with stage("working out the page"):
+    with shared.stage("working out the page"):
         result = report_fitted(tables, repair, about, **asked)
         if options.output is not None:
             result.save(options.output, overwrite=options.force)
     stops = result.to_dict()["path"]["stops"]
     verdict = stops[0 if options.map is None else -1]["verdict"]
     if options.json:
-        show(result.to_dict())
+        shared.show(result.to_dict())
     else:
-        show(headed(wrapped_lines(f"{result}\n")))
+        shared.show(shared.headed(shared.wrapped_lines(f"{result}\n")))
         if verdict is not None:
             whose = "score as it is" if options.map is None else "saved map"
-            show(
-                judged(
+            shared.show(
+                shared.judged(
                     f"Tolerance {options.tolerance:g} for {result.to_dict()['metric']} gaps, the {whose}: {verdict}.\n",
                     verdict,
                 )
             )
-        show(f"Wrote {options.output}")
+        shared.show(f"Wrote {options.output}")
     if options.open and options.output is not None:
-        open_page(options.output)
-    return CODES.get(verdict, 0)
+        shared.open_page(options.output)
+    return shared.CODES.get(verdict, 0)

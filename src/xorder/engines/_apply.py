@@ -145,6 +145,7 @@ def apply_to_file(
     into: str = "adjusted",
     cut: Any = None,
     overwrite: bool = False,
+    escape_formulas: bool = False,
     encoding: str = "utf-8",
     progress: Progress | None = None,
 ) -> Applied:
@@ -177,6 +178,9 @@ def apply_to_file(
         where places are too few for all of them are ``"tied"``. The file is read twice for that.
     overwrite : bool, default=False
         Whether a file that is there may be replaced.
+    escape_formulas : bool, default=False
+        Whether cells and names of columns of a csv file that a spreadsheet would take for formulas get an apostrophe
+        before them; else they stay, and are warned of.
     encoding : str, default="utf-8"
         The encoding of a csv file.
     progress : callable, optional
@@ -205,8 +209,8 @@ def apply_to_file(
         raise InputError(f"{os.fspath(path)} names {len(files):,} csv files; adjust them one at a time.")
     try:
         with atomic_path(out, overwrite=overwrite) as temporary, unchanged(files):
-            compress = is_gzip(Path(out))
-            seen = _copy(maps, [*map(Path, files)], temporary, options, into, chosen, compress=compress)
+            sources, compress = [*map(Path, files)], is_gzip(Path(out))
+            seen = _copy(*(maps, sources, temporary, options, into, chosen), compress=compress, escape=escape_formulas)
             if not seen.any():
                 raise no_rows(os.fspath(path))
     except UnusableRowError as error:
@@ -233,6 +237,7 @@ def _copy(
     chosen: CutOfRows | None,
     *,
     compress: bool,
+    escape: bool,
 ) -> IntArray:
     """Write files again, batch by batch, with more last columns; return what :func:`adjusting` has counted."""
     names, known = options.names, _FileGroups(maps)
@@ -255,7 +260,7 @@ def _copy(
         write_parquet(files, out, columns)
     else:
         with blaming_gzip(files[0]):
-            write_csv(files[0], out, columns, options.encoding, compress=compress)
+            write_csv(files[0], out, columns, options.encoding, compress=compress, escape=escape)
     return seen
 
 
