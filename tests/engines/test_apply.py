@@ -56,9 +56,7 @@ def expected(columns: dict[str, object], maps: dict[object, ScoreMap]) -> np.nda
     return np.array([functions[group](np.array([risk]))[0] for risk, group in pairs])
 
 
-def mapped(
-    backend: Backend, columns: dict[str, object], maps: dict[object, ScoreMap], *, large: int = 1 << 26, **settings: str
-) -> dict:
+def mapped(backend: Backend, columns: dict[str, object], maps: dict[object, ScoreMap], **settings: str) -> dict:
     """All rows of what comes back, files read again."""
     choices = {name: settings.pop(name) for name in ("missing_group", "unseen_group") if name in settings}
     chosen, names = GroupMaps(maps, **choices), COLUMNS_READ | settings
@@ -66,7 +64,7 @@ def mapped(
     if backend.name not in FILES:
         return rows_of(apply_to_frame(chosen, frame, **names))
     out = backend.folder / f"out.{'csv' if backend.is_text else 'parquet'}"
-    assert apply_to_file(chosen, frame, out, **names, overwrite=True, large=large).rows == len(columns["id"])
+    assert apply_to_file(chosen, frame, out, **names, overwrite=True).rows == len(columns["id"])
     rows = rows_of(out)
     assert sorted(path.name for path in backend.folder.iterdir() if path.name.startswith(".")) == []
     return rows
@@ -233,7 +231,24 @@ def test_groups_that_have_no_plain_text_are_refused(tmp_path: Path, kind: str) -
     column = pa.array([b"A"] * 9 if kind == "binary" else range(9), types[kind])
     path = make("parquet-glob", people(9) | {"group": column}, tmp_path)
     with pytest.raises(InputError, match="column 'group' must hold plain labels such as text or numbers; its type is"):
-        apply_to_file(GroupMaps(MAPS), path, tmp_path / "out.parquet", **COLUMNS_READ)
+        apply_to_frame(GroupMaps(MAPS), path, **COLUMNS_READ)
+
+
+def test_files_of_a_glob_have_the_columns_of_the_first(tmp_path: Path) -> None:
+    pa, pq = package("pyarrow"), package("pyarrow.parquet")
+    first = pa.table({"risk": [0.25, 0.5], "group": ["A", "A"], "visits": pa.array([1, 2], pa.int32())})
+    pq.write_table(first, tmp_path / "1.parquet")
+    more = pa.table({"visits": pa.array([3], pa.int64()), "group": ["A"], "risk": [0.75]})
+    pq.write_table(more, tmp_path / "2.parquet")
+    files, out = tmp_path / "[12].parquet", tmp_path / "out.parquet"
+    maps = GroupMaps({"A": ScoreMap.identity()})
+    assert apply_to_file(maps, files, out, **COLUMNS_READ).rows == 3
+    assert pq.read_table(out).to_pydict()["visits"] == [1, 2, 3]
+    assert pq.read_schema(out).types[:3] == first.schema.types
+    pq.write_table(more.drop_columns("visits"), tmp_path / "2.parquet")
+    with pytest.raises(InputError, match=r"2\.parquet has not the columns and types of .*1\.parquet"):
+        apply_to_file(maps, files, tmp_path / "other.parquet", **COLUMNS_READ)
+    assert not (tmp_path / "other.parquet").exists()
 
 
 def test_groups_as_categories(backend: Backend) -> None:
@@ -305,7 +320,7 @@ def test_nan_that_the_statistics_of_a_parquet_file_leave_out(tmp_path: Path, kin
     with pytest.raises(package("duckdb").Error, match="'risk' must be finite; a row holds nan"):
         apply_to_frame(maps, path, **COLUMNS_READ).fetchall()
     with pytest.raises(InputError, match="'risk' must be finite; row 2 holds 'nan'"):
-        apply_to_file(maps, path, tmp_path / "out.parquet", large=1, **COLUMNS_READ)
+        apply_to_file(maps, path, tmp_path / "out.parquet", **COLUMNS_READ)
 
 
 def test_groups_that_have_no_map_are_refused(backend: Backend) -> None:
@@ -349,13 +364,7 @@ class TestChoices:
         return columns
 
     def adjusted(self, backend: Backend, maps: dict[object, ScoreMap], **choices: str) -> np.ndarray:
-        # A parquet file has two ways, row by row and through DuckDB.
-        ways = [
-            np.array(mapped(backend, self.columns(), maps, large=large, **choices)["adjusted"], dtype=float)
-            for large in ((1 << 26, 1) if backend.name == "parquet" else (1,))
-        ]
-        np.testing.assert_array_equal(ways[0], ways[-1])
-        return ways[0]
+        return np.array(mapped(backend, self.columns(), maps, **choices)["adjusted"], dtype=float)
 
     def want(self, maps: dict[object, ScoreMap], stays: list[int]) -> np.ndarray:
         columns = self.columns()
@@ -378,9 +387,8 @@ class TestChoices:
         found = self.adjusted(backend, MAPS, missing_group="group", unseen_group="leave")
         np.testing.assert_array_equal(found, self.want(MAPS, self.BOTH))
 
-    @pytest.mark.parametrize("large", [1 << 26, 1], ids=["by rows", "in DuckDB"])
-    def test_their_group_is_refused_where_it_is_unseen(self, backend: Backend, large: int) -> None:
-        said = complaint(backend, self.columns(new="A"), missing_group="group", large=large)
+    def test_their_group_is_refused_where_it_is_unseen(self, backend: Backend) -> None:
+        said = complaint(backend, self.columns(new="A"), missing_group="group")
         where = place(backend, 7)
         many = f" (2 rows, the first in {where})" if where else ""
         assert f"group 'missing' was not seen in fit{many}; the known groups are 'A', 'B', 'C'. Fit again" in said
@@ -707,8 +715,7 @@ def test_a_file_without_rows_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_how_far_a_file_is_can_be_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("xorder._duckdb._POLL_SECONDS", 0.0005)
+def test_how_far_a_file_is_can_be_followed(tmp_path: Path) -> None:
     seen = []
     path = make("parquet", people(1_000_000), tmp_path)
     apply_to_file(
@@ -716,7 +723,6 @@ def test_how_far_a_file_is_can_be_followed(tmp_path: Path, monkeypatch: pytest.M
         path,
         tmp_path / "out.parquet",
         **COLUMNS_READ,
-        large=1,
         progress=lambda step, share: seen.append((step, share)),
     )
     assert seen
@@ -735,7 +741,7 @@ def sides(scores: np.ndarray, cut: object) -> list[str]:
     return ["in" if r <= places else "out" if a >= places else "tied" for a, r in zip(above, reached, strict=True)]
 
 
-WAYS = {"csv": 1, "csv.gz": 1, "parquet by rows": 1 << 40, "parquet in DuckDB": 1, "many files": 1}
+WAYS = ("csv", "csv.gz", "parquet", "many files")
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -758,7 +764,7 @@ class TestCut:
     def cut(self, way: str, columns: dict[str, object], folder: Path, cut: object, **settings: Any) -> tuple[Any, dict]:
         maps = GroupMaps(self.MAPS, missing_group=settings.pop("missing_group", "leave"), unseen_group="leave")
         out = self.out(way, folder)
-        settings = COLUMNS_READ | {"overwrite": True, "large": WAYS[way]} | settings
+        settings = COLUMNS_READ | {"overwrite": True} | settings
         applied = apply_to_file(maps, self.file(way, columns, folder), out, cut=cut, **settings)
         assert [path.name for path in folder.iterdir() if path.name.startswith((".", "xorder-spill"))] == []
         return applied, rows_of(out)
@@ -850,11 +856,9 @@ class TestCut:
         assert not self.out(way, tmp_path).exists()
 
 
-def test_a_cut_takes_names_for_one_that_differ_in_case_where_duckdb_does(tmp_path: Path) -> None:
+def test_names_may_differ_in_case_alone(tmp_path: Path) -> None:
     path = make("parquet", people(60) | {"Selected_After": ["in"] * 60}, tmp_path)
     out = tmp_path / "out.parquet"
-    with pytest.raises(InputError, match="has a column 'selected_after' already, which cut= adds"):
-        apply_to_file(GroupMaps(MAPS), path, out, **COLUMNS_READ, cut=20, large=1)
     apply_to_file(GroupMaps(MAPS), path, out, **COLUMNS_READ, cut=20)
     assert package("pyarrow.parquet").read_schema(out).names[-4:] == [
         "Selected_After",
@@ -870,7 +874,7 @@ def test_a_cut_does_not_mix_up_columns_with_what_it_computes(names: tuple[str, s
     columns = people()
     named = {score: columns["risk"], group: columns["group"]}
     out = tmp_path / "out.parquet"
-    settings = {"score": score, "group": group, "into": into, "cut": 77, "large": 1}
+    settings = {"score": score, "group": group, "into": into, "cut": 77}
     apply_to_file(GroupMaps(MAPS), make("parquet", named, tmp_path), out, **settings)
     rows = rows_of(out)
     adjusted = expected(columns, MAPS)

@@ -241,7 +241,7 @@ def test_a_folder_is_no_column(tmp_path):
     columns = {"s": [0.9, 0.4, 0.7, 0.1], "y": [1, 0, 1, 0], "g": ["A", "A", "B", "B"]}
     pq.write_table(pa.table(columns), folder / "rows.parquet")
     maps = {"A": xorder.ScoreMap.identity(), "B": xorder.ScoreMap([0.0, 1.0], [0.1, 1.0])}
-    apply_to_file(GroupMaps(maps), folder / "rows.parquet", tmp_path / "out.parquet", score="s", group="g", large=1)
+    apply_to_file(GroupMaps(maps), folder / "rows.parquet", tmp_path / "out.parquet", score="s", group="g")
     found = pq.read_table(tmp_path / "out.parquet", partitioning=None).to_pydict()
     assert {name: found[name] for name in columns} == columns
     assert list(found) == [*columns, "adjusted"]
@@ -260,7 +260,7 @@ def test_types_that_duckdb_would_change_are_kept(tmp_path):
     pq.write_table(table, tmp_path / "rows.parquet")
     out = tmp_path / "out.parquet"
     maps = GroupMaps(dict.fromkeys("AB", xorder.ScoreMap([0.0, 1.0], [0.0, 2.0])))
-    apply_to_file(maps, tmp_path / "rows.parquet", out, score="s", group="g", large=1)
+    apply_to_file(maps, tmp_path / "rows.parquet", out, score="s", group="g")
     found = pq.read_table(out)
     assert found.drop_columns("adjusted").schema.types == table.schema.types
     assert found["adjusted"].to_pylist() == [1.8, 0.8]
@@ -297,7 +297,7 @@ def test_an_interruption_leaves_nothing(name, tmp_path):
     repair.save(tmp_path / "map.json")
     # A process in the background ignores Ctrl-C, one under nohup the end of its terminal; children inherit that.
     script = (
-        "import signal, sys, xorder.engines._apply as a; a.in_engine = lambda files, large=0: True; "
+        "import signal; "
         "signal.signal(signal.SIGINT, signal.default_int_handler); "
         "[signal.signal(number, signal.SIG_DFL) for number in (signal.SIGTERM, signal.SIGHUP)]; "
         "from xorder.cli import program; print('ready', flush=True); program()"
@@ -312,7 +312,7 @@ def test_an_interruption_leaves_nothing(name, tmp_path):
     )
     assert running.stdout.readline() == "ready\n"
     until = clock.monotonic() + 30
-    while not list(tmp_path.glob(".out.parquet*")) and clock.monotonic() < until:
+    while not list(tmp_path.glob(".xorder-*")) and clock.monotonic() < until:
         clock.sleep(0.01)
     clock.sleep(0.2)
     running.send_signal(number)

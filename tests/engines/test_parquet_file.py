@@ -258,7 +258,7 @@ class TestWriting:
                 held.append(pool.bytes_allocated())
 
             tracemalloc.start()
-            assert apply_to_file(MAPS, path, path, overwrite=True, large=1 << 40, progress=look, **COLUMNS).rows == size
+            assert apply_to_file(MAPS, path, path, overwrite=True, progress=look, **COLUMNS).rows == size
             peaks.append(max(held) - start + tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
             assert pq.read_metadata(path).num_rows == size

@@ -75,7 +75,7 @@ def test_files_of_every_size(tmp_path: Path, ending: str, large: int, as_text: b
     assert dict(found) == dict(wanted)
     out = tmp_path / f"out.{ending}"
     maps = halving(columns, *names)
-    assert apply_to_file(maps, path, out, score="s", group=names, large=large)[:2] == (240, 0)
+    assert apply_to_file(maps, path, out, score="s", group=names)[:2] == (240, 0)
     assert [float(value) for value in rows_of(out)["adjusted"]] == halved(columns, *names)
 
 
@@ -180,27 +180,26 @@ def test_a_hundred_combinations_and_no_more(backend: Backend) -> None:
         tables_of(backend(columns), **NAMES)
 
 
-@pytest.mark.parametrize("large", [1, 1 << 40], ids=["in DuckDB", "by rows"])
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 class TestCounts:
-    """What a file is written with is counted, whichever road its rows take."""
+    """What a file is written with is counted."""
 
-    def test_scores_that_stay_for_want_of_a_group(self, tmp_path: Path, ending: str, large: int) -> None:
+    def test_scores_that_stay_for_want_of_a_group(self, tmp_path: Path, ending: str) -> None:
         columns = people(64)
         columns["race"] = [None if row in (5, 9) else value for row, value in enumerate(columns["race"].tolist())]
         path, out = backends.make(ending, columns, tmp_path), tmp_path / f"out.{ending}"
         known = {"Black": ScoreMap([0.0, 1.0], [0.0, 0.5]), "White": ScoreMap.identity(), "x": ScoreMap.identity()}
         maps = GroupMaps(known, missing_group="leave", unseen_group="leave")
-        found = apply_to_file(maps, path, out, score="s", group="race", large=large)
+        found = apply_to_file(maps, path, out, score="s", group="race")
         assert found[:2] == (64, 18)
         assert found.left_alone == sum(race in (None, "x & y") for race in columns["race"])
 
-    def test_a_map_of_another_scale_is_noticed(self, tmp_path: Path, ending: str, large: int) -> None:
+    def test_a_map_of_another_scale_is_noticed(self, tmp_path: Path, ending: str) -> None:
         columns = people(240)
         path, out = backends.make(ending, columns, tmp_path), tmp_path / f"out.{ending}"
         maps = GroupMaps({"female": ScoreMap([0.0, 1.0], [0.0, 0.5]), "y & z": ScoreMap([10.0, 90.0], [10.0, 80.0])})
         with pytest.warns(XorderWarning, match=r"a tenth of the scores of group 'y & z' lie outside .* \(10 to 90\)"):
-            apply_to_file(maps, path, out, score="s", group="sex", large=large)
+            apply_to_file(maps, path, out, score="s", group="sex")
 
 
 def test_of_frames_in_memory_a_map_of_another_scale_is_noticed(backend: Backend) -> None:
