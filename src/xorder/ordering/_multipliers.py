@@ -58,11 +58,14 @@ class ShiftedGroups:
 
     def measure(self, shift: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Count AUC and gaps at some shifts, ties one half; time of looking all groups up in each other."""
+        return self.summary(*self._chances(shift))
+
+    def _chances(self, shift: FloatArray) -> tuple[FloatArray, FloatArray]:
         moved = zip(self.tables, shift.tolist(), strict=True)
         counts = [_pairs_above(a, b, up - down) for (a, up), (b, down) in combinations(moved, 2)]
         auc, above = chances(self.tables, counts)
         np.fill_diagonal(auc, self.within)
-        return self.summary(auc, auc if self.metric.by_label else above)
+        return auc, auc if self.metric.by_label else above
 
     def thinned(self, levels: int) -> ShiftedGroups:
         """Return the same groups with their lists thinned; what is counted within a group stays."""
@@ -96,7 +99,7 @@ class ShiftedGroups:
         # From below all others.
         bottom = shift.copy()
         bottom[g] = flips[order[0]] - 1.0
-        auc, gaps = self.measure(bottom)
+        auc, gaps = self.summary(*self._chances(bottom))
         aucs = np.append(auc, np.concatenate(auc_steps)[order])
         steps = np.concatenate([gaps[:, None], np.concatenate(gap_steps, axis=1)[:, order]], axis=1)
         return flips[order], np.cumsum(aucs), np.cumsum(steps, axis=1)
