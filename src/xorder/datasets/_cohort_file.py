@@ -105,8 +105,8 @@ def cohort_problem(
     rows = rows[known].reset_index(drop=True)
     if rows.empty:
         raise InputError(f"{cohort} has no stay with a known {task} and {group}; choose another task or group.")
-    lists = {name: ", ".join(value) for name, value in note.items() if name == "readings"}
-    words = note | lists | counts | {"rows": len(rows), "inputs": len(inputs), "label": chosen["label"], "group": group}
+    words = note | counts | {"rows": len(rows), "inputs": len(inputs), "label": chosen["label"], "group": group}
+    words["readings"] = ", ".join(note.get("readings", ()))
     return Problem(
         name=f"{about['name']} {task}",
         X=imputed(rows[list(inputs)].astype(np.float64), impute),

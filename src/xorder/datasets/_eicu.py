@@ -97,6 +97,7 @@ FEATURES: tuple[Feature, ...] = (
 
 FIRST_DAY = 24 * 60
 
+_NAME: str = FACTS["problem"]["name"]
 _TABLES: dict[str, dict[str, str]] = FACTS["tables"]
 # A step of the selection, and what a stay must meet in addition to the steps before it.
 _STEPS: dict[str, str] = FACTS["selection"]
@@ -178,7 +179,7 @@ def build_eicu(
        Scientific Data 5, 180178.
     """
     check_output(output, overwrite=overwrite)
-    tables = find_tables(folder, _TABLES, source=NAME)
+    tables = find_tables(folder, _TABLES, source=_NAME)
     readings = find_readings(folder)
     purpose = "Building the eICU cohort"
     with open_database(purpose=purpose, memory=memory, spill=spill, progress=progress) as database:
@@ -249,7 +250,6 @@ def _summarise(
     return EicuSummary(path, readings, steps, *counts, *groups)
 
 
-NAME = "eICU"
 _GRID = "hourly_48vars"
 _GRID_WANTED = {_GRID: ["stay_id", "hour", *(measurement.grid for measurement in (*VITALS, *LABS))]}
 # The columns of each table that hold vital signs: those of the arterial line, and those of the cuff.
@@ -269,7 +269,7 @@ def find_readings(folder: str | os.PathLike[str]) -> dict[str, SourceTable]:
     """Find lab, vitalPeriodic and vitalAperiodic; where one of the first two is missing, the grid will do."""
     names = {path.name.lower().partition(".csv")[0] for path in Path(folder).iterdir()}
     use_grid = _GRID in names and not {"lab", "vitalperiodic"} <= names
-    return find_tables(folder, _GRID_WANTED if use_grid else _FULL_WANTED, source=NAME)
+    return find_tables(folder, _GRID_WANTED if use_grid else _FULL_WANTED, source=_NAME)
 
 
 def summarise_first_day(database: Database, tables: Mapping[str, SourceTable]) -> None:

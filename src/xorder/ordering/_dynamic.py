@@ -49,11 +49,6 @@ class PartialObjective:
     start: float
 
     @property
-    def has_own(self) -> bool:
-        """Whether pairs within a group count."""
-        return bool(self.own_a.any() or self.own_b.any())
-
-    @property
     def reach(self) -> FloatArray:
         """Neither sum exceeds this."""
         crossing = np.zeros(2)
@@ -110,7 +105,8 @@ def _sweep(rule: PartialObjective, tradeoff: float, rows: int, columns: int) -> 
     auc_from_b, gap_from_b = (
         [(np.pad(m[row], (1, 0)), left[row, ::-1].copy()) for m, left in rule.from_b] for row in (0, 1)
     )
-    own_a, own_b, has_own = np.pad(rule.own_a[::-1], (0, 1)), np.pad(rule.own_b, (1, 0)), rule.has_own
+    own_a, own_b = np.pad(rule.own_a[::-1], (0, 1)), np.pad(rule.own_b, (1, 0))
+    has_own = own_a.any() or own_b.any()
     # Values are in units of one pair of the AUC.
     price = tradeoff * rule.gap_unit / rule.auc_unit
     # What rounding may add to the value of a prefix: less than this does not make one better than another.

@@ -58,16 +58,19 @@ class ShiftedGroups:
 
     def measure(self, shift: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Count AUC and gaps at some shifts, ties one half; time of looking all groups up in each other."""
+        return self.summary(*self._chances(shift))
+
+    def _chances(self, shift: FloatArray) -> tuple[FloatArray, FloatArray]:
         moved = zip(self.tables, shift.tolist(), strict=True)
         counts = [_pairs_above(a, b, up - down) for (a, up), (b, down) in combinations(moved, 2)]
         auc, above = chances(self.tables, counts)
         np.fill_diagonal(auc, self.within)
-        return self.summary(auc, auc if self.metric.by_label else above)
+        return auc, auc if self.metric.by_label else above
 
     def thinned(self, levels: int) -> ShiftedGroups:
         """Return the same groups with their lists thinned; what is counted within a group stays."""
         thinner = copy(self)
-        thinner.tables = [table.thinned(levels) for table in self.tables]
+        thinner.tables = [_thinned(table, levels) for table in self.tables]
         return thinner
 
     def along(self, shift: FloatArray, g: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -96,10 +99,22 @@ class ShiftedGroups:
         # From below all others.
         bottom = shift.copy()
         bottom[g] = flips[order[0]] - 1.0
-        auc, gaps = self.measure(bottom)
+        auc, gaps = self.summary(*self._chances(bottom))
         aucs = np.append(auc, np.concatenate(auc_steps)[order])
         steps = np.concatenate([gaps[:, None], np.concatenate(gap_steps, axis=1)[:, order]], axis=1)
         return flips[order], np.cumsum(aucs), np.cumsum(steps, axis=1)
+
+
+def _thinned(table: ScoreTable, levels: int) -> ScoreTable:
+    """Merge neighbours at their mean, to about so many levels of equal mass; a shorter list stays as it is."""
+    if len(table) <= levels:
+        return table
+    below = np.cumsum(table.mass[::-1])
+    level = np.floor(below * (levels / below[-1]))
+    starts = np.flatnonzero(np.append(True, level[1:] > level[:-1]))
+    columns = table.positive, table.negative, table.mass * table.score
+    positive, negative, moment = (np.add.reduceat(column[::-1], starts) for column in columns)
+    return ScoreTable.from_masses(moment / (positive + negative), positive, negative)
 
 
 def _pairs_above(a: ScoreTable, b: ScoreTable, shift: float) -> FloatArray:
@@ -186,8 +201,7 @@ def _tables(transforms: FloatArray, deviation: FloatArray, above: int, below: in
     return np.stack(tables)
 
 
-# Levels that two groups' lists are thinned to, so that there are fifty thousand flips to sort; a longer list may have
-# more where the other is shorter.
+# Levels that two groups' lists are thinned to, so that there are fifty thousand flips to sort.
 _LEVELS_OF_TWO = 224
 
 # Most numbers kept for the flips of one group: three or more are searched flip by flip only if theirs fit.
@@ -314,14 +328,13 @@ class _Count(NamedTuple):
 
 def _search(groups: ShiftedGroups, goal: Goal, reference: int) -> _Count:
     """Return the best of all that was counted; of equals, the one found first."""
-    size, lengths = len(groups), [len(table) for table in groups.tables]
+    size, longest = len(groups), max(map(len, groups.tables))
     if size == 2:
-        levels = _LEVELS_OF_TWO**2 // min(_LEVELS_OF_TWO, *lengths)
-        unshifted, margin = np.zeros(size), 0.0 if max(lengths) <= levels else _CLOSE
-        path = _Path(groups.thinned(levels), unshifted, 1 - reference)
+        unshifted, margin = np.zeros(size), 0.0 if longest <= _LEVELS_OF_TWO else _CLOSE
+        path = _Path(groups.thinned(_LEVELS_OF_TWO), unshifted, 1 - reference)
         counts = [_count(groups, unshifted), *_corrected(groups, goal, path, margin)]
     else:
-        is_short = max(lengths) <= np.sqrt(_NUMBERS / ((size - 1) * len(groups.pairs[0])))
+        is_short = longest <= np.sqrt(_NUMBERS / ((size - 1) * len(groups.pairs[0])))
         counts = _corrected(groups, goal, _Descent(groups, reference), 0.0 if is_short else _CLOSE)
         if is_short:
             # Few levels make high steps, which slopes do not show.
