@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from support.fault_runs import COMMANDS, Scene, complaints, run_failing
 from support.faults import KINDS, failing
+from tools import faults
 from xorder.reporting import _numbers
 
 
@@ -28,7 +30,7 @@ def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_whatever_fails_nothing_is_lost(scene: Scene, name: str) -> None:
-    most = 4 if name == "report" else 12
+    most = 2 if name == "report" else 8
     found = {kind: complaints(scene, name, kind, most=most) for kind in KINDS}
     assert [each for _, wrong in found.values() for each in wrong] == []
     # A fault that never happens is not one that is survived.
@@ -41,12 +43,31 @@ def test_whatever_fails_nothing_is_lost(scene: Scene, name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["audit", "apply-csv", "apply-parquet", "report"])
+@pytest.mark.parametrize("name", ["audit", "apply-csv", "apply-parquet"])
 def test_whatever_array_finds_no_memory_nothing_is_lost(scene: Scene, name: str) -> None:
     """Arrays of 4 kB and more, as the file is small."""
-    count, wrong = complaints(scene, name, "array", most=4 if name == "report" else 12, at_least=4096)
+    count, wrong = complaints(scene, name, "array", most=12, at_least=4096)
     assert count
     assert wrong == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="address space is limited by the shell of Linux")
+@pytest.mark.parametrize("name", ["audit", "apply-csv"])
+def test_with_little_memory_it_ends_in_one_line(scene: Scene, name: str) -> None:
+    ends, wrong = zip(
+        *(faults.limited(scene, name, f"ulimit -v {step * 1024};") for step in faults.MEMORY), strict=True
+    )
+    assert [each for each in wrong if each is not None] == []
+    assert ends[-1] == "done"
+    assert ends[0] != "done"
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_leaves_the_old_output_and_the_next_clears_up(
+    scene: Scene, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert faults.main(["kill", "--runs", "2", "--people", "3000", "--command", "apply-csv"]) == 0, capsys.readouterr()
 
 
 def test_a_fault_comes_when_it_is_due(scene: Scene, tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def kill(scene: Scene, options: argparse.Namespace) -> list[str]:
     """Kill commands that write, at moments spread over the time that they take, and run each once more."""
     wrong: list[str] = []
     chance = random.Random(options.seed)
-    scene = Scene(Path(tempfile.mkdtemp(dir=scene.temporary.parent)), 100_000)
+    scene = Scene(Path(tempfile.mkdtemp(dir=scene.temporary.parent)), options.people)
     names = [name for name in options.command or COMMANDS if COMMANDS[name].output and name != "report"]
     takes = {}
     for name in names:
@@ -186,6 +186,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("mode", nargs="*", help=f"{', '.join(MODES)} (default all)")
     parser.add_argument("--command", action="append", choices=COMMANDS, help="Command; may be given several times")
     parser.add_argument("--runs", type=int, default=100, help="Runs of kill (default 100)")
+    parser.add_argument("--people", type=int, default=100_000, help="Rows of the files of kill (default 100000)")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
     if not set(options.mode) <= set(MODES):

@@ -20,7 +20,7 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -29,24 +29,26 @@ HERE = Path(__file__).resolve().parent.parent
 
 # Shares of the cases; kinds that take long get few.
 SHARES = {
-    "table": 300,
-    "map": 270,
-    "metric": 90,
-    "door": 120,
-    "sql": 60,
-    "csv": 50,
-    "gzip": 25,
-    "mapfile": 25,
-    "errors": 10,
-    "audit": 10,
-    "order": 15,
-    "parquet": 8,
-    "command": 8,
-    "fit": 5,
-    "engines": 4,
+    "table": 450,
+    "map": 330,
+    "door": 60,
+    "metric": 40,
+    "sql": 40,
+    "csv": 25,
+    "gzip": 12,
+    "mapfile": 10,
+    "order": 8,
+    "parquet": 5,
+    "command": 5,
+    "errors": 4,
+    "audit": 4,
+    "fit": 4,
+    "engines": 3,
 }
-PATIENCE = 60
-"""Seconds that a case may take before it counts as one that does not end."""
+PATIENCE = 20
+"""Seconds of the processor that a case may take before it counts as one that does not end."""
+STILL = 600
+"""Seconds by the clock after which one that does nothing at all does; a busy machine may be slow to start."""
 
 
 def cases_of(kinds: list[str]) -> dict[str, Callable[[Random, Path], None]]:
@@ -76,8 +78,8 @@ def outcome(case: Callable[[Random, Path], None], kind: str, seed: int, number: 
     return "accepted"
 
 
-Plan = dict[str, tuple[int, int]]
-"""By kind, the number of the first case and of the one after the last."""
+Plan = dict[str, Sequence[int]]
+"""By kind, the numbers of the cases."""
 
 
 def work(plan: Plan, seed: int, until: float, now: Any, send: Callable[[dict[str, Any]], None]) -> None:
@@ -91,26 +93,29 @@ def work(plan: Plan, seed: int, until: float, now: Any, send: Callable[[dict[str
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             warnings.simplefilter("ignore", XorderWarning)
-            for kind, (first, last) in plan.items():
+            for kind, numbers in plan.items():
                 folder = place / kind
                 folder.mkdir()
                 os.chdir(folder)
-                send({"kind": kind, "begins": first})
+                send({"kind": kind, "done": 0})
                 began, counts = time.process_time(), {"accepted": 0, "refused": 0, "failed": 0}
-                for number in range(first, last):
+                for done, number in enumerate(numbers, 1):
                     if time.monotonic() > until:
                         break
                     struct.pack_into("<q", now, 0, number)
+                    # The signal ends the process, as nobody listens to it.
+                    signal.setitimer(signal.ITIMER_PROF, PATIENCE)
                     said = outcome(cases[kind], kind, seed, number, folder)
                     counts[said if said in counts else "failed"] += 1
                     if said not in counts:
                         send({"kind": kind, "number": number, "failed": said})
-                    if not number % 256:
-                        send(
-                            {"kind": kind, "counts": counts, "next": number + 1, "seconds": time.process_time() - began}
-                        )
+                    if not done % 256:
+                        taken = time.process_time() - began
+                        send({"kind": kind, "counts": counts, "done": done, "seconds": taken})
                         began, counts = time.process_time(), {"accepted": 0, "refused": 0, "failed": 0}
-                send({"kind": kind, "counts": counts, "next": last, "seconds": time.process_time() - began})
+                signal.setitimer(signal.ITIMER_PROF, 0)
+                taken = time.process_time() - began
+                send({"kind": kind, "counts": counts, "done": len(numbers), "seconds": taken})
     finally:
         os.chdir(HERE)
         shutil.rmtree(place, ignore_errors=True)
@@ -119,8 +124,8 @@ def work(plan: Plan, seed: int, until: float, now: Any, send: Callable[[dict[str
 class Tally:
     """Counts by kind, and the failures."""
 
-    def __init__(self, seed: int, most: int) -> None:
-        self.seed, self.most = seed, most
+    def __init__(self, seed: int, most: int, log: str | None = None) -> None:
+        self.seed, self.most, self.log = seed, most, log
         self.counts: dict[str, dict[str, float]] = {}
         self.alike: dict[tuple[str, str], int] = {}
 
@@ -130,6 +135,9 @@ class Tally:
             mine[name] += count
 
     def fail(self, kind: str, number: int, said: str) -> None:
+        if self.log is not None:
+            with Path(self.log).open("a", encoding="utf-8") as file:
+                file.write(f"{kind} {self.seed} {number} {said}\n")
         # What failed in the same way before is counted, and not shown again.
         way = kind, re.sub(r"[-+]?\d[-+.\de]*", "#", said.partition("(")[0])[:60] + said.rpartition("(")[2]
         self.alike[way] = self.alike.get(way, 0) + 1
@@ -170,7 +178,7 @@ def watched(plan: Plan, seed: int, until: float, tally: Tally) -> Plan:
         finally:
             os._exit(code)
     os.close(writing)
-    plan, kind, moved, last = dict(plan), "", time.monotonic(), -1
+    done, kind, moved, last = dict.fromkeys(plan, 0), "", time.monotonic(), ("", -1)
     os.set_blocking(reading, False)
     buffer, stuck = b"", False
     try:
@@ -189,11 +197,11 @@ def watched(plan: Plan, seed: int, until: float, tally: Tally) -> Plan:
                     tally.fail(kind, said["number"], said["failed"])
                 elif "counts" in said:
                     tally.add(kind, said["counts"], said["seconds"])
-                    plan[kind] = (said["next"], plan[kind][1])
+                    done[kind] = said["done"]
             (number,) = struct.unpack_from("<q", now, 0)
             if (kind, number) != last or not kind:
                 last, moved = (kind, number), time.monotonic()
-            elif time.monotonic() - moved > PATIENCE:
+            elif time.monotonic() - moved > STILL:
                 stuck = True
                 os.kill(child, signal.SIGKILL)
             if part is None:
@@ -206,15 +214,16 @@ def watched(plan: Plan, seed: int, until: float, tally: Tally) -> Plan:
     if not status:
         return {}
     (number,) = struct.unpack_from("<q", now, 0)
-    why = "did not end" if stuck else f"ended the process, {os.waitstatus_to_exitcode(status)}"
+    code = os.waitstatus_to_exitcode(status)
+    why = "did not end" if stuck or code == -signal.SIGPROF else f"ended the process, {code}"
     tally.fail(kind or "none", number, f"the case {why}")
     if not kind:
         return {}
-    done = max(number - plan[kind][0], 0)
     # What the process counted since it last reported is lost with it.
-    tally.add(kind, {"accepted": done, "refused": 0, "failed": 1})
-    rest = {name: span for name, span in plan.items() if list(plan).index(name) > list(plan).index(kind)}
-    return {kind: (number + 1, plan[kind][1])} | rest
+    at = plan[kind].index(number)
+    tally.add(kind, {"accepted": at - done[kind], "refused": 0, "failed": 1})
+    later = list(plan)[list(plan).index(kind) + 1 :]
+    return {kind: plan[kind][at + 1 :]} | {name: plan[name] for name in later}
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -226,13 +235,20 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="Number of the first case")
     parser.add_argument("--show", type=int, default=40, help="Failures to print (default 40)")
+    parser.add_argument("--log", metavar="FILE", help="File to add a line to for each case that fails")
+    parser.add_argument("--again", metavar="FILE", help="Run the cases of a log, and no others")
     options = parser.parse_args(arguments)
     kinds = options.kind or list(SHARES)
     total = sum(SHARES[kind] for kind in kinds)
     left: Plan = {
-        kind: (options.first, options.first + max(1, round(options.cases * SHARES[kind] / total))) for kind in kinds
+        kind: range(options.first, options.first + max(1, round(options.cases * SHARES[kind] / total)))
+        for kind in kinds
     }
-    until, tally = time.monotonic() + options.seconds, Tally(options.seed, options.show)
+    if options.again is not None:
+        lines = [line.split(" ", 3) for line in Path(options.again).read_text(encoding="utf-8").splitlines()]
+        options.seed = int(lines[0][1])
+        left = {kind: [int(line[2]) for line in lines if line[0] == kind] for kind in {line[0] for line in lines}}
+    until, tally = time.monotonic() + options.seconds, Tally(options.seed, options.show, options.log)
     while left:
         left = watched(left, options.seed, until, tally)
     print(tally.table())

@@ -95,7 +95,7 @@ def reference(package: str) -> str:
     constants = {name: value for name, value in names.items() if not _has_page(value)}
     lines += [".. rubric:: Constants", ""] if constants else []
     for name, value in constants.items():
-        lines += [*_constant(f"{package}.{name}", value), ""]
+        lines += [*_constant(name, value), ""]
     own = [f"   {_title(page)} <{FOLDER}/{page}>" for page in pages(package)]
     return "\n".join([*lines, *(["", ".. toctree::", "   :hidden:", "", *own] if own else [])])
 

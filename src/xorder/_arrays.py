@@ -34,6 +34,9 @@ def as_numbers(values: Any, name: str) -> NDArray[Any]:
     if column.dtype.kind in "USMm":
         raise InputError(f"{name} must hold numbers; got values such as {column.ravel()[:1].tolist()}.")
     try:
+        # NumPy would take dates and times among other things for numbers.
+        if column.dtype == object and any(isinstance(value, np.datetime64 | np.timedelta64) for value in column.flat):
+            raise TypeError("dates and times are not")
         return column.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} must hold numbers; got values that are not ({error}).") from error

@@ -158,7 +158,11 @@ def spill_folder(below: str | os.PathLike[str] | None) -> Iterator[str]:
         _remove_leftovers(where)
         while True:
             folder = Path(tempfile.mkdtemp(prefix=_SPILL, dir=where))
-            lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
+            try:
+                lock = os.open(folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
+            except OSError:
+                folder.rmdir()
+                raise
             _lock(lock)
             if os.fstat(lock).st_nlink or fcntl is None:
                 break

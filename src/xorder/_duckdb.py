@@ -11,9 +11,10 @@ from typing import Any
 
 from xorder._atomic import spill_folder
 from xorder._optional import import_optional
+from xorder._parameters import brief
 from xorder.exceptions import InputError
 
-_AMOUNT = re.compile(r"\d+(\.\d+)?\s*[kmgt]i?b", re.IGNORECASE)
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt])(i?)b", re.IGNORECASE)
 _POLL_SECONDS = 0.25
 
 
@@ -27,15 +28,9 @@ def duckdb_connection(
     cannot be written to, are an :class:`InputError`.
     """
     duckdb = import_optional("duckdb", extra=extra, purpose=purpose)
-    wrong_amount = f"memory must be an amount such as '2GB' or '500MB'; got {memory!r}."
-    # DuckDB takes an amount below 0 for no limit at all.
-    if not (isinstance(memory, str) and _AMOUNT.fullmatch(memory)):
-        raise InputError(wrong_amount)
     with spill_folder(spill) as folder:
-        try:
-            connection = duckdb.connect(config={"memory_limit": memory, "temp_directory": folder})
-        except duckdb.ParserException as error:
-            raise InputError(wrong_amount) from error
+        limit = f"{memory_bytes(memory)}B"
+        connection = duckdb.connect(config={"memory_limit": limit, "temp_directory": folder})
         try:
             # Without the bar DuckDB keeps no count of how far it is, and would print it.
             connection.execute("SET enable_progress_bar = true")
@@ -43,6 +38,15 @@ def duckdb_connection(
             yield connection
         finally:
             connection.close()
+
+
+def memory_bytes(memory: Any) -> int:
+    """Return the number of bytes that an amount of memory is."""
+    found = _AMOUNT.fullmatch(memory) if isinstance(memory, str) else None
+    if found is None:
+        raise InputError(f"memory must be an amount such as '2GB' or '500MB'; got {brief(memory)}.")
+    number, unit, binary = found.groups()
+    return int(float(number) * (1024 if binary else 1000) ** ("kmgt".index(unit.lower()) + 1))
 
 
 def poll_progress(connection: Any, report: Callable[[float | None], None], over: threading.Event) -> None:

@@ -349,9 +349,7 @@ def quantile_ending(estimate: Estimate, end: int, at: float) -> float:
     def is_short(quantile: float) -> bool:
         return (_gap_reach(estimate, quantile)[end] - at) * sign > 0
 
-    low, high = 0.0, (estimate.value - at) * sign / estimate.stderr
-    if not high > 0:
-        return 0.0
+    low, high = 0.0, max((estimate.value - at) * sign / estimate.stderr, 0.0)
     while is_short(high) and high < _FURTHEST:
         low, high = high, 1.25 * high
     while high - low > 1e-11 * high:

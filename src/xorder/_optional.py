@@ -12,7 +12,7 @@ def import_optional(module: str, *, extra: str, purpose: str) -> Any:
     """Import ``module``, or say which extra of xorder brings it and what it is needed for."""
     try:
         return importlib.import_module(module)
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         package = module.partition(".")[0]
         raise MissingExtraError(
             f"{purpose} needs {package}, which is not installed. Install it with: pip install 'xorder[{extra}]'"

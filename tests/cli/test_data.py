@@ -25,7 +25,7 @@ from support.raw_tables import draw_rows, give, header_of, public_text, serve, s
 from support.real_data import data_file
 from xorder import datasets
 from xorder.datasets import _catalogue as catalogue
-from xorder.datasets._raw_table import parse_table
+from xorder.datasets._raw_file import parse_table
 
 NAMES = ["compas", "adult", "framingham", "german"]
 BUILDS = ["mimic3", "eicu"]

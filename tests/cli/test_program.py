@@ -52,7 +52,8 @@ OPTIONS = {
     }
     | {"--method", "--bounds", "--reference", "--do-no-harm", "--no-do-no-harm"}
     | {"--min-group-size", "--small-groups", "--unseen-group"},
-    "apply": READING | {"--map", "--output", "--force", "--into", "--cut", "--unseen-group", "--explain"},
+    "apply": READING
+    | {"--map", "--output", "--force", "--into", "--cut", "--unseen-group", "--explain", "--escape-formulas"},
     "report": READING
     | {"--label", "--positive", "--weight", "--output", "--force", "--map", "--metric", "--title"}
     | {"--confidence", "--weights-are", "--unseen-group", "--cluster"}

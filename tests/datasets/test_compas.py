@@ -9,7 +9,7 @@ import pandas as pd
 
 from support.raw_tables import COMPAS_HEADER, draw_rows, write_csv
 from xorder.datasets._open_set import OPEN_SETS, Parts
-from xorder.datasets._raw_table import parse_table
+from xorder.datasets._raw_file import parse_table
 
 USED = (
     "sex,age,age_cat,race,juv_fel_count,juv_misd_count,juv_other_count,priors_count,c_charge_degree,c_charge_desc,"

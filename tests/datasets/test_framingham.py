@@ -9,7 +9,7 @@ import pandas as pd
 
 from support.raw_tables import draw_rows, public_text
 from xorder.datasets._open_set import OPEN_SETS, Parts
-from xorder.datasets._raw_table import parse_table
+from xorder.datasets._raw_file import parse_table
 
 
 def prepare(text: str) -> Parts:

@@ -10,7 +10,7 @@ import pytest
 
 from support.raw_tables import draw_rows, header_of, write_csv
 from xorder.datasets._open_set import OPEN_SETS, Parts
-from xorder.datasets._raw_table import parse_table
+from xorder.datasets._raw_file import parse_table
 
 
 def prepare(text: str) -> Parts:

@@ -81,6 +81,13 @@ def test_one_half_is_no_twelve(formula: str) -> None:
     assert "<mi>P</mi>" in found.partition("</mfrac>")[2]
 
 
+def test_bars_of_an_absolute_value_have_sides() -> None:
+    needs.package("docutils")
+    found = module(DOCS / "_extensions", "formulas").mathml(r"L \lvert D \rvert")
+    assert '<mo form="prefix">|</mo>' in found
+    assert '<mo form="postfix">|</mo>' in found
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_public_name_is_on_the_page_of_its_package(package: str) -> None:
@@ -97,7 +104,7 @@ def test_every_public_name_is_on_the_page_of_its_package(package: str) -> None:
     for name in offered.__all__:
         own_page = package == "xorder" and (DOCS / "api" / f"{name}.rst").exists()
         described = f":: {package}.{name}\n" in pages and f"   {name}\n" in text
-        constant = f":: {package}.{name}\n" in text
+        constant = f".. py:data:: {name}\n" in text
         linked = name in top.__all__ and f"   ~xorder.{name}\n" in text
         assert described or constant or linked or own_page, name
 
@@ -181,5 +188,6 @@ def test_the_picture_of_ten_people_says_what_the_library_does() -> None:
 def test_the_pictures_are_those_that_are_drawn() -> None:
     needs.package("matplotlib")
     drawn = {f"{name}.svg" for name in module(DOCS / "pictures", "draw").PICTURES}
-    of_displays = re.findall(r"pictures/([\w-]+\.svg)", (DOCS / "plots.md").read_text(encoding="utf-8"))
+    pages = "".join(page.read_text(encoding="utf-8") for page in module(DOCS / "pictures", "draw_displays").PAGES)
+    of_displays = re.findall(r"pictures/([\w-]+\.svg)", pages)
     assert {path.name for path in (DOCS / "pictures").glob("*.svg")} == {*drawn, *of_displays}

@@ -142,13 +142,13 @@ class TestDamage:
         note = "x" * (15 << 20)
         assert read(path, f'score,group,note\n1,a,"{note}"\n').y_score.tolist() == [1.0]
         text = complaint(path, f'score,group,note\n1,a,"b\nc"\n1,a,"{note}\n{note}"\n')
-        assert "line 4: the record that starts here has a field of more than 16 MiB" in text
+        assert "line 4: the record that starts here has more than 16 MiB" in text
         assert csv.field_size_limit() == limit
 
     @pytest.mark.slow
     def test_quote_never_closed_in_a_large_file(self, path: Path) -> None:
         text = complaint(path, 'score,group\n1,a\n2,"b\n' + "3,some group of people\n" * 1_000_000)
-        assert "line 3: the record that starts here has a field of more than 16 MiB" in text
+        assert "line 3: the record that starts here has more than 16 MiB" in text
 
     def test_nul(self, path: Path) -> None:
         assert "line 3: holds a NUL byte" in complaint(path, b"score,group\n1,a\n2,\0\n")

@@ -92,7 +92,7 @@ class Scene:
         if left:
             return f"left in the folder for temporary files: {left}"
         if now != self.before:
-            changed = {name for name in {*now, *self.before} if now.get(name) != self.before.get(name)}
+            changed = {*now} ^ {*self.before} | {name for name in now if now[name] != self.before.get(name)}
             return f"left, lost or changed: {sorted(changed)}"
         if "Traceback" in ran.err + ran.out:
             return f"a traceback: {ran.err}"

@@ -27,6 +27,9 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--into", default="adjusted", metavar="COLUMN", help="Name of the new column (default adjusted)"
     )
+    command.add_argument(
+        "--escape-formulas", action="store_true", help="Write what a spreadsheet would take for a formula as text"
+    )
     add_cut(command, "columns selected_before and selected_after say of each row whether it is in, out or tied")
     add_unseen(command, None)
     command.add_argument(
@@ -53,6 +56,7 @@ def run(options: argparse.Namespace) -> None:
             into=options.into,
             cut=options.cut,
             overwrite=options.force,
+            escape_formulas=options.escape_formulas,
             encoding=options.encoding,
             memory=options.memory,
             progress=progress,

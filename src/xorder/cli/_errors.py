@@ -14,6 +14,7 @@ _OPTIONS = {
     "sample_weight": "weight",
     "overwrite": "force",
     "repair": "map",
+    "rows": "next",
     "thresholds": "threshold",
 }
 

@@ -22,11 +22,10 @@ from contextlib import contextmanager, redirect_stdout, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from xorder import __version__
-from xorder._atomic import check_target, file_path
+from xorder._atomic import check_target, file_path, spill_folder
 from xorder._parameters import MISSING_GROUPS, UNSEEN_GROUPS
 from xorder._progress import Progress
 from xorder.cli._errors import translated
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
 _COMMANDS = {
     "audit": "Measure how a score ranks each group",
     "compare": "Compare two scores of the same people, before and after a map, or two saved audits",
+    "plan": "Say how many people it takes to detect a gap, to show it below a limit, or to repair it to one",
     "fit": "Fit a repair of the scores, and save its map",
     "apply": "Adjust the scores of a file with a saved map",
     "report": "Write a page on how a score ranks each group, for people to read",
@@ -83,36 +83,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code or 0
 
 
-# Windows has no SIGHUP, and alone has SIGBREAK, by which one process asks another to end.
-_ENDS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
-
-
-def program() -> NoReturn:
-    """Run as a program of its own.
-
-    SIGTERM, and a terminal that is closed, end it as Ctrl-C does, so that what it keeps on disk is removed. It ends at
-    once, without taking the interpreter apart: nothing is left to be done by then, and DuckDB's bindings, if a cache of
-    another package still holds them, would print what they take for leaks.
-    """
-    received: list[int] = []
-
-    def stop(number: int, frame: object) -> None:
-        # The second one must not end the clearing up that the first one began.
-        if not received:
-            received.append(number)
-            raise KeyboardInterrupt
-
-    for number in _ENDS:
-        # A handler that someone has set already is left; nohup sets one.
-        if signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, stop)
-    code = main()
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(AttributeError, OSError, ValueError):
-            stream.flush()
-    os._exit(128 + received[0] if received else code)
-
-
 def _parser(chosen: str | None) -> Parser:
     """Return the parser; only the module of the command chosen is loaded, and only its options are added."""
     codes = (
@@ -149,7 +119,7 @@ _TITLES = {
     "repair": "map method max_gap tradeoff max_cut_gap do_no_harm small_groups min_group_size bounds unseen_group",
     "tables": "table format threshold suppress statements",
     "page": "title high_is model period author open",
-    "output": "output force into json explain",
+    "output": "output force into escape_formulas json explain",
     "reading": "encoding memory",
 }
 
@@ -175,7 +145,7 @@ def _streams(options: argparse.Namespace) -> Iterator[None]:
     if not prints and given.get("file") != "-":
         yield
         return
-    with TemporaryDirectory(prefix="xorder-") as name:
+    with spill_folder(None) as name:
         folder = Path(name)
         if options.file == "-":
             options.file = options.standard_input = str(_copied_input(folder))
@@ -228,9 +198,14 @@ def _ended_by(error: Exception, options: argparse.Namespace) -> int:
     if isinstance(error, XorderError):
         message = translated(str(error), options)
     elif isinstance(error, OSError):
-        message = f"{error.filename or 'output'}: {error.strerror or error}."
+        # Files that are written are complete by the time that anything is printed.
+        lost = "" if error.filename else "; what was printed is lost, but no file that was written"
+        message = f"{error.filename or 'standard output'}: {error.strerror or error}{lost}."
     elif isinstance(error, MemoryError):
         message = "out of memory: there are too many rows to be held here at once."
+    elif isinstance(error, ImportError) or "can't start new thread" in str(error):
+        # NumPy puts a page of advice before the reason.
+        message = f"out of memory or threads, or a package is damaged: {str(error).strip().splitlines()[-1]}."
     else:
         message = f"a fault in xorder, {type(error).__name__}: {error}."
     is_about_input = isinstance(error, XorderError) or (isinstance(error, OSError) and error.filename is not None)
@@ -256,7 +231,21 @@ def _print_line(kind: str, message: str) -> None:
     # A line that says what is being done may stand there.
     start = "\r\x1b[K" if sys.stderr is not None and sys.stderr.isatty() else ""
     kind = painted(f"xorder: {kind}:", "red" if kind == "error" else "yellow", sys.stderr)
-    print(f"{start}{kind} {' '.join(message.split())}", file=sys.stderr)
+    with suppress(OSError):
+        print(f"{start}{kind} {harmless(' '.join(message.split()))}", file=sys.stderr)
+
+
+# Colours of our own, and characters that a terminal would obey or that turn the direction of the text around them.
+_OBEYED = re.compile(r"(\x1b\[\d{1,2}m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def harmless(text: str, *, painted: bool = False) -> str:
+    """Return text with control characters in it shown, not obeyed; colours stay where it is ``painted``."""
+
+    def shown(found: re.Match[str]) -> str:
+        return found[1] if painted and found[1] else found[0].encode("unicode_escape").decode()
+
+    return _OBEYED.sub(shown, text)
 
 
 _LOOKS = {"bold": 1, "red": 31, "green": 32, "yellow": 33}
@@ -355,13 +344,19 @@ def add_json(command: argparse.ArgumentParser) -> None:
 
 
 def add_input(
-    command: argparse.ArgumentParser, *, labelled: bool, missing: str = "error", required: bool = True
+    command: argparse.ArgumentParser,
+    *,
+    labelled: bool,
+    missing: str = "error",
+    required: bool = True,
+    nargs: Any = None,
 ) -> None:
     """Add the file and its columns; ``missing`` is the usual choice for rows without a group, or where it is from."""
     add_json(command)
     command.usage = f"%(prog)s FILE --score COLUMN {'--label COLUMN ' if labelled else ''}--group COLUMN [options]"
     command.add_argument(
         "file",
+        nargs=nargs,
         metavar="FILE",
         help="Rows as csv, csv.gz or parquet; a pattern in quotes names many files, - is standard input",
     )
@@ -490,7 +485,7 @@ def note_idle(options: argparse.Namespace) -> None:
         if name in given and others and not any(value is not None for value in others.values()):
             wanted = " or ".join(f"--{other}" for other in others)
             warn_caller(f"--{name.replace('_', '-')} has no effect without {wanted}.")
-    if "encoding" in given and options.file.lower().endswith(".parquet"):
+    if "encoding" in given and str(options.file).lower().endswith(".parquet"):
         options.encoding = "utf-8"
         warn_caller("--encoding has no effect on parquet files.")
 
@@ -510,7 +505,7 @@ def wrapped_lines(text: str) -> str:
 
 def show(what: str | dict[str, Any]) -> None:
     """Print a result."""
-    print(what if isinstance(what, str) else json.dumps(what, indent=2, allow_nan=False))
+    print(harmless(what, painted=True) if isinstance(what, str) else json.dumps(what, indent=2, allow_nan=False))
 
 
 # Options that say how to read a file, which are called what the argument of Python is.

@@ -15,9 +15,8 @@ from typing import Literal
 
 from xorder._progress import Progress
 from xorder.datasets._clinical import Database, SourceTable, find_tables, open_database
-from xorder.datasets._cohort_file import check_output, cohort_problem, write_cohort
+from xorder.datasets._cohort_file import Impute, check_output, cohort_problem, write_cohort
 from xorder.datasets._facts import read_facts
-from xorder.datasets._impute import Impute
 from xorder.datasets._problem import Problem
 from xorder.exceptions import InputError
 
@@ -42,10 +41,6 @@ class Measurement:
     columns: tuple[str, ...] = ()
     labs: tuple[str, ...] = ()
 
-    def plausible(self, value: str) -> str:
-        """Return SQL for ``value`` where it lies in the range, and null elsewhere."""
-        return _within(value, self.low, self.high)
-
 
 @dataclass(frozen=True, slots=True)
 class Feature:
@@ -64,6 +59,7 @@ _ALIASES = {"patient": "p", "apacheApsVar": "aps", "apachePredVar": "pred"}
 
 
 def _within(value: str, low: float, high: float) -> str:
+    """Return SQL for ``value`` where it lies in a range, and null elsewhere."""
     return f"CASE WHEN {value} BETWEEN {low} AND {high} THEN {value} END"
 
 
@@ -125,17 +121,11 @@ class EicuSummary:
 
     def __str__(self) -> str:
         width = max(len(f"{count:,}") for _, count in self.steps)
-        return "\n".join(
-            [
-                *(f"{count:>{width},} {step}" for step, count in self.steps),
-                f"from {self.hospitals:,} hospitals; {self.long_stays:,} stay longer than 7 days; "
-                f"{self.deaths:,} die in hospital, unknown for {self.unknown_mortality:,}",
-                "ethnicity: " + ", ".join(f"{count:,} {value}" for value, count in self.ethnicity),
-                "gender: " + ", ".join(f"{count:,} {value}" for value, count in self.gender),
-                f"vital signs and laboratory values from {', '.join(self.readings)}",
-                f"{len(FEATURES)} inputs",
-            ]
-        )
+        steps = "\n".join(f"{count:>{width},} {step}" for step, count in self.steps)
+        groups = [", ".join(f"{count:,} {value}" for value, count in each) for each in (self.ethnicity, self.gender)]
+        counts = {name: value for name, value in asdict(self).items() if isinstance(value, int)}
+        lists = {"steps": steps, "ethnicity": groups[0], "gender": groups[1], "readings": ", ".join(self.readings)}
+        return str(FACTS["summary"].format(**counts, **lists, inputs=len(FEATURES)))
 
 
 def build_eicu(
@@ -287,7 +277,10 @@ def summarise_first_day(database: Database, tables: Mapping[str, SourceTable]) -
     columns = _day_columns([*VITALS, *LABS])
     database.run(f"CREATE TEMP TABLE part (stay BIGINT, {', '.join(f'{name} DOUBLE' for name in columns)})")
     if _GRID in tables:
-        _read_grid(database, tables[_GRID])
+        measurements = {m.grid: m for m in (*VITALS, *LABS)}
+        hours = _first_day(tables[_GRID], "hour", measurements, stay="stay_id", end=FIRST_DAY // 60)
+        sql = _insert_days([*VITALS, *LABS], f"SELECT stay_id AS stay, {_plausible(measurements)} FROM {hours}")
+        database.read(sql, tables[_GRID])
     else:
         _read_vitals(database, tables)
         _read_labs(database, tables["lab"])
@@ -319,18 +312,9 @@ def _first_day(
     )
 
 
-def _read_grid(database: Database, grid: SourceTable) -> None:
-    measurements = {m.grid: m for m in (*VITALS, *LABS)}
-    day = _first_day(grid, "hour", measurements, stay="stay_id", end=FIRST_DAY // 60)
-    hours = f"SELECT stay_id AS stay, {_plausible(measurements)} FROM {day}"
-    database.read(_insert_days([*measurements.values()], hours), grid)
-
-
 def _plausible(measurements: Mapping[str, Measurement]) -> str:
     """Return SQL for the cells of columns, where plausible, under the names of their measurements."""
-    return ", ".join(
-        f"{measurement.plausible(column)} AS {measurement.name}" for column, measurement in measurements.items()
-    )
+    return ", ".join(f"{_within(column, m.low, m.high)} AS {m.name}" for column, m in measurements.items())
 
 
 def _read_vitals(database: Database, tables: Mapping[str, SourceTable]) -> None:

@@ -21,9 +21,8 @@ from xorder._optional import import_optional
 from xorder._progress import Progress
 from xorder._table import FloatArray, IntArray
 from xorder.datasets._clinical import Database, SourceTable, find_tables, open_database
-from xorder.datasets._cohort_file import check_output, cohort_problem, write_cohort
+from xorder.datasets._cohort_file import Impute, check_output, cohort_problem, write_cohort
 from xorder.datasets._facts import read_facts
-from xorder.datasets._impute import Impute
 from xorder.datasets._problem import Problem
 from xorder.exceptions import InputError
 
@@ -214,11 +213,22 @@ def read_events(database: Database, tables: Mapping[str, SourceTable], *, apply_
     # DuckDB cannot know how many rows a csv file has, and may take the small tables for the larger side of a join: it
     # would then gather hundreds of millions of events in a hash table. As written, events stream past small tables.
     database.run("SET disabled_optimizers = 'join_order,build_side_probe_side'")
+    numbers = " ".join(
+        f"WHEN {number} THEN {_reading(variable, apply_ranges=apply_ranges)}"
+        for number, variable in enumerate(VARIABLES)
+    )
     for name, types in EVENTS.items():
-        same_stay = (
-            "event.icustay_id IS NULL OR event.icustay_id = adult.icustay_id" if "icustay_id" in types else "true"
-        )
-        sql = _insert_readings(tables[name].scan(**types), same_stay, apply_ranges=apply_ranges)
+        same_stay = "event.icustay_id IS NULL OR event.icustay_id = adult.icustay_id"
+        sql = f"""
+            INSERT INTO readings
+            SELECT candidate.stay, item.variable, date_diff('second', candidate.intime, event.charttime),
+                   CASE item.variable {numbers} END, event.value
+            FROM {tables[name].scan(**types)} AS event
+            JOIN items AS item USING (itemid)
+            JOIN adults AS adult ON adult.hadm_id = event.hadm_id AND adult.subject_id = event.subject_id
+            JOIN at_least_48_hours AS candidate ON candidate.subject_id = event.subject_id
+            WHERE event.value IS NOT NULL AND ({same_stay if "icustay_id" in types else "true"})
+              AND event.charttime BETWEEN candidate.intime AND candidate.intime + INTERVAL 48 HOUR"""
         database.read(sql, tables[name])
 
 
@@ -234,23 +244,6 @@ def merged_readings(first: int, last: int) -> str:
                CASE WHEN variable IN ({by_text}) THEN arg_max(number, text) ELSE max(number) END AS number
         FROM readings WHERE stay BETWEEN {first} AND {last} AND isfinite(number)
         GROUP BY stay, variable, second ORDER BY stay, variable, second"""
-
-
-def _insert_readings(events: str, same_stay: str, *, apply_ranges: bool) -> str:
-    numbers = " ".join(
-        f"WHEN {number} THEN {_reading(variable, apply_ranges=apply_ranges)}"
-        for number, variable in enumerate(VARIABLES)
-    )
-    return f"""
-        INSERT INTO readings
-        SELECT candidate.stay, item.variable, date_diff('second', candidate.intime, event.charttime),
-               CASE item.variable {numbers} END, event.value
-        FROM {events} AS event
-        JOIN items AS item USING (itemid)
-        JOIN adults AS adult ON adult.hadm_id = event.hadm_id AND adult.subject_id = event.subject_id
-        JOIN at_least_48_hours AS candidate ON candidate.subject_id = event.subject_id
-        WHERE event.value IS NOT NULL AND ({same_stay})
-          AND event.charttime BETWEEN candidate.intime AND candidate.intime + INTERVAL 48 HOUR"""
 
 
 def _reading(variable: Variable, *, apply_ranges: bool) -> str:

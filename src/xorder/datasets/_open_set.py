@@ -14,10 +14,8 @@ from numpy.typing import NDArray
 
 from xorder._optional import import_optional
 from xorder.datasets._facts import read_facts
-from xorder.datasets._problem import Problem
-from xorder.datasets._raw_file import DataHome, RawFile, load_raw
-from xorder.datasets._raw_table import Layout, RawTable
-from xorder.datasets._splits import Splits, StoredSplits, check_splits, make_splits
+from xorder.datasets._problem import Problem, Splits, StoredSplits, check_splits, make_splits
+from xorder.datasets._raw_file import DataHome, Layout, RawFile, RawTable, load_raw
 
 
 class Parts(NamedTuple):

@@ -316,7 +316,7 @@ def keeps_types(path: str, groups: Sequence[str]) -> bool:
     pq = import_optional("pyarrow.parquet", extra="parquet", purpose="Reading parquet files")
     try:
         schema = pq.read_schema(path)
-    except (OSError, ValueError):
+    except Exception:
         # What is wrong with it is for its reader to say.
         return False
     kinds = {field.name: str(field.type) for field in schema}

@@ -9,6 +9,7 @@ import codecs
 import csv
 import gzip
 import io
+import math
 import re
 import sys
 import threading
@@ -26,11 +27,17 @@ import numpy as np
 from xorder._groups import number
 from xorder._table import FloatArray
 from xorder.engines._cells import CodeArray, Codes, Kind, NewColumns, check_columns, check_new_columns
-from xorder.exceptions import InputError
+from xorder.exceptions import InputError, warn_caller
 
 BOM = "\ufeff"
 
 _BLOCK = 1 << 18
+# Characters and lines that a record may have, so that no file takes more memory than that.
+_LONGEST, _MOST_LINES = 16 << 20, 1 << 20
+_TOO_LONG = (
+    f"the record that starts here has more than {_LONGEST >> 20} MiB or {_MOST_LINES:,} lines. If its quote is never "
+    "closed, close it; else shorten it."
+)
 _FOREIGN = {
     b"PAR1\x15": "a parquet file; give it the ending .parquet",
     b"\x1f\x8b": "a gzip file; give it the ending .csv.gz",
@@ -78,7 +85,7 @@ def read_blocks(path: Path, encoding: str, watch: Callable[[float], None]) -> Ge
 
     ``watch`` is called with the share of the file's bytes that has been read; of a gzipped file, of its packed bytes.
     """
-    line = 1
+    line, rest = 1, ""
     with ExitStack() as stack:
         with _reading(path):
             size = max(path.stat().st_size, 1)
@@ -88,20 +95,28 @@ def read_blocks(path: Path, encoding: str, watch: Callable[[float], None]) -> Ge
         while True:
             try:
                 with _reading(path):
-                    lines = text.readlines(_BLOCK)
+                    part = text.read(_BLOCK)
             except UnicodeError as error:
                 raise _bad_bytes(path, encoding) from error
-            if not lines:
-                return
-            if "\0" in "".join(lines):
-                line += next(number for number, content in enumerate(lines) if "\0" in content)
+            whole = rest + part
+            # Behind a carriage return at the end, the next part may begin with its line feed.
+            end = max(whole.rfind("\n"), whole.rfind("\r", 0, -1)) + 1 if part else len(whole)
+            # Unlike splitlines, it takes nothing but these two for ends of lines.
+            lines, rest = io.StringIO(whole[:end], newline="").readlines(), whole[end:]
+            if "\0" in part:
+                line += next((number for number, content in enumerate(lines) if "\0" in content), len(lines))
                 raise InputError(
                     f"{path}, line {line}: holds a NUL byte, so this is not plain text. Save the table as "
                     "csv; if it is UTF-16 text, read it with encoding='utf-16'."
                 )
             line += len(lines)
-            yield lines
-            watch(min(raw.tell() / size, 1.0))
+            if len(rest) > _LONGEST:
+                raise InputError(f"{path}, line {line}: {_TOO_LONG}")
+            if lines:
+                yield lines
+                watch(min(raw.tell() / size, 1.0))
+            if not part:
+                return
 
 
 @contextmanager
@@ -210,7 +225,6 @@ def _bad_bytes(path: Path, encoding: str) -> InputError:
 _DELIMITERS = ",;\t|"
 # A line by which Excel says its delimiter, ahead of the header.
 _STATED = re.compile(r'"?sep=(.)"?')
-_LONGEST_FIELD = 16 << 20
 _LIMIT_LOCK = threading.Lock()
 _CUT_OFF = "unexpected end of data"
 _QUOTES = "Close the quote that opens there, and write a quote inside a quoted field twice."
@@ -298,8 +312,14 @@ def csv_header(path: Path) -> tuple[list[str], str, int]:
     return header.names, header.delimiter, ahead + 1
 
 
-def write_csv(path: Path, temporary: Path, columns: NewColumns, encoding: str, *, compress: bool) -> None:
-    """Write the file to ``temporary`` with more columns, gzipped or not."""
+def write_csv(
+    path: Path, temporary: Path, columns: NewColumns, encoding: str, *, compress: bool, escape: bool = False
+) -> None:
+    """Write the file to ``temporary`` with more columns, gzipped or not.
+
+    Cells that a spreadsheet would take for formulas are warned of or, with ``escape``, get an apostrophe before them.
+    """
+    found = ""
     encoding = resolve_encoding(path, encoding)
     check_round_trip(path, encoding)
     with closing(read_blocks(path, encoding, columns.watch)) as blocks:
@@ -312,12 +332,54 @@ def write_csv(path: Path, temporary: Path, columns: NewColumns, encoding: str, *
                 f"the column name {columns.names[0]!r} cannot be written in {encoding}; choose another with into=."
             ) from error
         check_columns(str(path), header.names, columns.wanted)
-        title = "".join(header.delimiter + _quote(name, header.delimiter) for name in columns.names)
+        titles = [f"'{name}" if escape and is_formula(name) else name for name in columns.names]
+        title = "".join(header.delimiter + _quote(name, header.delimiter) for name in titles)
+        found = next(filter(is_formula, (*header.names, *columns.names)), "")
+        if escape and found:
+            _escape(header.lines, [0], [len(header.lines)], header.delimiter)
         with open_for_writing(temporary, encoding, compress=compress) as file:
             file.write("".join(header.lines[:-1]) + _append(header.lines[-1], title))
             for batch in _batches(path, header, columns.wanted, lines, blocks):
+                if escape or not found:
+                    formula = _first_formula("".join(batch.lines), header.delimiter)
+                    found = found or formula
+                    if escape and formula:
+                        _escape(batch.lines, batch.starts, batch.ends, header.delimiter)
                 values = columns.compute(batch) if len(batch) else (np.empty(0),)
                 file.write(batch.with_columns(header.delimiter, *values))
+    if found and not escape:
+        warn_caller(
+            f"{path} has cells or names of columns that a spreadsheet would take for formulas, such as {found[:40]!r}; "
+            "escape_formulas=True writes them as text."
+        )
+
+
+def is_formula(cell: str) -> bool:
+    """Whether a spreadsheet would take a cell for a formula: it begins like one, and is not a number."""
+    return cell[:1] in ("=", "@", "\t", "\r") or (cell[:1] in ("+", "-") and math.isnan(number(cell)))
+
+
+def _first_formula(text: str, delimiter: str) -> str:
+    """Return the beginning of what looks like a formula in the text of some records, or nothing."""
+    for mark in filter(text.__contains__, "=@+-"):
+        for before in filter(text.__contains__, (delimiter + mark, f'"{mark}', f"\n{mark}")):
+            for rest in text.split(before)[1:]:
+                if is_formula(mark + re.split(rf'[\r\n"{re.escape(delimiter)}]', rest[:80], maxsplit=1)[0]):
+                    return mark + rest[:40]
+    return ""
+
+
+def _escape(lines: list[str], starts: Sequence[int], ends: Sequence[int], delimiter: str) -> None:
+    """Put an apostrophe before the formulas in records; records without any stay as they are."""
+    for start, end in zip(starts, ends, strict=True):
+        whole = "".join(lines[start:end])
+        with _long_fields():
+            cells = next(filter(None, csv.reader([whole.removeprefix(BOM)], delimiter=delimiter)), [])
+        if any(map(is_formula, cells)):
+            written = [_quote(f"'{cell}" if is_formula(cell) else cell, delimiter) for cell in cells]
+            body = whole.rstrip("\r\n")
+            mark = BOM if whole.startswith(BOM) else ""
+            lines[start:end] = [""] * (end - start - 1) + [mark + delimiter.join(written) + whole[len(body) :]]
 
 
 def _read_header(path: Path, blocks: Iterator[list[str]]) -> tuple[_Header, list[str]]:
@@ -325,6 +387,8 @@ def _read_header(path: Path, blocks: Iterator[list[str]]) -> tuple[_Header, list
     lines: list[str] = []
     for block in blocks:
         lines += block
+        if len(lines) > _MOST_LINES:
+            raise InputError(f"{path} begins with more than {_MOST_LINES:,} blank lines; remove them.")
         if any(line.strip(f"{BOM}\r\n") for line in block):
             break
     else:
@@ -374,6 +438,8 @@ def _batches(
         if error:
             # Twice as much each time, so that a long record is not parsed over and over.
             blocks_wanted = 1 if used else 2 * blocks_wanted
+            if len(lines) > _MOST_LINES or sum(map(len, lines)) > _LONGEST:
+                raise InputError(f"{path}, line {first}: {_TOO_LONG}")
             more = list(islice(blocks, blocks_wanted)) if error == _CUT_OFF else []
             if not more:
                 raise InputError(f"{path}, line {first}: {_explain(error)}")
@@ -414,10 +480,7 @@ def _explain(error: str) -> str:
     if "fields" in error:
         return f"{error}. Check the delimiters and quotes of this line."
     if "field limit" in error:
-        return (
-            f"the record that starts here has a field of more than {_LONGEST_FIELD >> 20} MiB. "
-            "If its quote is never closed, close it; else shorten the field."
-        )
+        return _TOO_LONG
     return f"the quotes of the record that starts here do not pair up. {_QUOTES}"
 
 
@@ -430,7 +493,7 @@ def _long_fields() -> Iterator[None]:
     """
     with _LIMIT_LOCK:
         before = csv.field_size_limit()
-        csv.field_size_limit(max(before, _LONGEST_FIELD))
+        csv.field_size_limit(max(before, _LONGEST))
         try:
             yield
         finally:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import importlib.util
 import os
+import re
 import stat
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -20,7 +22,7 @@ from numpy.typing import NDArray
 
 from xorder._arrays import as_column
 from xorder._atomic import file_path
-from xorder._duckdb import duckdb_connection, first_line
+from xorder._duckdb import duckdb_connection, first_line, memory_bytes
 from xorder._groups import is_missing
 from xorder._optional import import_optional
 from xorder._validation import MAX_GROUPS, no_cluster
@@ -124,13 +126,16 @@ def _unpacked(file: str) -> int:
     """About how many bytes a file has when unpacked; some tables are packed to a hundredth."""
     size = Path(file).stat().st_size
     if file.lower().endswith(".gz"):
-        return _PACKED * size
+        with Path(file).open("rb") as packed:
+            packed.seek(max(size - 4, 0))
+            # What the file says itself, less multiples of 4 GiB.
+            return max(_PACKED * size, int.from_bytes(packed.read(4), "little"))
     if not file.lower().endswith(".parquet"):
         return size
     pq = import_optional("pyarrow.parquet", extra="parquet", purpose="Reading parquet files")
     try:
         return max(size, _ROW * int(pq.read_metadata(file).num_rows))
-    except (OSError, ValueError):
+    except Exception:
         return size
 
 
@@ -160,7 +165,7 @@ def _types_differ(names: Sequence[str]) -> bool:
     for name in names:
         try:
             schemas[name] = pq.read_schema(name)
-        except (OSError, ValueError) as error:
+        except Exception as error:
             raise InputError(f"{name} cannot be read as parquet; write it again, or name the others alone.") from error
     _check_same_columns({name: schema.names for name, schema in schemas.items()})
     kinds = [dict(zip(schema.names, schema.types, strict=True)) for schema in schemas.values()]
@@ -236,19 +241,28 @@ def blaming_files(path: str | os.PathLike[str]) -> Iterator[None]:
         duckdb.IOException,
         duckdb.InvalidInputException,
         duckdb.ConversionException,
+        duckdb.NotImplementedException,
         OSError,
         ValueError,
     ) as error:
         if isinstance(error, InputError):
             raise
+        # A disk that is full, as DuckDB says it: by the number of the error, or as a limit that it has set itself.
+        number = re.search(r"could not write.*errno\D*(\d+)", str(error), re.IGNORECASE | re.DOTALL)
+        if number is not None or "max_temp_directory_size" in str(error):
+            code = errno.ENOSPC if number is None else int(number[1])
+            raise OSError(code, os.strerror(code), "the folder for intermediate rows") from error
         if "Out of Memory" in str(error):
-            raise InputError(
-                f"{os.fspath(path)} takes more memory than allowed; allow more, such as memory='8GB'."
-            ) from error
+            raise too_large(path) from error
         raise InputError(
             f"{os.fspath(path)} cannot be read ({first_line(error)}). It may be cut short or of another format: write "
             "it again, or give it the ending of its format."
         ) from error
+
+
+def too_large(path: str | os.PathLike[str]) -> InputError:
+    """Return the complaint about a file for which the memory is too small."""
+    return InputError(f"{os.fspath(path)} takes more memory than allowed; allow more, such as memory='8GB'.")
 
 
 def _is_number(role: str) -> bool:
@@ -341,8 +355,14 @@ def row_of_file(path: str | os.PathLike[str], number: int, options: ReadingOptio
 
 def open_small_file(path: str | os.PathLike[str], options: ReadingOptions) -> tuple[Tally, str]:
     """Return the rows of a file, read into memory, ready to be tallied, and what to call them in a message."""
-    reading = FileReading(path, options)
-    score, groups, labels, weight, *more = (np.concatenate(parts) for parts in zip(*reading.batches(), strict=True))
+    reading, batches_read, room = FileReading(path, options), [], memory_bytes(options.memory)
+    for batch in reading.batches():
+        batches_read.append(batch)
+        # Twice, as the parts are put together; a text that was not seen before takes about 100 bytes.
+        room -= 2 * sum(column.nbytes for column in batch)
+        if room < 100 * (len(reading.groups.codes) + len(reading.labels.codes) + len(reading.clusters.codes)):
+            raise too_large(path)
+    score, groups, labels, weight, *more = (np.concatenate(parts) for parts in zip(*batches_read, strict=True))
     found = reading.coding()
     if options.names.label is None:
         # Without labels, all rows are of one class.

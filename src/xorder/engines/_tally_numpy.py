@@ -255,19 +255,17 @@ def _usable(batch: Batch, codes: int) -> tuple[Batch, Seen]:
         raise _UnseenError("rows have groups or labels that a look at all of them did not find")
     left_out = int(np.count_nonzero(code >= codes))
     seen = Seen(rows=score.size, left_out=left_out)
-    good = None
     # A sum is finite only if every term is; finite terms whose sum is not are looked at one by one.
     with np.errstate(over="ignore", invalid="ignore"):
-        if not np.isfinite(score.sum()):
-            good = np.isfinite(score)
-            seen.missing = int(np.isnan(score).sum())
-            seen.infinite = int(score.size - good.sum()) - seen.missing
-    if weight is not None:
-        fit = (weight >= 0) & (weight < np.inf)
-        if not fit.all():
+        is_sound = bool(np.isfinite(score.sum()))
+    fit = None if weight is None else (weight >= 0) & (weight < np.inf)
+    if not is_sound or not (fit is None or fit.all()):
+        good = np.isfinite(score)
+        seen.missing = int(np.isnan(score).sum())
+        seen.infinite = int(score.size - good.sum()) - seen.missing
+        if fit is not None:
             seen.bad_weights = int(fit.size - fit.sum())
-            good = fit if good is None else good & fit
-    if good is not None:
+            good &= fit
         batch = batch.where(good)
     score, code, weight, _ = batch
     if score.size:

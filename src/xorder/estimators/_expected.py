@@ -12,7 +12,6 @@ import textwrap
 import warnings
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,10 +102,8 @@ class ExpectedGap:
         tuple of float
             Its ends, at the confidence of the audits.
         """
-        gap = self.gap(pair)
-        tables = self.after._tables
-        own = math.nan if tables is None else rows_of(tables)
-        factor = math.sqrt(1 + own / check_number("rows", rows, above=0))
+        gap, tables = self.gap(pair), self.after._tables
+        factor = math.sqrt(1 + rows_of(tables or Tables({})) / check_number("rows", rows, above=0))
         return gap_interval((gap.estimate or Estimate(gap.value, gap.stderr)).wider(factor), self.after.confidence)
 
     @property
@@ -130,17 +127,19 @@ class ExpectedGap:
 
     @property
     def smallest_visible(self) -> float:
-        """Size of a gap that four of five such samples would show to be none of chance, in the pair with the largest.
+        """Size from which on a gap could be told from 0 with these rows, in the pair for which that is largest.
+
+        It is half the width of the interval: of samples from people with such a gap, half would show it.
 
         ``nan`` if the rows cannot tell for some pair, such as one with a single positive.
         """
         gap = self._most_uncertain()
         freedom = math.inf if gap.estimate is None else gap.estimate.freedom
-        return (student_quantile(self.after.confidence, freedom) + NormalDist().inv_cdf(_POWER)) * gap.stderr
+        return student_quantile(self.after.confidence, freedom) * gap.stderr
 
     @property
     def caution(self) -> str | None:
-        """One or two sentences if the rows are too few to detect the target in some pair of groups; else None."""
+        """What is said if the rows are too few to tell the target from 0 in some pair of groups; else None."""
         if self.smallest_visible <= self.target:
             return None
         return caution_text(self._most_uncertain(), self.after, self.smallest_visible, self.target)
@@ -183,9 +182,6 @@ class ExpectedGap:
         gaps = [gap for gap in self.after.gaps if gap.metric == self.metric]
         return [gap for gap in gaps if aside.isdisjoint(gap.pair)] or gaps
 
-
-# Power that cautions and plans are about.
-_POWER = 0.8
 
 # NumPy draws without replacement from fewer rows than this.
 _MOST_DRAWN = 10**9
@@ -440,13 +436,15 @@ def caution_text(gap: Gap, audit: Audit, visible: float, target: float) -> str:
             f"With {count:,.10g} {word} in group {group!r} the rows cannot tell how uncertain the gap in {gap.metric} "
             f"between {first!r} and {second!r} is. Whether it is below {target:g} cannot be known from them."
         )
-    said = f"With {count:,.10g} {word} in group {group!r} a gap in {gap.metric} below {visible:.2g} may well be missed."
+    said = (
+        f"With {count:,.10g} {word} in group {group!r} a gap in {gap.metric} below {visible:.2g} cannot be told from "
+        f"0. Whether it is below {target:g} cannot be known from these rows"
+    )
     try:
-        found = plan(audit, gap=target, metric=gap.metric, pair=gap.pair, power=_POWER, confidence=audit.confidence)
+        found = plan(audit, limit=target, metric=gap.metric, pair=gap.pair, confidence=audit.confidence)
     except InputError:
-        return said
-    times = max(found.times or 1.0, (visible / target) ** 2)
-    return f"{said} To detect one of {target:g}, with 80 % power, takes about {_rounded(times)} times as many rows."
+        return f"{said}."
+    return f"{said}; to know it with 80 % power takes about {_rounded(found.times or math.nan)} times as many."
 
 
 def _mark(expected: ExpectedGap, gap: Gap) -> str:

@@ -121,8 +121,8 @@ class RepairSettings:
             check_confidence(self.confidence)
             if self.method != "smooth" or self.tradeoff is not None:
                 raise InputError("confidence is for method 'smooth' and limits: give max_gap or max_cut_gap.")
-            if not (given or self.max_cut_gap):
-                raise InputError("confidence needs a limit above 0: give max_gap or max_cut_gap.")
+            if not (given or self.max_cut_gap) or self.max_cut_gap == 0:
+                raise InputError("confidence needs limits above 0: give max_gap or max_cut_gap.")
         return self
 
     def _checked_bounds(self, tables: Tables) -> tuple[float, float] | None:

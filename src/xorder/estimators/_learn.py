@@ -262,7 +262,9 @@ def find_repair(tables: Tables, plan: GroupPlan, settings: RepairSettings) -> Re
 
     if settings.confidence is None:
         return fit(settings)
-    return promised(plan.tables, settings, fit, lambda repair: mapped(plan.tables, repair.maps))
+    tables, before = plan.tables, measure(plan.tables, settings.metric)
+    reference = largest(tables) if plan.reference is None else plan.reference
+    return promised(tables, settings, reference, before, fit, lambda repair: mapped(tables, repair.maps))
 
 
 def _check_plan(tables: Tables, plan: GroupPlan, settings: RepairSettings) -> None:
@@ -320,7 +322,8 @@ def smooth(tables: Tables, settings: RepairSettings, reference: Hashable | None)
         tradeoff=settings.tradeoff,
         max_gap=settings.max_gap if settings.tradeoff is None else None,
     )
-    stderrs = _stderrs(tables if tables.held else thinned, metric)
+    needs_errors = settings.is_careful or len(tables) > 2
+    stderrs = _stderrs(tables if tables.held else thinned, metric) if needs_errors else {}
     kept, notes = dict.fromkeys(tables, 1.0), _out_of_reach(found.worst, stderrs, settings)
     if settings.is_careful:
         kept = share_to_keep(before, stderrs, tables, reference)
@@ -352,7 +355,7 @@ def smooth(tables: Tables, settings: RepairSettings, reference: Hashable | None)
 
 def _out_of_reach(worst: float, stderrs: dict[Pair, float], settings: RepairSettings) -> list[str]:
     """Say why more than two groups cannot all come as close as they should, if what is left is more than noise."""
-    if len(stderrs) == 1 or settings.tradeoff is not None or not worst > settings.max_gap + max(stderrs.values()):
+    if len(stderrs) < 2 or settings.tradeoff is not None or not worst > settings.max_gap + max(stderrs.values()):
         return []
     return [
         f"max_gap {settings.max_gap:g} is out of reach of method 'smooth' on this sample: there are {len(stderrs)} "

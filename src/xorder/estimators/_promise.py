@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xorder._metric import METRICS, gap_interval
 from xorder.exceptions import InputError
@@ -18,7 +18,7 @@ from xorder.exceptions import InputError
 if TYPE_CHECKING:
     from xorder._table import Tables
     from xorder.estimators._fitted import RepairSettings
-    from xorder.estimators._learn import Repair
+    from xorder.estimators._learn import AucAndGaps, Repair
 
 # Repairs that are tried, at most, and how close to its limit a bound should come, in half widths of the interval.
 _TRIED, _CLOSE = 4, 0.15
@@ -64,30 +64,29 @@ class Promise:
         return all(limit is None or (bound is not None and bound <= limit) for limit, bound in asked)
 
     def __str__(self) -> str:
-        parts = [
-            f"{what} is at most {limit if made else rounded_up(bound)}" if bound is not None else f"{what} is not known"
-            for what, limit, bound in (
-                (f"the {METRICS[self.metric].title} between any two repaired groups", self.limit, self.bound),
-                ("the difference of sensitivities to the reference at any cut", self.cut_limit, self.cut_bound),
-            )
-            if limit is not None
-            for made in [bound is not None and bound <= limit]
-        ]
-        lacks = "" if self.made else "The rows do not carry the promise asked for. "
-        takes = (
-            ""
-            if self.needed is None
-            else f" The promise takes about {float(f'{self.needed:.2g}'):,.0f} rows (80 % power)."
+        between, cuts = "between any two repaired groups", "the difference of sensitivities to the reference at any cut"
+        asked = (
+            (f"the {METRICS[self.metric].title} {between}", self.limit, self.bound),
+            (cuts, self.cut_limit, self.cut_bound),
         )
+        parts = [f"{what} is {_at_most(limit, bound)}" for what, limit, bound in asked if limit is not None]
+        lacks = "" if self.made else "The rows do not carry the promise asked for. "
+        takes = f" The promise takes about {float(f'{self.needed:.2g}'):,.0f} rows (80 % power)." if self.needed else ""
         return (
             f"{lacks}With {100 * self.confidence:.4g} % confidence, among all people of whom these {self.rows:,.10g} "
             f"rows are a sample, {' and '.join(parts)}, while population, model and measurement stay the same.{takes}"
         )
 
 
+def _at_most(limit: float, bound: float | None) -> str:
+    return "not known" if bound is None else f"at most {f'{limit:g}' if bound <= limit else rounded_up(bound)}"
+
+
 def promised(
     tables: Tables,
     settings: RepairSettings,
+    reference: Hashable,
+    before: AucAndGaps,
     fit: Callable[[RepairSettings], Repair],
     adjusted: Callable[[Repair], Tables],
 ) -> Repair:
@@ -97,49 +96,43 @@ def promised(
     the gap to aim at is found in a few steps. Where no aim is low enough, the repair is the one that would be fitted
     without a confidence, and the promise says what it can.
     """
-    limits = (settings.max_gap or None, settings.max_cut_gap)
-    free = replace(settings, confidence=None, do_no_harm=False)
-    first = fit(replace(free, max_gap=settings.max_gap, max_cut_gap=None))
-    alone = replace(first, maps={}, after=first.before, kept_share={}, notes=[])
-    bounds = _bounds(tables, first.reference, settings)
-    if _are_kept(limits, bounds):
-        return replace(alone, promise=_promise(tables, settings, bounds))
-    halves = [bound - size for bound, size in zip(bounds, (first.before.worst, first.before.worst_cut), strict=True)]
-    aims = [None if limit is None else limit - half for limit, half in zip(limits, halves, strict=True)]
-    best: tuple[Repair, tuple[float, float]] | None = None
+    limits = {name: limit for name in ("max_gap", "max_cut_gap") if (limit := getattr(settings, name))}
+    free = replace(settings, confidence=None, do_no_harm=False, max_gap=0.0, max_cut_gap=None)
+    bounds = _bounds(tables, reference, settings)
+    if all(bounds[name] <= limit for name, limit in limits.items()):
+        repair = replace(fit(free), maps={}, after=before, kept_share={}, notes=[])
+        return replace(repair, promise=_promise(tables, settings, bounds))
+    halves = {"max_gap": bounds["max_gap"] - before.worst, "max_cut_gap": bounds["max_cut_gap"] - before.worst_cut}
+    aims = {name: limit - halves[name] for name, limit in limits.items()}
+    best: tuple[Repair, dict[str, float]] | None = None
     for _ in range(_TRIED):
-        aims = [None if aim is None else min(max(aim, 0.0), 1.0) for aim in aims]
+        aims = {name: min(max(aim, 0.0), 1.0) for name, aim in aims.items()}
         try:
-            repair = fit(replace(free, max_gap=aims[0] or 0.0, max_cut_gap=aims[1]))
+            repair = fit(replace(free, **aims))
         except InputError:
             # No map of so few knots is within these cuts.
             break
-        bounds = _bounds(adjusted(repair), repair.reference, settings)
-        slack = [math.inf if limit is None else limit - bound for limit, bound in zip(limits, bounds, strict=True)]
-        if min(slack) >= 0 and (best is None or repair.after.auc > best[0].after.auc):
+        bounds = _bounds(adjusted(repair), reference, settings)
+        # What is left of each limit, in half widths.
+        spare = {name: (limit - bounds[name]) / halves[name] for name, limit in limits.items()}
+        least = min(spare.values())
+        if least >= 0 and (best is None or repair.after.auc > best[0].after.auc):
             best = repair, bounds
-        spare = [left / half for left, half in zip(slack, halves, strict=True) if half > 0]
-        if 0 <= min(spare, default=0.0) <= _CLOSE or -math.inf in slack or (min(slack) < 0 and not any(aims)):
+        if 0 <= least <= _CLOSE or not math.isfinite(least) or (least < 0 and not any(aims.values())):
             break
         # A little lower than would do, as steps of the sample's gap are not even.
-        aims = [
-            None if aim is None else aim + left - (_CLOSE * half / 4 if left < 0 else 0.0)
-            for aim, left, half in zip(aims, slack, halves, strict=True)
-        ]
+        more = {name: left if left >= 0 else left - _CLOSE / 4 for name, left in spare.items()}
+        aims = {name: aim + more[name] * halves[name] for name, aim in aims.items()}
     if best is not None:
         return replace(best[0], promise=_promise(tables, settings, best[1]))
     repair = fit(replace(settings, confidence=None, max_gap=0.0))
     after = adjusted(repair)
-    found = _promise(tables, settings, _bounds(after, repair.reference, settings))
+    found = _promise(tables, settings, _bounds(after, reference, settings))
     found = replace(found, needed=_rows_needed(found, after))
     return replace(repair, promise=found, notes=[*repair.notes, str(found)])
 
 
-def _are_kept(limits: tuple[float | None, float | None], bounds: tuple[float, float]) -> bool:
-    return all(limit is None or bound <= limit for limit, bound in zip(limits, bounds, strict=True))
-
-
-def _bounds(tables: Tables, reference: Hashable, settings: RepairSettings) -> tuple[float, float]:
+def _bounds(tables: Tables, reference: Hashable, settings: RepairSettings) -> dict[str, float]:
     """Return the farthest ends of the intervals of all gaps, and of the bands of the cuts if these are asked for."""
     from xorder.metrics._audit import units_of
     from xorder.metrics._cuts import Cuts
@@ -154,26 +147,18 @@ def _bounds(tables: Tables, reference: Hashable, settings: RepairSettings) -> tu
             raise InputError("clusters do not go with a promise at every cut, whose band cannot allow for them.")
         cuts = Cuts(tables, confidence)
         bands = [cuts.worst((reference, group), "sensitivity").interval for group in tables if group != reference]
-    gap, cut = (
-        max((abs(end) if math.isfinite(end) else math.inf for pair in every for end in pair), default=0.0)
-        for every in (ends, bands)
-    )
-    return gap, cut
+    sizes = [
+        [abs(end) if math.isfinite(end) else math.inf for pair in every for end in pair] for every in (ends, bands)
+    ]
+    return {"max_gap": max(sizes[0]), "max_cut_gap": max(sizes[1], default=math.inf)}
 
 
-def _promise(tables: Tables, settings: RepairSettings, bounds: tuple[float, float]) -> Promise:
+def _promise(tables: Tables, settings: RepairSettings, bounds: dict[str, float]) -> Promise:
     from xorder.metrics._plan import rows_of
 
-    gap, cut = (bound if math.isfinite(bound) else None for bound in bounds)
-    return Promise(
-        metric=settings.metric,
-        confidence=float(settings.confidence or 0),
-        limit=settings.max_gap or None,
-        bound=gap,
-        cut_limit=settings.max_cut_gap,
-        cut_bound=None if settings.max_cut_gap is None else cut,
-        rows=rows_of(tables),
-    )
+    gap, cut = (bound if math.isfinite(bound) else None for bound in bounds.values())
+    limit, confidence = settings.max_gap or None, float(settings.confidence or 0)
+    return Promise(settings.metric, confidence, limit, gap, settings.max_cut_gap, cut, rows_of(tables))
 
 
 def _rows_needed(promise: Promise, tables: Tables) -> int | None:
@@ -181,18 +166,16 @@ def _rows_needed(promise: Promise, tables: Tables) -> int | None:
     from xorder.metrics._audit import measured
     from xorder.metrics._plan import plan
 
-    needed = [0.0]
-    limit, bound = promise.cut_limit, promise.cut_bound
-    if limit and bound is not None and bound > limit:
-        needed.append(promise.rows * (bound / limit) ** 2)
+    needed = 0.0
+    if promise.cut_limit and promise.cut_bound is not None and promise.cut_bound > promise.cut_limit:
+        needed = promise.rows * (promise.cut_bound / promise.cut_limit) ** 2
     if promise.limit is not None and not (promise.bound is not None and promise.bound <= promise.limit):
-        audit, _ = measured(tables, promise.confidence)
+        asked: Any = {"limit": promise.limit, "confidence": promise.confidence, "metric": promise.metric}
         try:
-            found = plan(audit, limit=promise.limit, repair=True, confidence=promise.confidence, metric=promise.metric)
-            needed.append(found.rows)
+            needed = max(needed, plan(measured(tables, promise.confidence)[0], repair=True, **asked).rows)
         except InputError:
             return None
-    return math.ceil(max(needed)) if max(needed) > promise.rows else None
+    return math.ceil(needed) if needed > promise.rows else None
 
 
 def rounded_up(gap: float) -> str:

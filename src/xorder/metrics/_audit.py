@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from xorder._html import audit_html
 from xorder._metric import METRICS, auc_estimate, chance_interval, check_metric, prf_estimate, xauc_estimate
-from xorder._parameters import WeightKind, check_number, check_whole
+from xorder._parameters import WeightKind, brief, check_number, check_whole
 from xorder._parameters import check_confidence as check_confidence
 from xorder._present import known, number
 from xorder._table import BinningError, FloatArray, ScoreTable, Tables, as_tables
@@ -210,10 +210,11 @@ class Audit:
         """
         found = [gap for gap in self.gaps if gap.metric == metric]
         if pair is not None:
-            found = [gap if gap.pair == tuple(pair) else gap.reversed() for gap in found if {*gap.pair} == {*pair}]
+            two = _as_pair(pair)
+            found = [gap if gap.pair == two else gap.reversed() for gap in found if {*gap.pair} == {*two}]
         if not found:
             raise InputError(
-                f"no gap for metric {metric!r} and pair {pair!r}; metrics: {', '.join(METRICS)}; groups: "
+                f"no gap for metric {metric!r} and pair {brief(pair)}; metrics: {', '.join(METRICS)}; groups: "
                 f"{', '.join(map(repr, self.groups))}."
             )
         return max(found, key=lambda gap: abs(gap.value) if np.isfinite(gap.value) else -1.0)
@@ -433,7 +434,7 @@ class Audit:
         return audit_text(self, check_whole("width", width), metric, everything, pair, reference)
 
     def _checked_pair(self, pair: Any) -> Pair:
-        found = tuple(pair)
+        found = _as_pair(pair)
         if not (len(found) == 2 == len({*found}) and {*found} <= {*self.groups}):
             raise InputError(f"pair must be two of the groups {', '.join(map(repr, self.groups))}; got {pair!r}.")
         return found
@@ -649,6 +650,14 @@ def paired_changes(first: Audit, second: Audit, metric: str, name: str) -> tuple
         gaps = (gap.value, second.gap(metric, gap.pair).value)
         of_gaps.append(Difference.between(metric, name, gap.pair, None, gaps, error, confidence))
     return (replace(of_auc, pvalue_holm=of_auc.pvalue), *with_holm(of_gaps, first.too_few))
+
+
+def _as_pair(pair: Any) -> Pair:
+    """Return what was given for a pair of groups as a tuple, which is empty if it cannot be one."""
+    try:
+        return tuple(dict.fromkeys(pair))
+    except TypeError:
+        return ()  # type: ignore[return-value]
 
 
 def units_of(tables: Tables) -> Units | None:

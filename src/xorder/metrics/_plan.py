@@ -11,6 +11,7 @@ import math
 import textwrap
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import partial
 from itertools import combinations
 from statistics import NormalDist
 from typing import Any, NamedTuple
@@ -20,7 +21,7 @@ import numpy as np
 from xorder._metric import METRICS, Estimate, check_metric, normal_quantile, quantile_ending
 from xorder._parameters import check_confidence, check_number
 from xorder._present import laid_out, level
-from xorder._table import ScoreTable, Tables
+from xorder._table import ScoreTable, Tables, check_both_classes
 from xorder.exceptions import InputError
 from xorder.metrics._audit import Audit
 from xorder.metrics._gaps import FEW, Pair, json_label
@@ -129,15 +130,9 @@ class Plan:
         said += f", design effect {self.design_effect:.3g}" if self.design_effect != 1 else ""
         groups = [[str(group), f"{rows:,}", f"{self.positives[group]:,}"] for group, rows in self.by_group.items()]
         curve = [[f"{rows:,}", f"{100 * power:.0f} %"] for rows, power in self.curve]
-        return "\n".join(
-            [
-                *textwrap.wrap(f"{said}).", 80),
-                "",
-                *laid_out([["group", "people", "of these with the outcome"], *groups], ("<5", ">9", ">9"), 80),
-                "",
-                *laid_out([["people", "power"], *curve], (">9", ">6"), 80),
-            ]
-        )
+        by_group = laid_out([["group", "people", "of these with the outcome"], *groups], ("<5", ">9", ">9"), 80)
+        by_rows = laid_out([["people", "power"], *curve], (">9", ">6"), 80)
+        return "\n".join([*textwrap.wrap(f"{said}).", 80), "", *by_group, "", *by_rows])
 
     def __repr__(self) -> str:
         return f"<Plan to {self.question}: {self.rows:,} rows for {level(self.power)} power>"
@@ -168,26 +163,37 @@ class _Case(NamedTuple):
     def enough(self, rows: float) -> float:
         """Chance that no class of the two groups has too few rows to say."""
         pair = self.tables[self.a], self.tables[self.b]
-        counts = [
-            rows * float(mass.sum() ** 2 / spread.sum())
-            for table in pair
-            for mass, spread in zip(table.sums, table.spreads, strict=False)
-        ]
-        return math.prod(_NORMAL.cdf((each + 0.5 - FEW) / math.sqrt(each)) for each in counts)
+        sums = (each for table in pair for each in zip((table.n1, table.n0), table.spreads, strict=True))
+        counts = [rows * mass**2 / float(spread.sum()) for mass, spread in sums]
+        return math.prod(_NORMAL.cdf((count + 0.5 - FEW) / math.sqrt(count)) for count in counts)
 
-    def power(self, rows: float, question: str, limit: float, needed: float) -> float:
-        """Chance that an interval of so many normal quantiles ends where it should."""
-        found = self.estimate(rows)
-        if not found.stderr > 0:
+
+class _Aim(NamedTuple):
+    """What an audit of a case should find: ends of its interval (0 lower, 1 upper) beyond values.
+
+    Each goes with a case whose gap, in a sample, just about has that end there.
+    """
+
+    case: _Case
+    edges: list[tuple[_Case, int, float]]
+    is_repair: bool
+
+    def power(self, rows: float, needed: float) -> float:
+        """Chance that the interval, of so many normal quantiles, ends where it should."""
+        truth = self.case.estimate(rows)
+        if not truth.stderr > 0:
             return 0.0
-        if question == "detect":
-            reached = quantile_ending(found, 0 if self.gap > 0 else 1, 0.0)
-            return _NORMAL.cdf(reached - needed) * self.enough(rows)
-        ends = [quantile_ending(found, end, sign * limit) for end, sign in ((0, -1), (1, 1))]
-        if question == "limit":
-            return max(sum(_NORMAL.cdf(end - needed) for end in ends) - 1, 0.0) * self.enough(rows)
-        # After a repair the gap of the rows is what it should be; how uncertain it is varies with them.
-        return _NORMAL.cdf((min(ends) / needed - 1) * math.sqrt(2 * found.freedom)) * self.enough(rows)
+        found = []
+        for edge, end, at in self.edges:
+            reached = quantile_ending(edge.estimate(rows), end, at)
+            if self.is_repair:
+                # The gap of the repaired rows is what it should be; how uncertain it is varies with them.
+                found.append((reached / needed - 1) * math.sqrt(2 * truth.freedom))
+            elif reached > 0:
+                critical = at + (edge.gap - at) * needed / reached
+                found.append((truth.value - critical) * (-1 if end else 1) / truth.stderr)
+        chances = [min(map(_NORMAL.cdf, found))] if self.is_repair else list(map(_NORMAL.cdf, found))
+        return max(1 - sum(1 - chance for chance in chances), 0.0) * self.case.enough(rows) if chances else 0.0
 
 
 def plan(
@@ -259,13 +265,12 @@ def plan(
     --------
     >>> found = plan(gap=0.05, prevalence=0.1, auc=0.8, group_shares={"A": 0.7, "B": 0.3})
     >>> found.rows, found.by_group
-    (8135, {'A': 5694, 'B': 2441})
+    (7922, {'A': 5545, 'B': 2377})
     """
     check_metric(metric)
     check_confidence(confidence)
     question = _question(gap, limit, repair)
-    if not check_number("power", power, above=0) < 1:
-        raise InputError(f"power must lie between 0 and 1; got {power!r}. For 80 % pass 0.8.")
+    _check_share("power", power)
     tables, shares, rows = _population(audit, prevalence, group_shares, auc)
     groups = list(shares)
     pairs = list(combinations(range(len(groups)), 2))
@@ -273,16 +278,27 @@ def plan(
         if not (len(pair) == 2 == len({*pair}) and {*pair} <= {*groups}):
             raise InputError(f"pair must be two of the groups {', '.join(map(repr, groups))}; got {pair!r}.")
         pairs = [(groups.index(pair[0]), groups.index(pair[1]))]
+    for g in {g for both in pairs for g in both}:
+        check_both_classes(tables[g], f"group {groups[g]!r}")
     effects = [_design_effect(audit, metric, (groups[a], groups[b]), design_effect) for a, b in pairs]
-    cases = [
-        [_with_gap(tables, metric, a, b, wanted, 1 / effect) for wanted in ([gap, -gap] if gap else [0.0])]
+    needed = normal_quantile(1 - (1 - confidence) / (len(pairs) if question == "detect" else 1))
+    # How far on the way from the gap to where an interval should end the gaps of samples just about do.
+    spare = max(_NORMAL.inv_cdf(power), 0.1)
+    on_way = 0.0 if repair else spare / (spare + needed)
+
+    def aim(a: int, b: int, truth: float, worth: float) -> _Aim:
+        case = partial(_with_gap, tables, metric, a, b, worth)
+        ends = [(0, -limit), (1, limit)] if limit is not None else [(0 if truth > 0 else 1, 0.0)]
+        return _Aim(case(truth), [(case(truth + on_way * (at - truth)), end, at) for end, at in ends], repair)
+
+    aims = [
+        [aim(a, b, wanted, 1 / effect) for wanted in ([gap, -gap] if gap else [0.0])]
         for (a, b), effect in zip(pairs, effects, strict=True)
     ]
-    needed = normal_quantile(1 - (1 - confidence) / (len(pairs) if question == "detect" else 1))
 
     def power_at(n: float) -> float:
         # Of a gap of either sign the one that is harder to show counts.
-        of_pairs = [min(case.power(n, question, limit or 0.0, needed) for case in both) for both in cases]
+        of_pairs = [min(each.power(n, needed) for each in both) for both in aims]
         return min(of_pairs) if question == "detect" else max(1 - sum(1 - each for each in of_pairs), 0.0)
 
     low, high = 1.0, float(2 * FEW)
@@ -294,65 +310,48 @@ def plan(
         middle = (low + high) / 2
         low, high = (low, middle) if power_at(middle) >= power else (middle, high)
     by_group = {group: math.ceil(high * share) for group, share in shares.items()}
-    positives = [t.n1 / (t.n1 + t.n0) for t in tables]
-    total = sum(by_group.values())
-    return Plan(
-        metric=metric,
-        question=question,
-        gap=float(gap or 0),
-        limit=limit,
-        power=power,
-        confidence=confidence,
-        rows=total,
-        by_group=by_group,
-        positives={g: round(part * n) for (g, n), part in zip(by_group.items(), positives, strict=True)},
-        times=None if rows is None else total / rows,
-        pairs=len(pairs),
-        design_effect=max(effects),
-        _power=power_at,
-    )
+    positives = {g: round(n * t.n1 / (t.n1 + t.n0)) for (g, n), t in zip(by_group.items(), tables, strict=True)}
+    total, asked = sum(by_group.values()), (metric, question, gap or 0.0, limit, power, confidence)
+    times = None if rows is None else total / rows
+    return Plan(*asked, total, by_group, positives, times, len(pairs), max(effects), power_at)
 
 
 def _question(gap: float | None, limit: float | None, repair: bool) -> str:
     """Return what is asked, of gap, limit and repair; refuse what is not a question."""
     if gap is None and limit is None:
-        raise InputError("give gap, the gap to detect, or limit, the limit to show that it is below.")
-    if repair and (limit is None or gap):
+        raise InputError("give gap= to detect a gap, or limit= to show that it is below one.")
+    if repair and (limit is None or gap is not None):
         raise InputError("repair needs a limit, and no gap: how wide it is before does not matter.")
-    if gap is not None and not 0 <= check_number("gap", gap) < 1:
-        raise InputError(f"gap must lie between 0 and 1; got {gap!r}.")
-    if limit is None:
-        if not gap:
-            raise InputError("gap must be above 0 to be detected; got 0.")
-        return "detect"
-    if not (gap or 0) < check_number("limit", limit, above=0) < 1:
-        raise InputError(f"limit must lie between the gap, {gap or 0:g}, and 1; got {limit!r}.")
-    return "repair" if repair else "limit"
+    if _check_share("gap", gap) >= _check_share("limit", limit) > 0:
+        raise InputError(f"gap must be below limit; got {gap:g} and {limit:g}.")
+    return "repair" if repair else "detect" if limit is None else "limit"
+
+
+def _check_share(name: str, value: float | None) -> float:
+    """Return a number between 0 and 1, or 0 where none is given."""
+    if value is not None and not 0 < check_number(name, value) < 1:
+        raise InputError(f"{name} must lie between 0 and 1; got {value!r}.")
+    return value or 0.0
 
 
 def _population(
     audit: Audit | None, prevalence: Any, group_shares: Any, auc: Any
 ) -> tuple[list[ScoreTable], dict[Hashable, float], float | None]:
     """Return tables of the groups with the mass of one row in all, the share of each, and the rows of the audit."""
-    if group_shares is not None and not (isinstance(group_shares, Mapping) and len(group_shares) > 1):
+    if not isinstance(group_shares, Mapping | None) or len(group_shares or "AB") < 2:
         raise InputError(f"group_shares must name two groups or more, each with its share; got {group_shares!r}.")
     parts = {g: check_number(f"group_shares of {g!r}", part, above=0) for g, part in (group_shares or {}).items()}
     if audit is None:
         if prevalence is None or auc is None:
-            raise InputError("give an audit, or prevalence and auc.")
+            raise InputError("there is nothing to plan from: give an audit, or prevalence= and auc=.")
         parts = parts or {"A": 0.5, "B": 0.5}
-        tables = {
-            group: _binormal(_of_group("prevalence", prevalence, group), _of_group("auc", auc, group))
-            for group in parts
-        }
+        tables = {g: _binormal(_of_group("prevalence", prevalence, g), _of_group("auc", auc, g)) for g in parts}
         rows, weight = None, 1.0
     else:
         if prevalence is not None or auc is not None:
-            raise InputError("give an audit, or prevalence and auc, not both.")
+            raise InputError("give an audit, or prevalence= and auc=, not both.")
         if audit._tables is None:
-            raise InputError(
-                "this audit holds no tables to plan with; make it with audit, audit_tables or audit_frame."
-            )
+            raise InputError("this audit holds no tables to plan with; make it with audit, or from tables or a frame.")
         tables = _normal_scores(audit._tables)
         masses = {group: table.n1 + table.n0 for group, table in tables.items()}
         rows = rows_of(audit._tables)
@@ -376,10 +375,7 @@ def rows_of(tables: Tables) -> float:
 def _of_group(name: str, given: Any, group: Hashable) -> float:
     if isinstance(given, Mapping) and group not in given:
         raise InputError(f"{name} must name every group; got none for {group!r}.")
-    value = check_number(name, given[group] if isinstance(given, Mapping) else given)
-    if not 0 < value < 1:
-        raise InputError(f"{name} must lie between 0 and 1; got {value!r}.")
-    return value
+    return _check_share(name, given[group] if isinstance(given, Mapping) else given)
 
 
 def _binormal(prevalence: float, auc: float) -> ScoreTable:
@@ -403,7 +399,7 @@ def _normal_scores(tables: Mapping[Hashable, ScoreTable]) -> dict[Hashable, Scor
     return {group: table.at(normal[np.searchsorted(score, table.score)]) for group, table in thin.items()}
 
 
-def _with_gap(tables: Sequence[ScoreTable], metric: str, a: int, b: int, gap: float, worth: float) -> _Case:
+def _with_gap(tables: Sequence[ScoreTable], metric: str, a: int, b: int, worth: float, gap: float) -> _Case:
     """Move the scores of one group until a gap is as wanted."""
     if not METRICS[metric].counts_own:
         tables, a, b = [tables[a], tables[b]], 0, 1
@@ -416,9 +412,7 @@ def _with_gap(tables: Sequence[ScoreTable], metric: str, a: int, b: int, gap: fl
 
     low, high = -_FURTHEST, _FURTHEST
     if not is_above(low) or is_above(high):
-        raise InputError(
-            f"a gap of {gap:g} in {metric} is more than groups like these can have; ask for a smaller one."
-        )
+        raise InputError(f"a gap of {gap:g} in {metric} is more than groups like these can have; ask for less.")
     while high - low > 1e-4:
         middle = (low + high) / 2
         low, high = (middle, high) if is_above(middle) else (low, middle)

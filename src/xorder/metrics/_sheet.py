@@ -9,7 +9,7 @@ import csv
 import io
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from xorder._parameters import check_whole, check_word
+from xorder._parameters import brief, check_whole, check_word, in_range
 from xorder._present import known, one_line
 from xorder._table import FloatArray, ScoreTable
 from xorder.exceptions import InputError
@@ -222,10 +222,10 @@ def moved_scores(tables: Mapping[Hashable, ScoreTable], repair: Any) -> dict[Has
 
 def checked_thresholds(thresholds: Any) -> tuple[float, ...]:
     """Return thresholds of net benefit, sorted; refuse what are none."""
-    found = (thresholds,) if isinstance(thresholds, Real) else tuple(thresholds)
-    wrong = [each for each in found if not (isinstance(each, Real) and 0 < float(each) < 1)]
+    found = tuple(thresholds) if isinstance(thresholds, Iterable) else (thresholds,)
+    wrong = [each for each in found if not (isinstance(each, Real) and in_range(each) and 0 < float(each) < 1)]
     if wrong or not found:
-        came = repr(wrong[0]) if wrong else "none"
+        came = brief(wrong[0]) if wrong else "none"
         raise InputError(f"thresholds must be probabilities between 0 and 1, such as 0.1; got {came}.")
     return tuple(sorted({float(each) for each in found}))
 

@@ -56,12 +56,6 @@ class ShiftedGroups:
         overall = np.asarray(np.einsum("...gh,g,h->...", auc, self.share1, self.share0))
         return overall, self.metric.gaps(chance, self.share0)[..., *self.pairs]
 
-    def gap_matrix(self, gaps: FloatArray) -> FloatArray:
-        """Return the gaps of pairs as a K x K matrix."""
-        matrix = np.zeros((len(self), len(self)))
-        matrix[self.pairs] = gaps
-        return np.asarray(matrix - matrix.T)
-
     def measure(self, shift: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Count AUC and gaps at some shifts, ties one half; time of looking all groups up in each other."""
         moved = zip(self.tables, shift.tolist(), strict=True)
@@ -295,7 +289,9 @@ def solve_multipliers(
         raise InputError(f"reference must be the number of a group, 0 to {len(tables) - 1}; got {reference!r}.")
     groups = ShiftedGroups(tables, curves, metric)
     found = _search(groups, goal, reference)
-    gaps = groups.gap_matrix(found.gaps)
+    gaps = np.zeros((len(tables), len(tables)))
+    gaps[groups.pairs] = found.gaps
+    gaps -= gaps.T
     for array in (found.shift, gaps):
         array.flags.writeable = False
     return Multipliers(shift=found.shift, auc=float(found.auc), gaps=gaps, worst=found.worst)
@@ -422,15 +418,33 @@ class _Descent:
         Each step solves the problem linearised around the present shifts, within a box that shrinks where the straight
         lines promised too much.
         """
+        from scipy.optimize import linprog  # Imported here, as it is slow to load.
 
         def measure(shift: FloatArray) -> tuple[FloatArray, float]:
             auc, gaps = self.measure(shift)
             gaps = gaps + off_gaps
             return gaps, float(auc + off_auc - price * max(np.abs(gaps).max() - allowed, 0.0))
 
+        limit = np.ones((shift.size, 1))
+        limit[self.reference] = 0.0
         gaps, value = measure(shift)
         for _ in range(_STEPS):
-            step, promise = self._linear_step(shift, gaps, allowed, price, radius)
+            auc_slope, gap_slope = self.tables.slopes(shift)
+            # Pairs that cannot become the worst, or too far apart, within the box are left out.
+            reach = radius * np.abs(gap_slope).sum(axis=0)
+            kept = np.abs(gaps) + reach >= max(float((np.abs(gaps) - reach).max()), allowed)
+            gap, slope = gaps[kept], gap_slope[:, kept].T
+            # Unknowns: the step, and the excess of the worst gap after it.
+            found = linprog(
+                np.append(-auc_slope, min(price, _HIGHEST_PRICE)),
+                A_ub=np.hstack([np.vstack([slope, -slope]), np.full((2 * gap.size, 1), -1.0)]),
+                b_ub=allowed - np.concatenate([gap, -gap]),
+                bounds=[*(radius * limit * [-1.0, 1.0]), (0.0, None)],
+            )
+            if not found.success:
+                break
+            step, excess = found.x[:-1], max(float(np.abs(gaps).max()) - allowed, 0.0)
+            promise = float(auc_slope @ step) - price * (found.x[-1] - excess)
             if promise <= _PROMISE:
                 break
             next_gaps, next_value = measure(shift + step)
@@ -438,28 +452,3 @@ class _Descent:
             if next_value > value:
                 shift, gaps, value = shift + step, next_gaps, next_value
         return shift
-
-    def _linear_step(
-        self, shift: FloatArray, gaps: FloatArray, allowed: float, price: float, radius: float
-    ) -> tuple[FloatArray, float]:
-        """Best step in the box for the linearised problem, and the gain that it promises."""
-        from scipy.optimize import linprog  # Imported here, as it is slow to load.
-
-        auc_slope, gap_slope = self.tables.slopes(shift)
-        excess = max(float(np.abs(gaps).max()) - allowed, 0.0)
-        # Pairs that cannot become the worst, or too far apart, within the box are left out.
-        reach = radius * np.abs(gap_slope).sum(axis=0)
-        kept = np.abs(gaps) + reach >= max(float((np.abs(gaps) - reach).max()), allowed)
-        gap, slope = gaps[kept], gap_slope[:, kept].T
-        limit = np.full(shift.size, radius)
-        limit[self.reference] = 0.0
-        # Unknowns: the step, and the excess of the worst gap after it.
-        found = linprog(
-            np.append(-auc_slope, min(price, _HIGHEST_PRICE)),
-            A_ub=np.hstack([np.vstack([slope, -slope]), np.full((2 * gap.size, 1), -1.0)]),
-            b_ub=allowed - np.concatenate([gap, -gap]),
-            bounds=[*zip(-limit, limit, strict=True), (0.0, None)],
-        )
-        if not found.success:
-            return np.zeros(shift.size), 0.0
-        return found.x[:-1], float(auc_slope @ found.x[:-1]) - price * (found.x[-1] - excess)

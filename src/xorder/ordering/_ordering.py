@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 from numbers import Real
@@ -54,8 +54,12 @@ class Goal:
             return cls(None, check_number(max_gap, "max_gap"))
         return cls(check_number(tradeoff, "tradeoff"))
 
+    def worth(self, found: Any) -> float:
+        """Worth of anything that has an AUC and a gap."""
+        return float(self.value(found.auc, found.gap))
+
     def value(self, auc: FloatArray, gap: FloatArray) -> FloatArray:
-        """Worth of an AUC and a gap: what keeps to a limit always comes before what does not."""
+        """Worth of AUCs and gaps: what keeps to a limit always comes before what does not."""
         if self.tradeoff is not None:
             return np.asarray(auc - self.tradeoff * np.abs(gap))
         excess = np.abs(gap) - self.allowed
@@ -174,11 +178,6 @@ def _pairs_above(step: _Step) -> FloatArray:
     return pairs
 
 
-def pairs_of_scores(a: ScoreTable, b: ScoreTable) -> FloatArray:
-    """Mass of the pairs with the member of a above, as the scores stand; equal scores count one half."""
-    return Places(a, b).pairs()
-
-
 def as_scored(a: ScoreTable, b: ScoreTable, metric: str | PairGains) -> tuple[float, float]:
     """AUC and signed gap of two groups as their scores stand.
 
@@ -196,19 +195,11 @@ def as_scored(a: ScoreTable, b: ScoreTable, metric: str | PairGains) -> tuple[fl
     gap : float
         The gap, a minus b; equal scores count one half.
     """
-    pairs = pairs_of_scores(a, b)
+    pairs = Places(a, b).pairs()
     return auc_gains(a, b).value(pairs), check_pair_gains(metric, a, b).value(pairs)
 
 
-class Standing(NamedTuple):
-    """AUC of K groups, signed gaps of all pairs as a K x K matrix, and the widest cut gap of any pair."""
-
-    auc: float
-    gaps: FloatArray
-    worst_cut: float
-
-
-def standing(tables: Sequence[ScoreTable], metric: str) -> Standing:
+def standing(tables: Sequence[ScoreTable], metric: str) -> tuple[float, FloatArray, float]:
     """Measure any number of groups as their scores stand.
 
     Parameters
@@ -236,7 +227,7 @@ def standing(tables: Sequence[ScoreTable], metric: str) -> Standing:
     known = METRICS[metric]
     gaps = known.gaps(auc if known.by_label else above, n0 / n0.sum())
     worst_cut = float(np.fmax.reduce([cut for _, cut in met], initial=np.nan))
-    return Standing(float((n1 / n1.sum()) @ auc @ (n0 / n0.sum())), gaps, worst_cut)
+    return float((n1 / n1.sum()) @ auc @ (n0 / n0.sum())), gaps, worst_cut
 
 
 def chances(tables: Sequence[ScoreTable], counts: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
@@ -359,15 +350,6 @@ def path_ordering(
     )
 
 
-class Roles(NamedTuple):
-    """Who stays and who moves, with the AUC and the gap, reference minus moved, as the scores stand."""
-
-    reference: Hashable
-    moved: Hashable
-    auc: float
-    gap: float
-
-
 def check_two_groups(tables: Tables) -> None:
     """Refuse what is not two groups, each with positives and negatives."""
     if len(tables) != 2:
@@ -377,15 +359,3 @@ def check_two_groups(tables: Tables) -> None:
         )
     for group, table in tables.items():
         check_both_classes(table, f"group {group!r}")
-
-
-def roles_of_two(tables: Tables, metric: str, reference: Hashable | None) -> Roles:
-    """Find who of two groups stays: the one named, or the one on the winning side of the gap; of equals the first."""
-    check_two_groups(tables)
-    first, second = tables
-    auc, gap = as_scored(tables[first], tables[second], metric)
-    if reference is None:
-        reference = first if gap >= 0 else second
-    if reference not in tables:
-        raise InputError(f"reference must name one of the groups {[first, second]!r}; got {reference!r}.")
-    return Roles(first, second, auc, gap) if reference == first else Roles(second, first, auc, -gap)

@@ -517,6 +517,9 @@ def _from_ordered_code(code: IntArray) -> FloatArray:
     return np.where(code >= 0, code, np.int64(-(2**63)) - code).view(np.float64)
 
 
+LARGEST_FILE = 96 << 20
+"""Bytes of a map file: room for two million knots."""
+
 FORMAT = "xorder-map"
 VERSION = 3
 
@@ -558,6 +561,12 @@ def write_maps(
         "groups": [{"group": group, **score_map.to_dict()} for group, score_map in maps.items()],
     }
     text = json.dumps(content | {"checksum": _checksum(content)}, allow_nan=False, indent=1)
+    if len(text) >= LARGEST_FILE:
+        knots = sum(score_map.raw.size for score_map in maps.values())
+        raise InputError(
+            f"a map of {knots:,} knots takes more than the {LARGEST_FILE >> 20} MiB that a map file may have; fit it "
+            "to fewer distinct scores, or with method 'smooth'."
+        )
     with atomic_path(path, overwrite=overwrite) as temporary:
         temporary.write_text(text + "\n", encoding="utf-8", newline="\n")
 
@@ -622,7 +631,10 @@ def _parse(path: Path) -> Any:
             if not file.read(64).lstrip().startswith(b"{"):
                 _refuse(path, "it is not a map saved by xorder")
             file.seek(0)
-            return json.loads(file.read().decode("utf-8"), parse_constant=_no_constant)
+            text = file.read(LARGEST_FILE + 1)
+        if len(text) > LARGEST_FILE:
+            _refuse(path, f"it is larger than {LARGEST_FILE >> 20} MiB, and no map of xorder is")
+        return json.loads(text.decode("utf-8"), parse_constant=_no_constant)
     except MapFileError:
         raise
     except FileNotFoundError:
