@@ -113,9 +113,9 @@ def test_the_wheel_runs_with_what_it_requires_and_nothing_else(wheel: Path, tmp_
 
     shown = run([script, "demo"], away)
     assert "new people, score adjusted" in shown
-    assert "pip install 'xorder[plot]'" in shown
+    assert "pip install 'xorder[report]'" in shown
     folder = away / "xorder-demo"
-    written = ["adjusted.csv", "map.json", "new_adjusted.csv", "new_people.csv", "people.csv", "tradeoff.csv"]
+    written = ["adjusted.csv", "map.json", "new_adjusted.csv", "new_people.csv", "people.csv"]
     assert sorted(path.name for path in folder.iterdir()) == written
 
     columns = ["--score", "score", "--label", "outcome", "--group", "group"]

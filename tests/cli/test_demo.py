@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import os
 import re
-import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -23,8 +22,6 @@ FILES = [
     "new_people.csv",
     "people.csv",
     "report.html",
-    "tradeoff.csv",
-    "tradeoff.png",
 ]
 
 
@@ -146,39 +143,6 @@ def test_the_adjusted_scores_are_those_of_the_saved_map(shown: tuple[Path, str],
 
 
 @pytest.mark.slow
-def test_the_tradeoff_is_the_frontier(shown: tuple[Path, str]) -> None:
-    people = xorder.datasets.simulate_population(4000, random_state=0)
-    tables = {
-        group: xorder.ScoreTable.from_arrays(
-            people.y_true[people.group == group] == 1, people.y_score[people.group == group]
-        )
-        for group in "AB"
-    }
-    curve = xorder.frontier(tables["A"], tables["B"])
-    found = columns(shown[0] / "tradeoff.csv")
-    assert list(found) == ["gap", "auc"]
-    np.testing.assert_array_equal(found["gap"].astype(float), curve.gap)
-    np.testing.assert_array_equal(found["auc"].astype(float), curve.auc)
-    assert curve.auc.size > 10
-
-
-@pytest.mark.slow
-def test_the_picture_is_a_png_of_a_size_to_look_at(shown: tuple[Path, str]) -> None:
-    from matplotlib import image
-
-    path = shown[0] / "tradeoff.png"
-    data = path.read_bytes()
-    assert data[:8] == b"\x89PNG\r\n\x1a\n"
-    width, height = struct.unpack(">II", data[16:24])
-    assert 600 <= width <= 2000
-    assert 400 <= height <= 1500
-    assert 10_000 < len(data) < 500_000
-    pixels = image.imread(path)
-    assert pixels.shape[:2] == (height, width)
-    assert len(np.unique(pixels[..., :3].reshape(-1, 3), axis=0)) > 20
-
-
-@pytest.mark.slow
 def test_the_same_seed_gives_the_same_files_and_another_does_not(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -254,18 +218,6 @@ def test_a_file_in_the_place_of_the_folder(tmp_path: Path, capsys: pytest.Captur
 
 
 @pytest.mark.slow
-def test_without_matplotlib_all_but_the_picture_is_there(tmp_path: Path) -> None:
-    launcher = "import sys; sys.modules['matplotlib'] = None; from xorder.cli import main; sys.exit(main(sys.argv[1:]))"
-    done = demo(tmp_path, "--rows", "600", launcher=launcher)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [name for name in FILES if name != "tradeoff.png"]
-    assert "tradeoff.png was left out" in done.stdout
-    assert "pip install 'xorder[plot]'" in done.stdout
-    assert str(tmp_path / "tradeoff.png") not in done.stdout
-    assert len(before_and_after(done.stdout)) == 4
-
-
-@pytest.mark.slow
 def test_without_jinja2_all_but_the_page_is_there(tmp_path: Path) -> None:
     launcher = "import sys; sys.modules['jinja2'] = None; from xorder.cli import main; sys.exit(main(sys.argv[1:]))"
     done = demo(tmp_path, "--rows", "600", launcher=launcher)
@@ -273,10 +225,3 @@ def test_without_jinja2_all_but_the_page_is_there(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == [name for name in FILES if name != "report.html"]
     assert "report.html was left out" in done.stdout
     assert "pip install 'xorder[report]'" in done.stdout
-
-
-@pytest.mark.slow
-def test_the_picture_needs_no_screen(tmp_path: Path) -> None:
-    done = demo(tmp_path, "--rows", "600", MPLBACKEND="module://no_such_screen")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert (tmp_path / "tradeoff.png").read_bytes().startswith(b"\x89PNG")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import csv
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xorder._atomic import atomic_path
-from xorder._optional import import_optional
 from xorder.cli._program import add_open, add_output, open_page, painted, show, stage, wrapped_lines
 from xorder.exceptions import InputError, MissingExtraError
 
@@ -17,9 +15,17 @@ if TYPE_CHECKING:
     from xorder.datasets import Population
     from xorder.estimators import XOrder
     from xorder.metrics import Audit
-    from xorder.plotting import TradeoffDisplay
 
 _MOST_PEOPLE = 100_000_000
+
+_FILES = {
+    "people.csv": "the people that the repair was fitted to",
+    "new_people.csv": "other people, for a fair test",
+    "map.json": "the repair: which score of which group becomes which",
+    "adjusted.csv": "people.csv with one more column, the adjusted score",
+    "new_adjusted.csv": "new_people.csv with one more column, the adjusted score",
+    "report.html": "a page on the score as it was, for people to read",
+}
 
 
 EXAMPLES = ("--open", "--rows 20000 --seed 7 -o larger-demo")
@@ -38,7 +44,6 @@ def run(options: argparse.Namespace) -> None:
     """Simulate two samples of people, repair the score on the first, apply the map to the second; write all of it."""
     from xorder.datasets import simulate_population
     from xorder.estimators import XOrder
-    from xorder.plotting import TradeoffDisplay
 
     if not 1 <= options.rows <= _MOST_PEOPLE or options.seed < 0:
         raise InputError(
@@ -56,21 +61,20 @@ def run(options: argparse.Namespace) -> None:
         # Before anything is written: a few people may be too few for a repair.
         repair = XOrder().fit(known.y_score, known.y_true, sensitive_features=known.group)
         audits = _audits("first sample", known, repair) | _audits("new people", new, repair)
-        display = TradeoffDisplay.from_estimator(repair, known.y_score, known.y_true, sensitive_features=known.group)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot create the folder {out}: {error.strerror or error}.") from error
-    with stage("writing files, a picture and a page"):
-        files, notes = _write_files(out, known, new, repair, display)
-    listed = "\n".join(f"  {name:<18}{what}" for name, what in files.items())
+    with stage("writing files and a page"):
+        note = _write_files(out, known, new, repair)
+    listed = "\n".join(f"  {name:<18}{what}" for name, what in _FILES.items() if name != "report.html" or not note)
     text = wrapped_lines(
         "A simulated population of two groups. Group B's risks are lower, and the score reads them lower still.\n\n"
         f"THE SCORE AS IT WAS\n{next(iter(audits.values()))}\n\nTHE REPAIR\n{repair.describe()}\n\n"
-        f"BEFORE AND AFTER\n{_table(audits)}\n\nFiles in {out}:\n{listed}{''.join(notes)}\n\n"
+        f"BEFORE AND AFTER\n{_table(audits)}\n\nFiles in {out}:\n{listed}{note}\n\n"
     )
     show(text + _in_short(*list(audits.values())[2:]))
-    if "report.html" in files:
+    if not note:
         show(painted(f"Open {out / 'report.html'} in a browser to see it drawn.", "bold"))
         if options.open:
             open_page(str(out / "report.html"))
@@ -111,11 +115,10 @@ def _table(audits: dict[str, Audit]) -> str:
     return "\n".join(lines)
 
 
-def _write_files(
-    out: Path, known: Population, new: Population, repair: XOrder, display: TradeoffDisplay
-) -> tuple[dict[str, str], list[str]]:
-    """Write the samples, the map, the samples adjusted, the trade-off, and a page; return what is what, and notes."""
+def _write_files(out: Path, known: Population, new: Population, repair: XOrder) -> str:
+    """Write the samples, the map, the samples adjusted, and a page; return why there is none, if so."""
     from xorder.engines import apply_to_file
+    from xorder.reporting import report_frame
 
     _write_people(out / "people.csv", known)
     _write_people(out / "new_people.csv", new)
@@ -123,52 +126,13 @@ def _write_files(
     for source, target in (("people.csv", "adjusted.csv"), ("new_people.csv", "new_adjusted.csv")):
         maps = repair.fitted_.group_maps()
         apply_to_file(maps, out / source, out / target, score="score", group="group", overwrite=True)
-    _write_columns(out / "tradeoff.csv", {"gap": display.gap.tolist(), "auc": display.auc.tolist()})
-    files = {
-        "people.csv": "the people that the repair was fitted to",
-        "new_people.csv": "other people, for a fair test",
-        "map.json": "the repair: which score of which group becomes which",
-        "adjusted.csv": "people.csv with one more column, the adjusted score",
-        "new_adjusted.csv": "new_people.csv with one more column, the adjusted score",
-        "tradeoff.csv": "the whole trade-off: the best AUC for each xAUC gap",
-    }
-    drawn = [
-        ("tradeoff.png", "the same as a picture", partial(_write_picture, display)),
-        ("report.html", "a page on the score as it was, for people to read", partial(_write_report, known)),
-    ]
-    notes = []
-    for name, what, write in drawn:
-        try:
-            write(out / name)
-        except MissingExtraError as error:
-            notes.append(f"\n{name} was left out. {error}")
-        else:
-            files[name] = what
-    return files, notes
-
-
-def _write_picture(display: TradeoffDisplay, path: Path) -> None:
-    # Not through pyplot, which needs whatever screen MPLBACKEND names and keeps the figure open.
-    module = import_optional("matplotlib.figure", extra="plot", purpose="Drawing the trade-off")
-    figure = module.Figure(figsize=(6.4, 4.4), layout="constrained")
-    display.plot(figure.subplots())
-    with atomic_path(path) as temporary:
-        figure.savefig(temporary, format="png", dpi=150)
-
-
-def _write_report(people: Population, path: Path) -> None:
-    from xorder.reporting import report
-
-    result = report(
-        people.y_true,
-        people.y_score,
-        sensitive_features=people.group,
-        names={"score": "score", "label": "outcome", "group": "group"},
-        title="A simulated score, group by group",
-        high_is="help",
-        source=path.with_name("people.csv"),
-    )
-    result.save(path, overwrite=True)
+    try:
+        said: dict[str, Any] = {"title": "A simulated score, group by group", "high_is": "help"}
+        page = report_frame(out / "people.csv", score="score", label="outcome", group="group", **said)
+        page.save(out / "report.html", overwrite=True)
+    except MissingExtraError as error:
+        return f"\nreport.html was left out. {error}"
+    return ""
 
 
 def _write_people(path: Path, people: Population) -> None:
@@ -178,10 +142,6 @@ def _write_people(path: Path, people: Population) -> None:
         "outcome": people.y_true.tolist(),
         "score": people.y_score.tolist(),
     }
-    _write_columns(path, columns)
-
-
-def _write_columns(path: Path, columns: dict[str, Any]) -> None:
     with atomic_path(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)

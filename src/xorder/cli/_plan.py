@@ -10,6 +10,8 @@ from xorder.cli._program import add_cluster, add_confidence, add_input, given_op
 from xorder.exceptions import InputError
 from xorder.metrics import audit_tables, plan
 
+EXAMPLES = ("--gap 0.05 --prevalence 0.1 --auc 0.8", "{} --limit 0.05 --repair")
+
 
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""

@@ -115,8 +115,9 @@ def _parser(chosen: str | None) -> Parser:
 # Titles of the help, and the options listed below them; all others are below "options".
 _TITLES = {
     "rows": "file second score other label positive group weight weights_are cluster missing_group",
-    "what to measure": "metric cut reference pair all confidence tolerance tolerance_cut",
-    "repair": "map method max_gap tradeoff max_cut_gap do_no_harm small_groups min_group_size bounds unseen_group",
+    "what to measure": "metric cut reference pair all confidence tolerance tolerance_cut gap limit power",
+    "who there will be": "prevalence auc group_shares design_effect next",
+    "repair": "repair map method max_gap tradeoff max_cut_gap do_no_harm small_groups min_group_size unseen_group",
     "tables": "table format threshold suppress statements",
     "page": "title high_is model period author open",
     "output": "output force into escape_formulas json explain",
@@ -353,7 +354,8 @@ def add_input(
 ) -> None:
     """Add the file and its columns; ``missing`` is the usual choice for rows without a group, or where it is from."""
     add_json(command)
-    command.usage = f"%(prog)s FILE --score COLUMN {'--label COLUMN ' if labelled else ''}--group COLUMN [options]"
+    columns = f"FILE --score COLUMN {'--label COLUMN ' if labelled else ''}--group COLUMN"
+    command.usage = f"%(prog)s {columns if required else f'[{columns}]'} [options]"
     command.add_argument(
         "file",
         nargs=nargs,

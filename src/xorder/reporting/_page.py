@@ -120,7 +120,7 @@ def page_view(numbers: dict[str, Any], drawn: Drawn) -> dict[str, Any]:
     pair, shown = numbers["finding"]["pair"], drawn.shown
     tables = {metric: _gaps(metric, numbers, names) for metric in METRICS}
     groups = list(zip(names, numbers["data"]["groups"], strict=True))
-    rates, benefits = _rates(numbers, shown), _benefits(numbers, shown)
+    rates, benefits = (_rows_shown(numbers, name, shown) for name in ("cuts", "net_benefit"))
     places = {name: {row["place"] for row in rows} for name, rows in (("cuts", rates), ("net_benefit", benefits))}
     return numbers | {
         "title": one_line(numbers["title"])[:_LONGEST_TITLE],
@@ -275,25 +275,15 @@ def _steps(numbers: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _rates(numbers: dict[str, Any], shown: list[int]) -> list[dict[str, Any]]:
-    """Return the rates at cuts that the page shows, each with its position in the table, by cut and group."""
-    rows = numbers["sheet"]["cuts"]["rows"]
-    size = len(numbers["groups"]) + 1
-    kinds = len({row["rate"] for row in rows})
+def _rows_shown(numbers: dict[str, Any], name: str, shown: list[int]) -> list[dict[str, Any]]:
+    """Return the rows of a table that the page shows, each with its position in the table and its group."""
+    rows, size = numbers["sheet"][name]["rows"], len(numbers["groups"]) + 1
+    kinds = len({row.get("rate") for row in rows})
     return [
-        row | {"place": place, "g": g, "words": _RATES[row["rate"]]}
+        row | {"place": place, "g": g, "words": _RATES.get(row.get("rate"))}
         for place, row in enumerate(rows)
-        if row["rate"] in _RATES and ((g := place // kinds % size) in shown or g == size - 1)
-    ]
-
-
-def _benefits(numbers: dict[str, Any], shown: list[int]) -> list[dict[str, Any]]:
-    """Return the rows of net benefit that the page shows, each with its position in the table."""
-    rows, size = numbers["sheet"]["net_benefit"]["rows"], len(numbers["groups"]) + 1
-    return [
-        row | {"place": place, "g": g}
-        for place, row in enumerate(rows)
-        if row["threshold"] in _THRESHOLDS and ((g := place % size) in shown or g == size - 1)
+        if (row.get("rate") in _RATES or row.get("threshold") in _THRESHOLDS)
+        and ((g := place // kinds % size) in shown or g == size - 1)
     ]
 
 

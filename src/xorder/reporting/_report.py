@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from xorder.estimators import FittedRepair, XOrder
 
 _COLUMNS = ("score", "label", "group")
+_SAID = ("model", "period", "author")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -370,16 +371,12 @@ class About(NamedTuple):
             "title": "How the score ranks each group" if self.title is None else str(self.title),
             "high_is": self.high_is,
             "names": columns,
-            "about": {name: self._text(name) for name in ("model", "period", "author")},
+            "about": {name: said and str(said) for name, said in self._asdict().items() if name in _SAID},
             "date": f"{_now():%Y-%m-%d}",
             "source": None if self.source is None else source_facts(Path(self.source)),
             "saved": None if self.saved is None else source_facts(Path(self.saved)),
             "versions": versions("xorder", "numpy", "scipy", "scikit-learn", "jinja2"),
         }
-
-    def _text(self, name: str) -> str | None:
-        said = getattr(self, name)
-        return None if said is None else str(said)
 
 
 def report_fitted(
