@@ -50,7 +50,7 @@ def add(command: argparse.ArgumentParser) -> None:
         type=float,
         help="Confidence with which --max-gap, --max-cut-gap or both are to hold among all people: a promise",
     )
-    command.add_argument("--next", type=float, metavar="ROWS", help="Say where the gap of so many new people will lie")
+    command.add_argument("--next", type=float, metavar="ROWS", help="Say where the gap of so many new rows will lie")
     command.add_argument(
         "--method",
         choices=METHODS,
