@@ -49,7 +49,10 @@ OPTIONS = {
         "--tradeoff",
     }
     | {"--method", "--bounds", "--reference", "--do-no-harm", "--no-do-no-harm"}
-    | {"--min-group-size", "--small-groups", "--unseen-group"},
+    | {"--min-group-size", "--small-groups", "--unseen-group", "--confidence", "--next"},
+    "plan": READING
+    | {"--label", "--positive", "--weight", "--weights-are", "--cluster", "--gap", "--limit", "--repair", "--power"}
+    | {"--metric", "--prevalence", "--auc", "--group-shares", "--design-effect", "--confidence"},
     "apply": READING | {"--map", "--output", "--force", "--into", "--cut", "--unseen-group", "--explain"},
     "report": READING
     | {"--label", "--positive", "--weight", "--output", "--force", "--map", "--metric", "--title"}

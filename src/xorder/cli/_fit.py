@@ -141,10 +141,9 @@ def run(options: argparse.Namespace) -> None:
     parts += [repair.certificate()] if is_said else [f"On the rows it was fitted to:\n\n{repair.sample_text()}"]
     parts += [f"The gap before: {sure}.{doubt}", "" if repair.promise is None else str(repair.promise)]
     if coming is not None and expected is not None:
-        first, second = expected.gap().pair
         parts.append(
-            f"Of {options.next:,.10g} new people like these, the gap {first} - {second} will lie between "
-            f"{coming[0]:+.4f} and {coming[1]:+.4f} ({level(confidence)} of such samples)."
+            f"Of {options.next:,.10g} new people like these, the gap {' - '.join(map(str, expected.gap().pair))} "
+            f"will lie between {coming[0]:+.4f} and {coming[1]:+.4f} ({level(confidence)} of such samples)."
         )
     parts.append(f"Wrote {options.output}")
     show(wrapped_lines("\n\n".join(filter(None, parts))))
