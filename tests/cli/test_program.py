@@ -51,8 +51,11 @@ OPTIONS = {
         "--tradeoff",
     }
     | {"--method", "--bounds", "--reference", "--do-no-harm", "--no-do-no-harm"}
-    | {"--min-group-size", "--small-groups", "--unseen-group"},
-    "apply": READING
+    | {"--min-group-size", "--small-groups", "--unseen-group", "--confidence", "--next"},
+    "plan": READING
+    | {"--label", "--positive", "--weight", "--weights-are", "--cluster", "--gap", "--limit", "--repair", "--power"}
+    | {"--metric", "--prevalence", "--auc", "--group-shares", "--design-effect", "--confidence"},
+    "apply": READING - {"--memory"}
     | {"--map", "--output", "--force", "--into", "--cut", "--unseen-group", "--explain", "--escape-formulas"},
     "report": READING
     | {"--label", "--positive", "--weight", "--output", "--force", "--map", "--metric", "--title"}

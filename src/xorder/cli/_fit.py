@@ -55,7 +55,7 @@ def add(command: argparse.ArgumentParser) -> None:
         type=float,
         help="Confidence with which --max-gap, --max-cut-gap or both are to hold among all people: a promise",
     )
-    command.add_argument("--next", type=float, metavar="ROWS", help="Say where the gap of so many new people will lie")
+    command.add_argument("--next", type=float, metavar="ROWS", help="Say where the gap of so many new rows will lie")
     command.add_argument(
         "--method",
         choices=METHODS,
@@ -149,10 +149,9 @@ def run(options: argparse.Namespace) -> None:
     parts += [repair.certificate()] if is_said else [f"On the rows it was fitted to:\n\n{repair.sample_text()}"]
     parts += [f"The gap before: {sure}.{doubt}", "" if repair.promise is None else str(repair.promise)]
     if coming is not None and expected is not None:
-        first, second = expected.gap().pair
         parts.append(
-            f"Of {options.next:,.10g} new people like these, the gap {first} - {second} will lie between "
-            f"{coming[0]:+.4f} and {coming[1]:+.4f} ({level(confidence)} of such samples)."
+            f"Of {options.next:,.10g} new people like these, the gap {' - '.join(map(str, expected.gap().pair))} "
+            f"will lie between {coming[0]:+.4f} and {coming[1]:+.4f} ({level(confidence)} of such samples)."
         )
     parts.append(f"Wrote {options.output}")
     said = headed(wrapped_lines("\n\n".join(filter(None, parts))))

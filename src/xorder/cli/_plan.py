@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from inspect import signature
 from typing import Any
 
 from xorder._metric import METRICS
@@ -32,13 +33,6 @@ def add(command: argparse.ArgumentParser) -> None:
     add_confidence(command)
 
 
-# Options that are called what the argument of Python is.
-_ASKED = (
-    *("gap", "limit", "prevalence", "auc", "group_shares", "design_effect"),
-    *("repair", "power", "confidence", "metric"),
-)
-
-
 def _by_group(text: str) -> float | dict[str, float]:
     """Read one number, or one for each group."""
     try:
@@ -58,6 +52,6 @@ def run(options: argparse.Namespace) -> None:
     if options.file is None and (len(missing) < 3 or given_options(options) & {"cluster", "weight"}):
         raise InputError("columns are those of a file: name FILE, or leave them out.")
     audit = None if options.file is None else audit_tables(read_tables(options), confidence=options.confidence)
-    asked: Any = {name: getattr(options, name) for name in _ASKED}
+    asked: Any = {name: getattr(options, name) for name in signature(plan).parameters if name in options}
     found = plan(audit, **asked)
     show(found.to_dict() if options.json else wrapped_lines(str(found)))

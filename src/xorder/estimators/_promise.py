@@ -64,11 +64,9 @@ class Promise:
         return all(limit is None or (bound is not None and bound <= limit) for limit, bound in asked)
 
     def __str__(self) -> str:
-        between, cuts = "between any two repaired groups", "the difference of sensitivities to the reference at any cut"
-        asked = (
-            (f"the {METRICS[self.metric].title} {between}", self.limit, self.bound),
-            (cuts, self.cut_limit, self.cut_bound),
-        )
+        gap = f"the {METRICS[self.metric].title} between any two repaired groups"
+        cut = "the difference of sensitivities to the reference at any cut"
+        asked = ((gap, self.limit, self.bound), (cut, self.cut_limit, self.cut_bound))
         parts = [f"{what} is {_at_most(limit, bound)}" for what, limit, bound in asked if limit is not None]
         lacks = "" if self.made else "The rows do not carry the promise asked for. "
         takes = f" The promise takes about {float(f'{self.needed:.2g}'):,.0f} rows (80 % power)." if self.needed else ""

@@ -22,7 +22,6 @@ from xorder.engines._tables import BINS
 from xorder.estimators._expected import ExpectedGap, expected_gap_tables
 from xorder.estimators._fitted import FittedRepair, RepairSettings, load_fitted, settings_dict
 from xorder.estimators._learn import learn_repair
-from xorder.estimators._promise import Promise
 from xorder.exceptions import XorderWarning, warn_caller
 from xorder.ordering import Ordering
 from xorder.transfer import ScoreMap
@@ -144,7 +143,6 @@ class XOrder(NumbersBelowDiagram, BaseRepair):
     """
 
     fitted_: FittedRepair
-    promise_: Promise | None
     maps_: dict[Hashable, ScoreMap]
     reference_: Hashable
     moved_: tuple[Hashable, ...]

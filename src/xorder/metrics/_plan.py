@@ -154,10 +154,8 @@ class _Case(NamedTuple):
         found = METRICS[self.metric].estimate(m, self.a, self.b)
         # Where scores are few, no shift may give the very gap.
         off = (self.gap - found.value) / 2
-        first, second = (
-            side._replace(value=min(max(side.value + half, 1e-9), 1 - 1e-9))
-            for side, half in zip(found.sides or (), (off, -off), strict=True)
-        )
+        both = zip(found.sides or (), (off, -off), strict=True)
+        first, second = (side._replace(value=min(max(side.value + half, 1e-9), 1 - 1e-9)) for side, half in both)
         return found._replace(value=self.gap, sides=(first, second))
 
     def enough(self, rows: float) -> float:
