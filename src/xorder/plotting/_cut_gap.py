@@ -157,10 +157,7 @@ class CutGapDisplay(AuditDisplay):
             at, ends = 100 * self.worst.cut, [100 * rate for rate in self.worst.rates]
             words = f"worst cut: first {percent(self.worst.cut)}"
             ax.plot([at, at], ends, linewidth=1.6, label=words, color=ink.text, **_WORST)
-        if beside:
-            self._legend(ax, given=False, beside=True)
-        else:
-            legend(ax, loc="lower right")
+        self._legend(ax, given=not beside, beside=True)
 
     def _draw_difference(self, ax: Any, kwargs: dict[str, Any]) -> None:
         first, second = (self.sensitivity[group] for group in self.worst.pair)
@@ -169,15 +166,13 @@ class CutGapDisplay(AuditDisplay):
         # At the ends of the list nobody is above the cut, or everybody is: both groups are the same by definition.
         inside = (self.shares > 0) & (self.shares < 1)
         clear = inside & ((low > 0) | (high < 0))
-        x = 100 * self.shares
-        ink = ink_of(ax)
+        x, ink = 100 * self.shares, ink_of(ax)
         ax.axhline(0.0, color=ink.muted, linewidth=0.8, zorder=0)
         self.band_ = [
             ax.fill_between(x, low, high, where=inside, color=ink.line, linewidth=0, label="includes 0: may be chance"),
             ax.fill_between(x, low, high, where=clear, color=ink.accent, alpha=0.45, linewidth=0, label="leaves out 0"),
         ]
-        look = {"color": ink.text, "linewidth": 1.8, "zorder": 3}
-        (self.gap_line_,) = ax.plot(x, gap, **(look | kwargs))
+        (self.gap_line_,) = ax.plot(x, gap, **({"color": ink.text, "linewidth": 1.8, "zorder": 3} | kwargs))
         if np.isfinite(self.worst.value):
             ax.plot([100 * self.worst.cut], [100 * self.worst.value], color=ink.text, **_WORST)
         if np.isfinite(self.half_width):
