@@ -24,7 +24,7 @@ _MOST_ROWS = 20
 # A column of words is never squeezed to single letters: a table that is too wide for its cell can be scrolled.
 _WORDS = "text-align:left;min-width:9em;max-width:26em;white-space:normal;overflow-wrap:break-word"
 _NUMBERS, _LEFTMOST = (f"text-align:{side};white-space:nowrap" for side in ("right", "left"))
-_CELL = "padding:0.15em 0.8em;vertical-align:top;border-bottom:1px solid rgba(128,128,128,0.35);"
+_CELL = "padding:0.15em 0.5em;vertical-align:top;border-bottom:1px solid rgba(128,128,128,0.35);"
 _TABLE = "border-collapse:collapse;table-layout:auto;margin:0.3em 0"
 
 # Size of a drawing, and the room for what is written at its left and below.
@@ -61,8 +61,7 @@ def html_table(
     head = f"<thead><tr>{line('th', header)}</tr></thead>" if any(header) else ""
     body = "".join(f"<tr>{line('td', row)}</tr>" for row in rows[:_MOST_ROWS])
     above = f"<b>{label(caption, _LONGEST_NOTE)}</b>" if caption else ""
-    more = f"… and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else ""
-    below = html_notes((more, *notes))
+    below = html_notes([f"… and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else "", *notes])
     return (
         f'<div style="overflow-x:auto">{above}<table style="{_TABLE}">{head}<tbody>{body}</tbody></table>{below}</div>'
     )
@@ -88,10 +87,11 @@ def audit_html(audit: Any, notes: Iterable[str], readings: Mapping[Any, str]) ->
             compared = [signed(gap.value), interval_text(gap.interval), readings.get(gap.pair, "")]
         rows.append([name, *own, *compared])
     if len(rows) > _MOST_ROWS:
-        rows.sort(key=lambda row: _narrowness(row[4]))
+        # The widest gap first and unknown ones last.
+        rows.sort(key=lambda row: -abs(float(row[4])) if row[4][:1] in ("+", "-") else 1.0)
     header = ["group", "positives", "negatives", "AUC", "xAUC gap", f"{percent} interval", "reading"]
     against = f"xAUC gap: each group less {names[largest]}, the largest." if len(names) > 1 else ""
-    return html_table(header, rows, caption=caption, notes=[against, *notes], words=(0, 6))
+    return html_table(header, rows, caption=caption, notes=[against, *notes])
 
 
 def ordering_html(ordering: Any) -> str:
@@ -198,8 +198,3 @@ def _ticks(low: float, high: float) -> list[float]:
         if (high - low) / step >= 3
     )
     return [round(place * step, 12) + 0.0 for place in range(math.ceil(low / step), math.floor(high / step) + 1)]
-
-
-def _narrowness(written: str) -> float:
-    """What sorts the widest gap first and unknown ones last."""
-    return -abs(float(written)) if written[:1] in ("+", "-") else 1.0

@@ -126,11 +126,11 @@ class Display:
     def _legend(self, ax: Any, *, given: bool, beside: bool = False, columns: int = 2) -> None:
         """Name what an axis shows: inside where someone else has placed it; else below all, or beside if it is much."""
         if given:
-            return legend(ax)
+            legend(ax)
+            return
         place = {"loc": "outside right upper"} if beside else {"loc": "outside lower left", "ncols": columns}
         look = {"frameon": False, "fontsize": "small", "handlelength": 3.0}
         self.figure_.legend(*ax.get_legend_handles_labels(), **look, **place)
-        return None
 
     def _panels(
         self, ax: Any, count: int, size: tuple[float, float], labels: tuple[str, str], why: str = "", **options: Any
