@@ -24,7 +24,7 @@ _MOST_ROWS = 20
 # A column of words is never squeezed to single letters: a table that is too wide for its cell can be scrolled.
 _WORDS = "text-align:left;min-width:9em;max-width:26em;white-space:normal;overflow-wrap:break-word"
 _NUMBERS, _LEFTMOST = (f"text-align:{side};white-space:nowrap" for side in ("right", "left"))
-_CELL = "padding:0.15em 0.8em;vertical-align:top;border-bottom:1px solid rgba(128,128,128,0.35);"
+_CELL = "padding:0.15em 0.5em;vertical-align:top;border-bottom:1px solid rgba(128,128,128,0.35);"
 _TABLE = "border-collapse:collapse;table-layout:auto;margin:0.3em 0"
 
 # Size of a drawing, and the room for what is written at its left and below.
@@ -61,8 +61,7 @@ def html_table(
     head = f"<thead><tr>{line('th', header)}</tr></thead>" if any(header) else ""
     body = "".join(f"<tr>{line('td', row)}</tr>" for row in rows[:_MOST_ROWS])
     above = f"<b>{label(caption, _LONGEST_NOTE)}</b>" if caption else ""
-    more = f"… and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else ""
-    below = html_notes((more, *notes))
+    below = html_notes([f"… and {len(rows) - _MOST_ROWS} more" if len(rows) > _MOST_ROWS else "", *notes])
     return (
         f'<div style="overflow-x:auto">{above}<table style="{_TABLE}">{head}<tbody>{body}</tbody></table>{below}</div>'
     )
@@ -81,17 +80,18 @@ def audit_html(audit: Any, notes: Iterable[str], readings: Mapping[Any, str]) ->
     largest = max(names, key=lambda group: audit.positives[group] + audit.negatives[group])
     rows = []
     for group, name in names.items():
-        gap = None if group == largest else audit.gap("xauc", (group, largest))
-        counts = [count(audit.positives[group]), count(audit.negatives[group])]
-        compared = [""] * 3
-        if gap is not None:
+        own = [count(audit.positives[group]), count(audit.negatives[group]), number(audit.xauc[group, group])]
+        compared = ["", "", ""]
+        if group != largest:
+            gap = audit.gap("xauc", (group, largest))
             compared = [signed(gap.value), interval_text(gap.interval), readings.get(gap.pair, "")]
-        rows.append([name, *counts, number(audit.xauc[group, group]), *compared])
+        rows.append([name, *own, *compared])
     if len(rows) > _MOST_ROWS:
-        rows.sort(key=lambda row: _narrowness(row[4]))
+        # The widest gap first and unknown ones last.
+        rows.sort(key=lambda row: -abs(float(row[4])) if row[4][:1] in ("+", "-") else 1.0)
     header = ["group", "positives", "negatives", "AUC", "xAUC gap", f"{percent} interval", "reading"]
     against = f"xAUC gap: each group less {names[largest]}, the largest." if len(names) > 1 else ""
-    return html_table(header, rows, caption=caption, notes=[against, *notes], words=(0, 6))
+    return html_table(header, rows, caption=caption, notes=[against, *notes])
 
 
 def ordering_html(ordering: Any) -> str:
@@ -161,40 +161,32 @@ class NumbersBelowDiagram:
 def _drawn(x: Any, y: Any, points: Iterable[Sequence[float]], title: str) -> str:
     """Draw a curve of rising x with points on it, its axes, and a line where x is 0."""
     kept = np.union1d(np.linspace(0, x.size - 1, min(x.size, 200)).astype(int), [int(np.argmax(y))])
-    ends = [(float(each.min()), float(each.max())) for each in (x, y)]
     # Some room around; of a single point there is nothing to stretch.
-    (left, right), (bottom, top) = (
-        (low - 0.05 * (high - low or 1), high + 0.05 * (high - low or 1)) for low, high in ends
-    )
-    base = _HEIGHT - _BELOW
+    rooms = [0.05 * (float(np.ptp(each)) or 1.0) for each in (x, y)]
+    left, bottom = (float(each.min()) - room for each, room in zip((x, y), rooms, strict=True))
+    right, top = (float(each.max()) + room for each, room in zip((x, y), rooms, strict=True))
+    base, middle = _HEIGHT - _BELOW, 'font-size="11" fill="currentColor" text-anchor="middle"'
 
     def place(gap: float, auc: float) -> tuple[float, float]:
         across = _MARGIN + (gap - left) / (right - left) * (_WIDTH - _MARGIN - 4)
         return round(across, 1), round(base - (auc - bottom) / (top - bottom) * (base - 4), 1)
 
-    line, text = 'fill="none" stroke="currentColor"', 'font-size="11" fill="currentColor"'
+    line = 'fill="none" stroke="currentColor"'
     parts = [f'<path d="M{_MARGIN} 4V{base}H{_WIDTH}" opacity="0.5" {line}/>']
     for value in _ticks(left, right):
         at, _ = place(value, bottom)
         parts.append(f'<path d="M{at} {base if value else 4}V{base + 4}" opacity="0.5" {line}/>')
-        parts.append(
-            f'<text x="{at}" y="{base + 15}" text-anchor="middle" {text}>{f"{value:+.4g}" if value else 0}</text>'
-        )
+        parts.append(f'<text x="{at}" y="{base + 15}" {middle}>{f"{value:+.4g}" if value else 0}</text>')
     for value in _ticks(bottom, top):
         _, at = place(left, value)
-        parts.append(f'<text x="{_MARGIN - 5}" y="{at + 4:.1f}" text-anchor="end" {text}>{value:.4g}</text>')
+        parts.append(f'<text x="{_MARGIN - 20}" y="{at + 4:.1f}" {middle}>{value:.4g}</text>')
     path = " ".join("{},{}".format(*place(*each)) for each in zip(x[kept].tolist(), y[kept].tolist(), strict=True))
     parts.append(f'<polyline points="{path}" stroke-width="1.5" {line}/>')
     parts += ['<circle cx="{}" cy="{}" r="4" fill="currentColor"/>'.format(*place(*each)) for each in points]
-    parts.append(
-        f'<text x="{(_MARGIN + _WIDTH) / 2}" y="{_HEIGHT - 6}" text-anchor="middle" {text}>{escape(title)}</text>'
-    )
-    parts.append(
-        f'<text x="12" y="{base / 2}" text-anchor="middle" transform="rotate(-90 12 {base / 2})" {text}>AUC</text>'
-    )
-    return (
-        f'<svg width="{_WIDTH}" height="{_HEIGHT}" role="img" aria-label="AUC against the gap">{"".join(parts)}</svg>'
-    )
+    parts.append(f'<text x="{(_MARGIN + _WIDTH) / 2}" y="{_HEIGHT - 6}" {middle}>{escape(title)}</text>')
+    parts.append(f'<text x="12" y="{base / 2}" transform="rotate(-90 12 {base / 2})" {middle}>AUC</text>')
+    look = f'width="{_WIDTH}" height="{_HEIGHT}" role="img" aria-label="AUC against the gap"'
+    return f"<svg {look}>{''.join(parts)}</svg>"
 
 
 def _ticks(low: float, high: float) -> list[float]:
@@ -206,8 +198,3 @@ def _ticks(low: float, high: float) -> list[float]:
         if (high - low) / step >= 3
     )
     return [round(place * step, 12) + 0.0 for place in range(math.ceil(low / step), math.floor(high / step) + 1)]
-
-
-def _narrowness(written: str) -> float:
-    """What sorts the widest gap first and unknown ones last."""
-    return -abs(float(written)) if written[:1] in ("+", "-") else 1.0

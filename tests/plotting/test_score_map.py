@@ -20,7 +20,7 @@ def fitted(**settings: object) -> XOrder:
 
 
 def legend(display: ScoreMapDisplay) -> list[str]:
-    return [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    return [text.get_text() for text in display.figure_.legends[0].get_texts()]
 
 
 def test_the_line_of_a_group_is_what_transform_does() -> None:

@@ -300,11 +300,7 @@ def _dealt(rows: IntArray, folds: int, rng: np.random.Generator) -> FloatArray:
 
 
 def _learn_without(
-    settings: RepairSettings,
-    tables: Tables,
-    dealt: Mapping[Hashable, FloatArray],
-    fold: int,
-    plan: GroupPlan,
+    settings: RepairSettings, tables: Tables, dealt: Mapping[Hashable, FloatArray], fold: int, plan: GroupPlan
 ) -> dict[Hashable, ScoreMap]:
     """Return the maps fitted to all folds but one, with the same groups set aside as of all folds."""
     if len(plan.tables) < 2:

@@ -139,12 +139,10 @@ class Comparison:
         shown = ""
         for other in self.others:
             head, rows, _ = _table_of(self, other)
-            if len(self.groups) > 2:
-                # AUC, and the gap that is spoken of: the rest would be a table of dozens of rows.
-                rows = [row for row in rows if row[0] in ("AUC", "xauc gap")]
-            shown += html_table(
-                head, rows, caption=f"{other}, against the first score", notes=[_in_words(self, other)], words=(1,)
-            )
+            # Of many groups AUC, and the gap that is spoken of: the rest would be dozens of rows.
+            rows = [row for row in rows if len(self.groups) == 2 or row[0] in ("AUC", "xauc gap")]
+            caption, said = f"{other}, against the first score", [_in_words(self, other)]
+            shown += html_table(head, rows, caption=caption, notes=said, words=(1,))
         return shown + html_notes([few_text(self.too_few, "differ"), _how_text(self)])
 
     def __repr__(self) -> str:

@@ -504,6 +504,7 @@ _TABLES: dict[str, Callable[[Sheet], Rows]] = {
     "scores": _scores,
 }
 
+
 # Columns that hold counts, by table; the same in all tables are the first.
 _COUNTS = {"": {"positives", "negatives", "rows", "count", "of"}}
 _COUNTS["moves"] = {"selected", "after", "enters", "leaves", "positives_entering", "positives_leaving"}

@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 
-from xorder._parameters import WeightKind
 from xorder._present import interval_text, level, percent, signed
 from xorder._table import FloatArray
-from xorder._validation import check_tables
 from xorder.exceptions import InputError
 from xorder.metrics import Audit, CutGap
-from xorder.metrics._audit import check_confidence, measured
-from xorder.metrics._cuts import CUTS, Cut, Cuts, cut_text
+from xorder.metrics._cuts import Cut, Cuts, cut_text
 from xorder.metrics._gaps import Pair
-from xorder.plotting._scored import RowsDisplay
-from xorder.plotting._style import COLOURS, GREY, group_names, legend, line_style, named, tidy, title
+from xorder.plotting._scored import AuditDisplay
+from xorder.plotting._style import MOST_LINES, group_names, ink_of, legend, line_style, named, tidy, title
 
 # Cuts that are drawn, evenly spaced; the worst and those of the user come on top.
 _POINTS = 200
 
-# Groups that get a line of their own in colour, the pair among them; the rest are thin and grey.
-_MOST_LINES = 8
+# Lines of names that fit inside an axis.
+_FEW_NAMES = 6
+
+# How the worst cut is marked.
+_WORST: dict[str, Any] = {"marker": "o", "markersize": 5, "zorder": 4}
 
 # Names of cuts that are closer than this share of the list are written upwards.
 _CLOSE = 0.08
 
-# How the worst cut is marked.
-_WORST: dict[str, Any] = {"color": "black", "marker": "o", "markersize": 5, "zorder": 4}
-
-# Two names longer than this, together, get a line each.
-_LONG = 30
-
 
 @dataclass
-class CutGapDisplay(RowsDisplay):
+class CutGapDisplay(AuditDisplay):
     """Share of each group's positives that is found above each cut of the list, and by how much two groups differ.
 
     Where the band around the difference leaves out 0, chance does not explain it, also allowing for all cuts being
@@ -69,53 +63,6 @@ class CutGapDisplay(RowsDisplay):
     cuts: dict[Cut, CutGap]
     confidence: float = 0.95
     name: str | None = None
-
-    @classmethod
-    def from_predictions(
-        cls,
-        y_true: Any,
-        y_score: Any,
-        *,
-        sensitive_features: Any,
-        sample_weight: Any = None,
-        pair: Pair | None = None,
-        cuts: Sequence[Cut] = CUTS,
-        confidence: float = 0.95,
-        weights_are: WeightKind = "counts",
-        name: str | None = None,
-    ) -> CutGapDisplay:
-        """Compute the curves of rows.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n_samples,)
-            Labels, 1 for the positive class, 0 for the other.
-        y_score : array-like of shape (n_samples,)
-            Scores.
-        sensitive_features : array-like of shape (n_samples,)
-            Group of each row.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
-        pair : tuple of two group labels, default=None
-            Groups whose difference is shown, first minus second; by default those that differ most at any cut.
-        cuts : sequence of float, int or Threshold, default=(0.01, 0.05, 0.1, 0.2)
-            Cuts to mark, as in :func:`xorder.audit`.
-        confidence : float, default=0.95
-            Confidence of the band.
-        weights_are : {"counts", "sampling"}, default="counts"
-            What weights mean for the uncertainty, as in :func:`xorder.audit`.
-        name : str, default=None
-            What the score is called.
-
-        Returns
-        -------
-        CutGapDisplay
-            The numbers, ready to be drawn.
-        """
-        check_confidence(confidence)
-        tables = check_tables(y_true, y_score, sensitive_features, sample_weight, weights_are=weights_are)
-        found, _ = measured(tables, confidence, cuts)
-        return cls.from_audit(found, pair=pair, name=name)
 
     @classmethod
     def from_audit(cls, audit: Audit, *, pair: Pair | None = None, name: str | None = None) -> CutGapDisplay:
@@ -171,18 +118,18 @@ class CutGapDisplay(RowsDisplay):
             The display itself, which keeps ``axes_``, ``ax_`` (the last of them), ``figure_``, ``lines_`` (by group),
             ``gap_line_`` and ``band_`` (the patches of the band: all of it, and where it leaves out 0).
         """
-        why = ", sensitivities and their difference"
-        axes = self._axes(ax, rows=2, split=True, size=(7.0, 7.4), why=why, sharex=True)
+        given, why = ax is not None, ", sensitivities and their difference"
         names = dict(zip(self.sensitivity, group_names(self.sensitivity), strict=True))
-        self._draw_sensitivities(axes[0], names, kwargs)
+        many = not given and sum(name.count("\n") + 1 for name in names.values()) > _FEW_NAMES
+        axes = self._axes(ax, rows=2, split=True, size=(9.6 if many else 7.0, 7.8), why=why, sharex=True)
+        self._draw_sensitivities(axes[0], names, kwargs, beside=many)
         self._draw_difference(axes[1], kwargs)
-        first, second = (names[group] for group in self.worst.pair)
-        between = " " if len(first + second) <= _LONG else "\n"
+        first, second = group_names(self.worst.pair, None)
         title(axes[0], f"Who is found above each cut{named(name or self.name)}", self._worst_in_words(first, second))
-        title(axes[1], f"Difference: {first}{between}minus {second}", self._band_in_words())
+        title(axes[1], f"Difference: {first} minus {second}", self._band_in_words())
         for one in axes:
             for gap in self.cuts.values():
-                one.axvline(100 * gap.cut, color=GREY, linewidth=0.7, zorder=1)
+                one.axvline(100 * gap.cut, color=ink_of(one).muted, linewidth=0.7, zorder=1)
             tidy(one)
         self._name_cuts(axes[0])
         # Above 100 % there is room for the names of the cuts.
@@ -191,27 +138,26 @@ class CutGapDisplay(RowsDisplay):
         self.axes_ = axes
         return self
 
-    def _draw_sensitivities(self, ax: Any, names: dict[Hashable, str], kwargs: dict[str, Any]) -> None:
-        pair = self.worst.pair
-        # The pair first, so that it has the plainest lines; drawn last, so that it lies on top.
-        ranked = [*pair, *(group for group in self.sensitivity if group not in pair)]
-        self.lines_ = {}
-        for number, group in enumerate(ranked):
-            look: dict[str, Any] = line_style(number) | {"linewidth": 1.0, "zorder": 2}
-            label = names[group]
+    def _draw_sensitivities(self, ax: Any, names: dict[Hashable, str], kwargs: dict[str, Any], *, beside: bool) -> None:
+        pair, ink, self.lines_ = self.worst.pair, ink_of(ax), {}
+        grey = [group for number, group in enumerate(names) if number >= MOST_LINES and group not in pair]
+        for number, (group, label) in enumerate(names.items()):
+            # Of more groups than there are looks, the pair alone keeps its own.
+            look: dict[str, Any] = line_style(number, ink) | {"linewidth": 1.0, "zorder": 2}
+            if group in grey:
+                look = {"color": ink.line, "linewidth": 0.7, "zorder": 1}
+                label = f"{len(grey)} more groups" if group == grey[-1] else "_more"
             if group in pair:
-                look |= {"linewidth": 2.2, "zorder": 3}
-            if number >= _MOST_LINES:
-                look = {"color": "0.75", "linewidth": 0.7, "zorder": 1}
-                label = f"{len(ranked) - _MOST_LINES} more groups" if number == _MOST_LINES else "_more"
+                look |= {"linewidth": 2.4, "zorder": 3}
             values = 100 * self.sensitivity[group]
             if np.isnan(values).all():
                 label += " (no positives)"
             self.lines_[group] = ax.plot(100 * self.shares, values, **(look | {"label": label} | kwargs))[0]
         if np.isfinite(self.worst.value):
             at, ends = 100 * self.worst.cut, [100 * rate for rate in self.worst.rates]
-            ax.plot([at, at], ends, linewidth=1.6, label=f"worst cut: first {percent(self.worst.cut)}", **_WORST)
-        legend(ax, inside=True, loc="lower right")
+            words = f"worst cut: first {percent(self.worst.cut)}"
+            ax.plot([at, at], ends, linewidth=1.6, label=words, color=ink.text, **_WORST)
+        self._legend(ax, given=not beside, beside=True)
 
     def _draw_difference(self, ax: Any, kwargs: dict[str, Any]) -> None:
         first, second = (self.sensitivity[group] for group in self.worst.pair)
@@ -220,24 +166,23 @@ class CutGapDisplay(RowsDisplay):
         # At the ends of the list nobody is above the cut, or everybody is: both groups are the same by definition.
         inside = (self.shares > 0) & (self.shares < 1)
         clear = inside & ((low > 0) | (high < 0))
-        x = 100 * self.shares
-        ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=0)
+        x, ink = 100 * self.shares, ink_of(ax)
+        ax.axhline(0.0, color=ink.muted, linewidth=0.8, zorder=0)
         self.band_ = [
-            ax.fill_between(x, low, high, where=inside, color="0.88", linewidth=0, label="includes 0: may be chance"),
-            ax.fill_between(x, low, high, where=clear, color="#9fbfdf", linewidth=0, label="leaves out 0"),
+            ax.fill_between(x, low, high, where=inside, color=ink.line, linewidth=0, label="includes 0: may be chance"),
+            ax.fill_between(x, low, high, where=clear, color=ink.accent, alpha=0.45, linewidth=0, label="leaves out 0"),
         ]
-        look = {"color": COLOURS[0], "linewidth": 1.8, "zorder": 3}
-        (self.gap_line_,) = ax.plot(x, gap, **(look | kwargs))
+        (self.gap_line_,) = ax.plot(x, gap, **({"color": ink.text, "linewidth": 1.8, "zorder": 3} | kwargs))
         if np.isfinite(self.worst.value):
-            ax.plot([100 * self.worst.cut], [100 * self.worst.value], **_WORST)
+            ax.plot([100 * self.worst.cut], [100 * self.worst.value], color=ink.text, **_WORST)
         if np.isfinite(self.half_width):
-            legend(ax, inside=True, handles=self.band_)
+            legend(ax, handles=self.band_)
 
     def _name_cuts(self, ax: Any) -> None:
         """Write the user's cuts at their lines, upwards where two are close."""
         places = sorted(gap.cut for gap in self.cuts.values())
         turned = {"rotation": 90} if np.diff(places).min(initial=1.0) < _CLOSE else {}
-        look = {"va": "top", "color": GREY, "fontsize": "x-small"} | turned
+        look = {"va": "top", "color": ink_of(ax).muted, "fontsize": "x-small"} | turned
         units = {"xycoords": ax.get_xaxis_transform(), "textcoords": "offset points"}
         for cut, gap in self.cuts.items():
             ax.annotate(cut_text(cut), (100 * gap.cut, 1), (2, -2), **units, **look)
@@ -247,10 +192,9 @@ class CutGapDisplay(RowsDisplay):
             return f"not known: {first} or {second} has no positives"
         score = f", score from {self.worst.threshold:.4g}" if np.isfinite(self.worst.threshold) else ""
         found = [percent(rate, 0) for rate in self.worst.rates]
-        between = " " if len(first + second) <= _LONG else "\n"
         return (
-            f"worst cut: the first {percent(self.worst.cut)} of the list{score}; above it are\n"
-            f"{found[0]} of the positives of {first}{between}and {found[1]} of those of {second}"
+            f"worst cut: the first {percent(self.worst.cut)} of the list{score}; above it are {found[0]} of the "
+            f"positives of {first} and {found[1]} of those of {second}"
         )
 
     def _band_in_words(self) -> str:

@@ -10,21 +10,21 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from xorder._curves import thin
-from xorder._present import signed
+from xorder._present import signed, wrapped
 from xorder._table import FloatArray
 from xorder._validation import check_groups, check_scores
 from xorder.estimators import XOrder
 from xorder.exceptions import InputError
-from xorder.plotting._scored import repair_of
-from xorder.plotting._style import GREY, Display, group_names, legend, line_style, named, tidy, title
+from xorder.plotting._scored import RepairDisplay, repair_of
+from xorder.plotting._style import MOST_LINES, group_names, ink_of, line_style, named, tidy, title
 from xorder.transfer import ScoreMap
 
-# Groups that get a line of their own in colour; the rest are thin and grey.
-_MOST_LINES = 12
+# Knots of a map that are marked, at most: more are a line.
+_MOST_KNOTS = 30
 
 
 @dataclass
-class ScoreMapDisplay(Display):
+class ScoreMapDisplay(RepairDisplay):
     """Raw to adjusted score, one line per group; a score on the diagonal stays as it is.
 
     Numbers first: make it with :meth:`from_estimator`, :meth:`from_predictions`, :meth:`from_scores` or from
@@ -72,44 +72,6 @@ class ScoreMapDisplay(Display):
         return cls(repair.maps_, name)
 
     @classmethod
-    def from_predictions(
-        cls,
-        y_true: Any,
-        y_score: Any,
-        *,
-        sensitive_features: Any,
-        sample_weight: Any = None,
-        name: str | None = None,
-        **settings: Any,
-    ) -> ScoreMapDisplay:
-        """Fit an :class:`xorder.XOrder` with the given settings on the rows, and take its maps.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n_samples,)
-            Labels, 1 for the positive class, 0 for the other.
-        y_score : array-like of shape (n_samples,)
-            Scores.
-        sensitive_features : array-like of shape (n_samples,)
-            Group of each row.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
-        name : str, default=None
-            What the repair is called.
-        **settings : dict
-            Settings of :class:`xorder.XOrder`.
-
-        Returns
-        -------
-        ScoreMapDisplay
-            The maps, ready to be drawn.
-        """
-        repair = XOrder(**settings).fit(
-            y_score, y_true, sensitive_features=sensitive_features, sample_weight=sample_weight
-        )
-        return cls.from_estimator(repair, name=name)
-
-    @classmethod
     def from_scores(
         cls, y_score: Any, y_adjusted: Any, *, sensitive_features: Any, name: str | None = None
     ) -> ScoreMapDisplay:
@@ -136,9 +98,8 @@ class ScoreMapDisplay(Display):
         for group, mask in check_groups(sensitive_features, before.size):
             raw, first = np.unique(before[mask], return_index=True)
             adjusted = after[mask][first]
-            if not (np.diff(adjusted) > 0).all() or not np.array_equal(
-                adjusted[np.searchsorted(raw, before[mask])], after[mask]
-            ):
+            same = np.array_equal(adjusted[np.searchsorted(raw, before[mask])], after[mask])
+            if not same or not (np.diff(adjusted) > 0).all():
                 raise InputError(
                     f"the scores of group {group!r} are not moved by one rising map: equal scores must stay equal, and "
                     "a higher one higher."
@@ -154,16 +115,12 @@ class ScoreMapDisplay(Display):
         dict
             Group -> raw and adjusted scores.
         """
-        raw = [score_map.raw for score_map in self.maps.values() if score_map.raw.size]
-        low, high = (min(k[0] for k in raw), max(k[-1] for k in raw)) if raw else (0.0, 1.0)
-        if low >= 0 and high <= 1:
-            low, high = 0.0, 1.0
-        found = {}
-        for group, score_map in self.maps.items():
-            # A map without knots leaves every score; others are drawn between the scores that they were fitted to.
-            x = score_map.raw if score_map.raw.size else np.array([low, high])
-            found[group] = thin(x, score_map.apply(x))
-        return found
+        raw = np.concatenate([[], *(score_map.raw for score_map in self.maps.values())])
+        known = raw.size and (raw.min() < 0 or raw.max() > 1)
+        ends = np.array([raw.min(), raw.max()] if known else [0.0, 1.0])
+        # A map without knots leaves every score; others are drawn between the scores that they were fitted to.
+        every = {group: score_map.raw if score_map.raw.size else ends for group, score_map in self.maps.items()}
+        return {group: thin(x, self.maps[group].apply(x)) for group, x in every.items()}
 
     def plot(self, ax: Any = None, *, name: str | None = None, **kwargs: Any) -> ScoreMapDisplay:
         """Draw the line of each group.
@@ -182,34 +139,32 @@ class ScoreMapDisplay(Display):
         ScoreMapDisplay
             The display itself, which keeps ``ax_``, ``figure_`` and ``lines_``, by group.
         """
-        given = ax is not None
-        (ax,) = self._axes(ax, size=(5.2, 5.6) if len(self.maps) <= 6 else (8.8, 5.0))
+        given, names = ax is not None, dict(zip(self.maps, group_names(self.maps, None), strict=True))
+        many = not given and sum(len(each) // 40 + 1 for each in names.values()) > 4
+        (ax,) = self._axes(ax, size=(10.4, 5.8) if many else (5.2, 6.0))
         lines = self.lines()
         ends = np.concatenate([values[[0, -1]] for line in lines.values() for values in line])
-        low, high = float(ends.min()), float(ends.max())
-        room = 0.02 * (high - low or 1.0)
-        window = (low - room, high + room)
-        ax.plot(window, window, color=GREY, linewidth=0.8, zorder=1)
+        room, ink = 0.02 * (float(np.ptp(ends)) or 1.0), ink_of(ax)
+        window = (float(ends.min()) - room, float(ends.max()) + room)
+        ax.plot(window, window, color=ink.muted, linewidth=0.8, zorder=1)
         self.lines_ = {}
         moved = [group for group in self.maps if not _stays(*lines[group])]
-        names = dict(zip(self.maps, group_names(self.maps), strict=True))
         for number, (group, (raw, adjusted)) in enumerate(lines.items()):
-            look: dict[str, Any] = line_style(number) | {"linewidth": 2.0}
-            label = f"{names[group]}: {_words(raw, adjusted)}"
-            if number >= _MOST_LINES:
-                look, label = {"color": "0.7", "linewidth": 0.8}, f"{len(lines) - _MOST_LINES} more groups"
-                label = label if number == _MOST_LINES else "_more"
+            look: dict[str, Any] = line_style(number, ink) | {"linewidth": 2.0}
+            label = wrapped(f"{names[group]}: {_words(raw, adjusted)}", 48)
+            if self.maps[group].raw.size <= _MOST_KNOTS and group in moved:
+                look |= {"marker": "o", "markersize": 3.5}
+            if number >= MOST_LINES:
+                look, label = {"color": ink.line, "linewidth": 0.8}, f"{len(lines) - MOST_LINES} more groups"
+                label = label if number == MOST_LINES else "_more"
             self.lines_[group] = ax.plot(raw, adjusted, **(look | {"label": label} | kwargs))[0]
-        for text, place, sides in (
-            ("raised", (0.03, 0.97), ("left", "top")),
-            ("lowered", (0.97, 0.03), ("right", "bottom")),
-        ):
-            ax.text(*place, text, transform=ax.transAxes, ha=sides[0], va=sides[1], color=GREY, style="italic")
+        for text, at, ha, va in (("raised", 0.03, "left", "top"), ("lowered", 0.97, "right", "bottom")):
+            ax.text(at, 1 - at, text, transform=ax.transAxes, ha=ha, va=va, color=ink.muted, style="italic")
         ax.set(xlim=window, ylim=window, xlabel="score before", ylabel="score after")
         tidy(ax)
         heading = f"What the repair does to a score{named(name or self.name)}"
-        title(ax, heading, None if moved else "all scores stay as they are")
-        legend(ax, inside=given)
+        title(ax, heading, "points: knots, straight lines between them" if moved else "all scores stay as they are", 56)
+        self._legend(ax, given=given, beside=many, columns=1)
         return self
 
 

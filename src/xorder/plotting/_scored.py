@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -10,13 +10,16 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from xorder._groups import group_labels, groups_in, naming_missing
-from xorder._parameters import check_word
+from xorder._parameters import WeightKind, check_word
 from xorder._repair import BaseRepair
 from xorder._response import response
-from xorder._table import FloatArray, Tables
+from xorder._table import FloatArray
 from xorder._validation import check_scores, check_tables
-from xorder.estimators import FairRanker
+from xorder.estimators import FairRanker, XOrder
 from xorder.exceptions import InputError
+from xorder.metrics._audit import Audit, check_confidence, measured
+from xorder.metrics._cuts import CUTS, Cut
+from xorder.metrics._gaps import Gap
 from xorder.plotting._style import Display
 
 RESPONSES = ("auto", "predict_proba", "decision_function")
@@ -86,17 +89,109 @@ class RowsDisplay(Display):
         return display
 
 
-def tables_by_stage(y_true: Any, y_score: Any, y_adjusted: Any, *rows: Any, **options: Any) -> dict[str, Tables]:
-    """Check rows as they are before a repair and, where adjusted scores are given, after it."""
-    scores = {"before": y_score} if y_adjusted is None else {"before": y_score, "after": y_adjusted}
-    return {stage: check_tables(y_true, score, *rows, **options) for stage, score in scores.items()}
+class RepairDisplay(Display):
+    """What displays of a repair share: besides from one that is fitted they are made by fitting one."""
+
+    from_estimator: ClassVar[Callable[..., Any]]
+
+    @classmethod
+    def from_predictions(
+        cls, y_true: Any, y_score: Any, *, sensitive_features: Any, sample_weight: Any = None, **settings: Any
+    ) -> Self:
+        """Fit an :class:`xorder.XOrder` to rows, and take everything from it as :meth:`from_estimator` does.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            Labels, 1 for the positive class, 0 for the other.
+        y_score : array-like of shape (n_samples,)
+            Scores.
+        sensitive_features : array-like of shape (n_samples,)
+            Group of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+        **settings : dict
+            Settings of :class:`xorder.XOrder`, and options of :meth:`from_estimator`.
+
+        Returns
+        -------
+        object
+            The display with its numbers, ready to be drawn.
+        """
+        names = XOrder().get_params()
+        repair = XOrder(**{name: value for name, value in settings.items() if name in names})
+        repair.fit(y_score, y_true, sensitive_features=sensitive_features, sample_weight=sample_weight)
+        options = {name: value for name, value in settings.items() if name not in names}
+        display: Self = cls.from_estimator(repair, **options)
+        return display
 
 
-def check_bins(bins: Any) -> int:
-    """Return a number of bins, 1 to 1000."""
-    if not isinstance(bins, int | np.integer) or not 1 <= bins <= 1000:
-        raise InputError(f"bins must be a whole number from 1 to 1000; got {bins!r}.")
-    return int(bins)
+def stages_of(audit: Audit, adjusted: Audit | None) -> dict[str, Audit]:
+    """Audits of scores by what they are called: those before a repair and, where given, those after it."""
+    return {"before": audit} if adjusted is None else {"before": audit, "after": adjusted}
+
+
+def widest_gaps(audit: Audit, metric: str = "xauc") -> list[Gap]:
+    """Gaps of all pairs of groups, the widest first and unknown ones last, the group that is ranked higher first."""
+    gaps = [gap.reversed() if gap.value < 0 else gap for gap in audit.gaps if gap.metric == metric]
+    return sorted(gaps, key=lambda gap: -gap.value if np.isfinite(gap.value) else 1.0)
+
+
+class AuditDisplay(RowsDisplay):
+    """What displays of an audit share: besides from one they are made from rows."""
+
+    from_audit: ClassVar[Callable[..., Any]]
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_score: Any,
+        *,
+        sensitive_features: Any,
+        sample_weight: Any = None,
+        y_adjusted: Any = None,
+        cuts: Sequence[Cut] = CUTS,
+        confidence: float = 0.95,
+        weights_are: WeightKind = "counts",
+        **options: Any,
+    ) -> Self:
+        """Audit rows, and take the numbers from that as :meth:`from_audit` does.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_samples,)
+            Labels, 1 for the positive class, 0 for the other.
+        y_score : array-like of shape (n_samples,)
+            Scores.
+        sensitive_features : array-like of shape (n_samples,)
+            Group of each row.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+        y_adjusted : array-like of shape (n_samples,), default=None
+            Scores after a repair, for displays that show them beside those before it.
+        cuts : sequence of float, int or Threshold, default=(0.01, 0.05, 0.1, 0.2)
+            Cuts of the audit, as in :func:`xorder.audit`.
+        confidence : float, default=0.95
+            Confidence of the intervals.
+        weights_are : {"counts", "sampling"}, default="counts"
+            What weights mean for the uncertainty, as in :func:`xorder.audit`.
+        **options : dict
+            Passed on to :meth:`from_audit`, such as ``name``.
+
+        Returns
+        -------
+        object
+            The display with its numbers, ready to be drawn.
+        """
+        check_confidence(confidence)
+        scores = [y_score] if y_adjusted is None else [y_score, y_adjusted]
+        if len(scores) == 2 and not cls._before_and_after:
+            raise InputError(f"{cls.__name__} shows one score; pass the adjusted ones as y_score.")
+        rows = (sensitive_features, sample_weight)
+        every = [check_tables(y_true, score, *rows, weights_are=weights_are) for score in scores]
+        display: Self = cls.from_audit(*(measured(tables, confidence, cuts)[0] for tables in every), **options)
+        return display
 
 
 def scored_rows(

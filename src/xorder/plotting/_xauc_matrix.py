@@ -7,30 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from xorder._optional import import_optional
 from xorder._present import number
-from xorder.metrics import Audit, GroupMatrix, xauc_matrix
-from xorder.plotting._scored import RowsDisplay
-from xorder.plotting._style import group_names, named, title
+from xorder.metrics import Audit, GroupMatrix
+from xorder.plotting._scored import AuditDisplay
+from xorder.plotting._style import MIDDLE, group_names, ink_of, luminance, named, title
 
 # More groups than this and a cell has no room for its number.
 _MOST_NUMBERS = 30
 
-# Characters of a name, at most: each stands at the side, below, and twice in the note.
-_LONGEST = 20
-
-# Two names longer than this, together, get lines of the note to themselves.
-_LONG = 20
-
-# Luminance on which black and white letters stand out alike.
-_MIDDLE = 0.18
+# Letters of a line of a name, in a matrix of few groups and in one of many.
+_WIDTH, _WIDER = 24, 44
 
 # The least that the colour scale spans, so that small differences look small.
 _LEAST_SPAN = 0.25
 
 
 @dataclass
-class XaucMatrixDisplay(RowsDisplay):
+class XaucMatrixDisplay(AuditDisplay):
     """The chance that a positive of one group (row) outranks a negative of another (column), for all groups.
 
     Numbers first: make it with :meth:`from_predictions`, :meth:`from_estimator` or :meth:`from_audit`, or from a
@@ -51,39 +44,6 @@ class XaucMatrixDisplay(RowsDisplay):
 
     matrix: GroupMatrix
     name: str | None = None
-
-    @classmethod
-    def from_predictions(
-        cls,
-        y_true: Any,
-        y_score: Any,
-        *,
-        sensitive_features: Any,
-        sample_weight: Any = None,
-        name: str | None = None,
-    ) -> XaucMatrixDisplay:
-        """Compute the matrix from rows, as :func:`xorder.metrics.xauc_matrix` does.
-
-        Parameters
-        ----------
-        y_true : array-like of shape (n_samples,)
-            Labels, 1 for the positive class, 0 for the other.
-        y_score : array-like of shape (n_samples,)
-            Scores.
-        sensitive_features : array-like of shape (n_samples,)
-            Group of each row.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
-        name : str, default=None
-            What the score is called.
-
-        Returns
-        -------
-        XaucMatrixDisplay
-            The matrix, ready to be drawn.
-        """
-        found = xauc_matrix(y_true, y_score, sensitive_features=sensitive_features, sample_weight=sample_weight)
-        return cls(found, name)
 
     @classmethod
     def from_audit(cls, audit: Audit, *, name: str | None = None) -> XaucMatrixDisplay:
@@ -142,26 +102,37 @@ class XaucMatrixDisplay(RowsDisplay):
         values, size = self.matrix.values, len(self.matrix.groups)
         # Cells of a figure made for them are square by its size; a fixed shape would leave the names no room.
         aspect = "auto" if ax is None else "equal"
-        names = group_names(self.matrix.groups, _LONGEST)
-        turned = size > 3 or max(map(len, names)) > 14
+        names = group_names(self.matrix.groups, _WIDTH if size <= 3 else _WIDER)
+        heads, longest = names, max(map(len, names))
+        if (size > 3 and longest > 12) or longest > 2 * _WIDTH:
+            # Columns of long names are numbered, as the names would stand on each other.
+            heads = [str(place) for place in range(1, size + 1)]
+            names = [f"{place}  {name}" for place, name in zip(heads, names, strict=True)]
+        turned = heads is names and (size > 3 or longest > 14)
         widest = self._widest()
-        note = self._note(names, widest)
-        (ax,) = self._axes(ax, size=_size(names, note, turned=turned))
+        cells = float(np.clip(0.55 * size, 2.6, 14.0))
+        # Capitals, and boxes for letters that the font lacks, are wide.
+        lines = [line for name in names for line in name.split("\n")]
+        beside = max(sum(0.14 if each.isupper() or each == "□" else 0.08 for each in line) for line in lines)
+        note, letters = self._note(widest), round(9 * (cells + 1.0))
+        tall = cells + (0.7 * beside if turned else 0.3) + 1.5 + 0.17 * (len(note) // letters)
+        size_of = (max(cells + 1.4, 4.2) + beside, tall)
+        (ax,) = self._axes(ax, size=size_of)
         low, high = _range(values)
         self.im_ = ax.imshow(values, **({"cmap": cmap, "vmin": low, "vmax": high, "aspect": aspect} | kwargs))
-        self.im_.cmap = self.im_.cmap.with_extremes(bad="0.92")
+        self.im_.cmap = self.im_.cmap.with_extremes(bad=ink_of(ax).panel)
         self.text_ = None
         if include_values or (include_values is None and size <= _MOST_NUMBERS):
             self.text_ = self._write(ax, values_format or (".3f" if size <= 5 else ".2f"), widest)
         slant = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if turned else {}
-        ax.set_xticks(range(size), names, **slant)
-        ax.set_yticks(range(size), names)
+        ax.set_xticks(range(size), heads, **slant)
+        ax.set_yticks(range(size), names, fontsize="medium" if size <= 3 else "small")
         ax.set(xlabel="… outranks a negative of", ylabel="chance that a positive of …")
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
         if colorbar:
             self.figure_.colorbar(self.im_, ax=ax, label="chance   (0.5: coin toss)", shrink=0.8)
-        title(ax, f"Who outranks whom{named(name or self.name)}", note)
+        title(ax, f"Who outranks whom{named(name or self.name)}", note, letters)
         return self
 
     def _write(self, ax: Any, values_format: str, widest: tuple[int, int] | None) -> Any:
@@ -171,14 +142,11 @@ class XaucMatrixDisplay(RowsDisplay):
         texts = np.empty((size, size), dtype=object)
         for (row, column), value in np.ndenumerate(self.matrix.values):
             known = bool(np.isfinite(value))
-            dark = known and _luminance(self.im_.cmap(self.im_.norm(value))) < _MIDDLE
+            dark = known and luminance(self.im_.cmap(self.im_.norm(value))) < MIDDLE
+            letters = {"fontsize": points, "color": "white" if dark else "black", "ha": "center", "va": "center"}
+            letters["fontweight"] = "bold" if widest in ((row, column), (column, row)) else "normal"
             shown = format(value, values_format) if known else "n/a"
-            letters = {
-                "fontsize": points,
-                "fontweight": "bold" if widest in ((row, column), (column, row)) else "normal",
-                "color": "white" if dark else "black",
-            }
-            texts[row, column] = ax.text(column, row, shown, ha="center", va="center", **letters)
+            texts[row, column] = ax.text(column, row, shown, **letters)
         return texts
 
     def _widest(self) -> tuple[int, int] | None:
@@ -190,35 +158,16 @@ class XaucMatrixDisplay(RowsDisplay):
         favoured, other = np.unravel_index(np.nanargmax(gaps), gaps.shape)
         return int(favoured), int(other)
 
-    def _note(self, names: list[str], widest: tuple[int, int] | None) -> str | None:
+    def _note(self, widest: tuple[int, int] | None) -> str:
         """Say which two chances differ most, and why some are not known."""
         lines = []
         if widest is not None:
-            first, second = (names[index] for index in widest)
-            start = "widest gap: " if len(first + second) <= _LONG else "widest gap:\n"
-            lines.append(
-                f"{start}{first} over {second} {number(self.matrix.values[widest], 3)},\n"
-                f"{second} over {first} {number(self.matrix.values[widest[::-1]], 3)}"
-            )
+            first, second = (group_names(self.matrix.groups, None)[index] for index in widest)
+            one, other = (number(self.matrix.values[way], 3) for way in (widest, widest[::-1]))
+            lines.append(f"widest gap: {first} over {second} {one}, {second} over {first} {other}")
         if np.isnan(self.matrix.values).any():
             lines.append("n/a: no positives (row) or no negatives (column)")
-        return "\n".join(lines) or None
-
-
-def _size(names: list[str], note: str | None, *, turned: bool) -> tuple[float, float]:
-    """Inches that cells, names, note and scale take."""
-    cells = float(np.clip(0.55 * len(names), 2.6, 14.0))
-    beside = max(_inches(name, 10.0) for name in names)
-    lines = note.split("\n") if note else []
-    # The note begins where the cells do, and may reach over the scale.
-    across = max(cells + 1.0, max((_inches(line, 8.33) for line in lines), default=0.0) + 0.2)
-    return across + beside + 0.6, cells + (0.65 * beside if turned else 0.2) + 0.9 + 0.16 * len(lines)
-
-
-def _inches(text: str, points: float) -> float:
-    """Width of a line of text: characters differ too much in theirs to count them."""
-    path = import_optional("matplotlib.textpath", extra="plot", purpose="Drawing with XaucMatrixDisplay")
-    return float(path.TextPath((0, 0), text, size=points).get_extents().width) / 72
+        return "\n".join(lines)
 
 
 def _range(values: Any) -> tuple[float, float]:
@@ -227,11 +176,3 @@ def _range(values: Any) -> tuple[float, float]:
     low, high = (float(known.min()), float(known.max())) if known.size else (0.5, 1.0)
     high = max(float(np.ceil(high * 20) / 20), _LEAST_SPAN)
     return min(float(np.floor(low * 20) / 20), high - _LEAST_SPAN), high
-
-
-def _luminance(colour: Any) -> float:
-    """Relative luminance of a colour, to write on it in black or in white."""
-    red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in map(float, colour[:3])
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
