@@ -387,10 +387,10 @@ def _read_header(path: Path, blocks: Iterator[list[str]]) -> tuple[_Header, list
     lines: list[str] = []
     for block in blocks:
         lines += block
-        if len(lines) > _MOST_LINES:
-            raise InputError(f"{path} begins with more than {_MOST_LINES:,} blank lines; remove them.")
         if any(line.strip(f"{BOM}\r\n") for line in block):
             break
+        if len(lines) > _MOST_LINES:
+            raise InputError(f"{path} begins with more than {_MOST_LINES:,} blank lines; remove them.")
     else:
         raise InputError(f"{path} is empty; it needs a header with the names of the columns, and rows.")
     mark = BOM if lines[0].startswith(BOM) else ""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
@@ -106,6 +107,8 @@ class RepairSettings:
                 from xorder.ordering._ordering import check_number
 
                 check_number(getattr(self, name), name)
+        if self.bounds is not None:
+            self._ends()
         if self.max_cut_gap is not None:
             if self.method == "dp":
                 raise InputError("max_cut_gap is for methods 'smooth' and 'frontier'; got method 'dp'.")
@@ -125,17 +128,24 @@ class RepairSettings:
                 raise InputError("confidence needs limits above 0: give max_gap or max_cut_gap.")
         return self
 
+    def _ends(self) -> tuple[float, float]:
+        """Return the two bounds."""
+        try:
+            low, high = (float(end) for end in cast(Any, self.bounds))
+        except (TypeError, ValueError, OverflowError):
+            low = high = np.nan
+        if not -sys.float_info.max <= low < high <= sys.float_info.max:
+            raise InputError(f"bounds must be two numbers, the lower one first; got {brief(self.bounds)}.")
+        return low, high
+
     def _checked_bounds(self, tables: Tables) -> tuple[float, float] | None:
         """Return bounds that all scores lie between, or None."""
         if self.bounds is None:
             return None
-        try:
-            low, high = (float(end) for end in self.bounds)
-        except (TypeError, ValueError, OverflowError):
-            low, high = np.nan, np.nan
+        low, high = self._ends()
         lowest = min(table.score[-1] for table in tables.values())
         highest = max(table.score[0] for table in tables.values())
-        if not (np.isfinite([low, high]).all() and low <= lowest and highest <= high):
+        if not (low <= lowest and highest <= high):
             raise InputError(
                 f"bounds must be two numbers with all scores, {lowest:g} to {highest:g}, between; got "
                 f"{brief(self.bounds)}."
