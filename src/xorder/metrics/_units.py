@@ -170,7 +170,7 @@ class Units:
         self.held, self.held_by_kind = np.array(found[:-3], dtype=np.float64), np.array(found[-3:], dtype=np.float64)
 
     def keeping(self, number: int) -> Keep | None:
-        """Return what keeps the shares that the sweep of a score finds, so that one sweep is enough; None without room."""
+        """Return what keeps the shares that a sweep of a score finds, so that one is enough; None without room."""
         if self._parts > 1:
             return None
         samples = self.ranked[number]
