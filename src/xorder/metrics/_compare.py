@@ -310,7 +310,10 @@ def _compared(
         raise InputError(f"a comparison needs two groups or more; there is only one: {groups[0]!r}.")
     cuts = check_cuts(cuts, float(sum(table.n1 + table.n0 for table in every[0].values())))
     units = Units([list(tables.values()) for tables in every], rows)
-    found = [moments(list(tables.values())) for tables in every]
+    found = [
+        moments(list(tables.values()), keep=units.keeping(number_of) if change is None else None)
+        for number_of, tables in enumerate(every)
+    ]
     by_cut = [Cuts(tables, confidence, units, number_of) for number_of, tables in enumerate(every)]
     pairs = list(combinations(range(len(groups)), 2))
 

@@ -136,14 +136,22 @@ class Moments:
         object.__setattr__(self, "above", np.stack([sample.mean() for sample in self.row]))
 
 
-def moments(tables: Sequence[ScoreTable], units: Units | None = None) -> Moments:
-    """Sweep the tables of K groups, in steps, and collect their :class:`Moments`."""
+def moments(tables: Sequence[ScoreTable], units: Units | None = None, keep: Keep | None = None) -> Moments:
+    """Sweep the tables of K groups, in steps, and collect their :class:`Moments`; ``keep`` is given what it finds."""
+    if units is not None:
+        keep = units.keeping(0)
+
+    def shares(g: int, window: Window, side: int, index: NDArray[np.intp]) -> FloatArray:
+        found = window.shares(g, index)
+        if keep is not None:
+            keep(2 * g + side, window, index, found)
+        return found
 
     def of_stretch(stretch: Bounds) -> list[list[Placements]]:
         sums = _nothing(tables)
         for window in windows(tables, stretch):
             for g, (table, part) in enumerate(zip(tables, window.parts, strict=True)):
-                _add(sums[g], table, part, partial(window.shares, g))
+                _add(sums[g], table, part, partial(shares, g, window))
         return sums
 
     # Stretches of the list are independent, and numpy lets go of the interpreter while it works.
@@ -163,7 +171,7 @@ def changes(tables: Sequence[ScoreTable], before: Sequence[ScoreTable]) -> Momen
     above = [_shares_above(table, slice(0, len(table)), np.zeros((2, 1)))[0] for table in tables]
     rising = [[np.append(-table.score, np.inf) for table in every] for every in (tables, before)]
 
-    def changed(g: int, start: int, index: IntArray) -> FloatArray:
+    def changed(g: int, start: int, side: int, index: NDArray[np.intp]) -> FloatArray:
         more = np.zeros((len(tables), 2, index.size))
         for sign, keys in zip((0.5, -0.5), rising, strict=True):
             own = keys[g][start + index]
@@ -187,14 +195,14 @@ def _nothing(tables: Sequence[ScoreTable]) -> list[list[Placements]]:
 
 
 def _add(
-    sums: Sequence[Placements], table: ScoreTable, part: slice, shares: Callable[[NDArray[np.intp]], FloatArray]
+    sums: Sequence[Placements], table: ScoreTable, part: slice, shares: Callable[[int, NDArray[np.intp]], FloatArray]
 ) -> None:
     """Add the rows of both classes in a part of a table; ``shares`` finds those above some scores of it."""
-    for found, mass, spread in zip(sums, table.sums[:2], table.spreads, strict=True):
+    for side, (found, mass, spread) in enumerate(zip(sums, table.sums[:2], table.spreads, strict=True)):
         held = np.flatnonzero(mass[part] > 0)
         if held.size:
             of_rows = mass[part][held]
-            found.add(shares(held), of_rows, None if spread is mass else spread[part][held])
+            found.add(shares(side, held), of_rows, None if spread is mass else spread[part][held])
 
 
 def _moments(tables: Sequence[ScoreTable], sums: list[list[Placements]], units: Units | None = None) -> Moments:
@@ -226,6 +234,9 @@ def placements_of(n1: FloatArray, n0: FloatArray) -> FloatArray:
 
 
 Bounds = tuple[IntArray, FloatArray]
+
+# Takes the number of a sample, a window, the index of some scores there, and the shares above them.
+Keep = Callable[[int, "Window", NDArray[np.intp], FloatArray], None]
 
 
 def stretches(tables: Sequence[ScoreTable]) -> list[Bounds]:

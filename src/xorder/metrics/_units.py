@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from xorder._table import FloatArray, HeldRows, ScoreTable, falling, in_threads
 from xorder._validation import check_clusters
 from xorder.exceptions import InputError
-from xorder.metrics._placements import Bounds, Placements, placements_of, products, stretches, windows
+from xorder.metrics._placements import Bounds, Keep, Placements, Window, placements_of, products, stretches, windows
 
 if TYPE_CHECKING:
     from xorder._metric import Term
@@ -74,6 +74,27 @@ class _Sample(NamedTuple):
         weight = None if self.weight is None else self.weight[own]
         return _Sample(self.cell[own] - np.int32(first), self.entry[own], weight)
 
+    def above(self, entries: Sequence[int]) -> list[int]:
+        """Count the rows above some numbers of the table."""
+        # Of the same type, or all would be turned into another.
+        return np.searchsorted(self.entry, np.array(entries, dtype=np.int32)).tolist()  # type: ignore[no-any-return]
+
+    def write(
+        self,
+        into: FloatArray,
+        window: Window,
+        g: int,
+        held: NDArray[np.intp] | None = None,
+        shares: FloatArray | None = None,
+    ) -> None:
+        """Write the shares above the rows in a window, times their weights; those of ``held`` scores are known."""
+        part = window.parts[g]
+        here = slice(*self.above([part.start, part.stop]))
+        index = self.entry[here] - np.int32(part.start)
+        if shares is None or held is None or not np.array_equal(index, held):
+            shares = window.shares(g, index.astype(np.intp))
+        into[here] = shares.T if self.weight is None else (shares * self.weight[here]).T
+
 
 class Units:
     """How placements vary between units: people with several rows each, or rows that have more than one score.
@@ -129,6 +150,7 @@ class Units:
         self._first = np.cumsum([0, *(mass.size for mass in self._mass)])
         self._count_units(rows.counted)
         self._products: dict[tuple[int, int], FloatArray] = {}
+        self._kept: dict[int, list[FloatArray]] = {}
 
     def _count_units(self, counted: bool) -> None:
         """Count the units with rows in each sample, and in those of each kind: positives, negatives, all."""
@@ -147,16 +169,36 @@ class Units:
             found.append(np.count_nonzero(is_there))
         self.held, self.held_by_kind = np.array(found[:-3], dtype=np.float64), np.array(found[-3:], dtype=np.float64)
 
+    def keeping(self, number: int) -> Keep | None:
+        """Return what keeps the shares that a sweep of a score finds, so that one is enough; None without room."""
+        if self._parts > 1:
+            return None
+        samples = self.ranked[number]
+        found = self._kept[number] = [np.zeros((rows.entry.size, 2 * self.size)) for rows in samples]
+
+        def keep(sample: int, window: Window, held: NDArray[np.intp], shares: FloatArray) -> None:
+            samples[sample].write(found[sample], window, sample // 2, held, shares)
+
+        return keep
+
+    @property
+    def _numbers(self) -> int:
+        """Sums of a cell."""
+        return 2 * self.size * len(self.ranked) + 1
+
+    @property
+    def _parts(self) -> int:
+        """In how many parts there is room for the sums of all cells."""
+        return -(-int(self._first[-1]) * self._numbers // _MOST_NUMBERS)
+
     def _add_up(self) -> None:
         """Add up the products of the sums of units, as many units at a time as there is room for."""
-        numbers = 2 * self.size * len(self.ranked) + 1
-        cells = int(self._first[-1])
-        if cells * float(numbers) ** 2 > _MOST_WORK:
+        cells, parts = int(self._first[-1]), self._parts
+        if cells * float(self._numbers) ** 2 > _MOST_WORK:
             raise InputError(
                 f"{self.size} groups with {self.count:,} clusters, or rows to compare, are too many to allow for; "
                 "name fewer groups."
             )
-        parts = -(-cells * numbers // _MOST_NUMBERS)
         for part in range(parts):
             if self._unit is None:
                 ends = [
@@ -168,18 +210,18 @@ class Units:
                     np.searchsorted(units, [part * self._last // parts, (part + 1) * self._last // parts])
                     for units in self._unit
                 ]
-            self._add_part([slice(*pair.tolist()) for pair in ends], numbers)
+            self._add_part([slice(*pair.tolist()) for pair in ends])
 
-    def _add_part(self, parts: Sequence[slice], numbers: int) -> None:
+    def _add_part(self, parts: Sequence[slice]) -> None:
         """Add up the products of the cells in a part of each sample."""
-        wide = 2 * self.size
+        wide, numbers = 2 * self.size, self._numbers
         sums = [np.empty((part.stop - part.start, numbers)) for part in parts]
         for number, (samples, tables) in enumerate(zip(self.ranked, self._tables, strict=True)):
             here = [
                 sample if mass.size == part.stop - part.start else sample.part(part.start, part.stop)
                 for sample, mass, part in zip(samples, self._mass, parts, strict=True)
             ]
-            found = _shares(here, tables)
+            found = self._kept.pop(number, None) or _shares(here, tables)
             for into, rows in zip(sums, here, strict=True):
                 shares, of_score = found.pop(0), into[:, wide * number : wide * (number + 1)]
                 if self._unit is not None:
@@ -248,8 +290,8 @@ class Units:
             if not factor:
                 continue
             rising = self._tables[number][sample // 2].score[::-1]
-            at = [rising.size - np.searchsorted(rising, threshold, side=side) for side in ("right", "left")]
-            above, past = np.searchsorted(rows.entry, at).tolist()
+            at = [rising.size - int(np.searchsorted(rising, threshold, side)) for side in ("right", "left")]
+            above, past = rows.above(at)
             weight = np.ones(past) if rows.weight is None else rows.weight[:past].copy()
             weight[above:] *= part
             np.add.at(of_sample, rows.cell[:past], factor * weight)
@@ -317,12 +359,8 @@ def _shares(samples: Sequence[_Sample], tables: Sequence[ScoreTable]) -> list[Fl
 
     def of_stretch(stretch: Bounds) -> None:
         for window in windows(tables, stretch):
-            for number, (rows, shares) in enumerate(zip(samples, found, strict=True)):
-                part = window.parts[number // 2]
-                here = slice(*np.searchsorted(rows.entry, [part.start, part.stop]).tolist())
-                if here.start < here.stop:
-                    above = window.shares(number // 2, rows.entry[here].astype(np.intp) - part.start)
-                    shares[here] = above.T if rows.weight is None else (above * rows.weight[here]).T
+            for number, (rows, into) in enumerate(zip(samples, found, strict=True)):
+                rows.write(into, window, number // 2)
 
     in_threads(sum(sample.entry.size for sample in samples), of_stretch, stretches(tables))
     return found
