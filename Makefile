@@ -111,4 +111,4 @@ benchmark: setup
 	for script in benchmarks/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
 clean:
-	rm -rf $(VENV) .venv-* .venv.log xorder-demo dist docs/_build htmlcov .coverage
+	rm -rf $(VENV) .venv-* .venv.log xorder-demo dist docs/_build docs/api/names htmlcov .coverage

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
 
-# Two small extensions of our own lie there.
+# Small extensions of our own lie there.
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 from sphinx.util.inspect import TypeAliasForwardRef
@@ -25,10 +26,12 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.viewcode",
     "numpydoc",
     "sphinx_copybutton",
     "formulas",
     "public_names",
+    "sample_reports",
 ]
 exclude_patterns = ["_build"]
 # Values in docstrings are quoted as they are typed.
@@ -38,8 +41,9 @@ smartquotes = False
 myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
 html_math_renderer = "mathml"
-# A block that names no language is a drawing, or a command; the pages of the reference say otherwise.
-highlight_language = "none"
+# A block that names no language is a drawing, or a command; the pages of the reference say otherwise. Not "none", which
+# would take the colours of source code, too.
+highlight_language = "output"
 
 # Reference
 autosummary_generate = False
@@ -83,7 +87,7 @@ html_theme_options = {
     "show_prev_next": True,
     "show_nav_level": 1,
     "navigation_depth": 2,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",
@@ -99,6 +103,14 @@ def _list_design_notes(app: Any, page: str, source: list[str]) -> None:
         source[0] += "\n```{toctree}\n:hidden:\n:glob:\n\n*\n```\n"
 
 
+def _leave_out_any(
+    app: Any, what: str, name: str, value: Any, options: Any, signature: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    """Take annotations that say nothing from a signature: what may be passed stands in the list of parameters."""
+    return signature and re.sub(r": Any\b(?= = |[,)])", "", signature), returned
+
+
 def setup(app: Any) -> None:
     """Connect what is of this file."""
+    app.connect("autodoc-process-signature", _leave_out_any)
     app.connect("source-read", _list_design_notes)

@@ -11,9 +11,9 @@ from xorder._metric import METRICS, PairGains, auc_gains, check_pair_gains, norm
 from xorder.exceptions import InputError
 from xorder.ordering._dynamic import partial_objective
 from xorder.ordering._ordering import (
+    Places,
     as_scored,
     pairs_of_ordering,
-    pairs_of_scores,
 )
 
 
@@ -113,7 +113,7 @@ def test_as_scored_counts_equal_scores_across_groups_half(metric, a, b, shift):
 def test_pairs_by_hand():
     a, b = ScoreTable([0.9, 0.5], [1, 2], [0, 1]), ScoreTable([0.5, 0.1], [3, 0], [1, 5])
     # a's first score outranks all of b; its second ties with b's first and outranks its second.
-    np.testing.assert_array_equal(pairs_of_scores(a, b), [[3 + 2 * 1.5, 6 + 2 * 5.5], [1.5, 5.5]])
+    np.testing.assert_array_equal(Places(a, b).pairs(), [[3 + 2 * 1.5, 6 + 2 * 5.5], [1.5, 5.5]])
 
 
 custom = st.builds(

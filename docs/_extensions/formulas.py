@@ -12,9 +12,16 @@ from docutils.utils.math.latex2mathml import tex2mathml
 _DIGITS = re.compile(r"(\\[td]?frac)\s*(\d)\s*(\d)")
 
 
+# Of absolute values: without its side, a browser takes a bar for something that stands between two others.
+_BARS = {'<mo class="mathopen">|</mo>': '<mo form="prefix">|</mo>', "<mo>|</mo>": '<mo form="postfix">|</mo>'}
+
+
 def mathml(formula: str, *, as_block: bool = False) -> str:
     """Return a formula of TeX as MathML."""
-    return str(tex2mathml(_DIGITS.sub(r"\1{\2}{\3}", formula), as_block=as_block))
+    found = str(tex2mathml(_DIGITS.sub(r"\1{\2}{\3}", formula), as_block=as_block))
+    for bar, sided in _BARS.items():
+        found = found.replace(bar, sided)
+    return found
 
 
 def inline(writer: Any, node: nodes.math) -> None:

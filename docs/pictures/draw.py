@@ -97,6 +97,35 @@ def distributions() -> Figure:
     return figure
 
 
+def in_short() -> Figure:
+    """Draw for the first page how often the right one of two people is ranked higher, before and after a repair."""
+    people = simulate_population(20_000, random_state=0)
+    repair = xorder.XOrder().fit(people.y_score, people.y_true, sensitive_features=people.group)
+    adjusted = repair.transform(people.y_score, sensitive_features=people.group)
+    figure = Figure(figsize=(5.6, 3.3), layout="constrained")
+    axes = figure.subplots()
+    for height, score in ((1, people.y_score), (0, adjusted)):
+        result = xorder.audit(people.y_true, score, sensitive_features=people.group)
+        a_over_b, b_over_a = (100 * result.xauc[pair] for pair in (("A", "B"), ("B", "A")))
+        axes.plot([b_over_a, a_over_b], [height] * 2, color=GREY, linewidth=3, solid_capstyle="round", zorder=1)
+        gap = a_over_b - b_over_a
+        words = f"a gap of {gap:.0f} points" if gap >= 1 else "no gap left"
+        axes.annotate(words, ((a_over_b + b_over_a) / 2, height + 0.16), ha="center", size=11)
+        for group, chance in (("A", a_over_b), ("B", b_over_a)):
+            # Where both are in one place, each has half of it.
+            half = {} if gap >= 1 else {"fillstyle": "left", "markerfacecoloralt": COLOUR["A"], "markeredgewidth": 0}
+            axes.plot(chance, height, "o", markersize=19, color=COLOUR[group], zorder=2, **half)
+            axes.annotate(f"{chance:.0f}", (chance, height), ha="center", va="center_baseline", color="white", size=10)
+            if height:
+                axes.annotate(f"people of {group}", (chance, height - 0.28), ha="center", color=COLOUR[group], size=10)
+        axes.annotate(f"AUC {result.auc:.2f}", (100, height), ha="right", va="center_baseline", color=GREY, size=10)
+    axes.set(xlim=(55, 100), ylim=(-0.4, 1.45), yticks=[0, 1], yticklabels=["after", "before"])
+    axes.set_title("So many of 100 people with the outcome are ranked\nabove one of the other group without it")
+    axes.tick_params(axis="y", length=0, labelsize=11)
+    axes.spines["left"].set_visible(False)
+    return figure
+
+
 def tradeoff() -> Figure:
     """Draw the best AUC for each gap, the score as it was, and three points to choose from."""
     people = simulate_population(4000, random_state=0)
@@ -186,6 +215,7 @@ PICTURES: dict[str, Callable[[], Figure]] = {
     "auc": auc,
     "xauc": xauc,
     "distributions": distributions,
+    "in-short": in_short,
     "tradeoff": tradeoff,
     "map": score_map,
     "certainty": certainty,

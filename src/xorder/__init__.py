@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from xorder._table import ScoreTable
     from xorder.engines import audit_frame, compare_frame
     from xorder.estimators import ExpectedGap, FairRanker, XOrder, expected_gap, load
-    from xorder.metrics import Audit, Comparison, CutGap, Gap, Threshold, audit, compare
+    from xorder.metrics import Audit, Comparison, CutGap, Gap, Plan, Threshold, audit, compare, plan
     from xorder.ordering import Frontier, Ordering, frontier, order
-    from xorder.reporting import Report, report, report_tables, statements
+    from xorder.reporting import Report, report, report_frame, report_tables, statements
     from xorder.transfer import ScoreMap
 
 __version__ = "0.1.0"
@@ -28,6 +28,7 @@ __all__ = [
     "Gap",
     "Ordering",
     "PairGains",
+    "Plan",
     "Report",
     "ScoreMap",
     "ScoreTable",
@@ -44,7 +45,9 @@ __all__ = [
     "load",
     "metrics",
     "order",
+    "plan",
     "report",
+    "report_frame",
     "report_tables",
     "statements",
 ]
@@ -57,9 +60,9 @@ _LATER = {
         "_table": ("ScoreTable",),
         "engines": ("audit_frame", "compare_frame", "engines"),
         "estimators": ("ExpectedGap", "FairRanker", "XOrder", "estimators", "expected_gap", "load"),
-        "metrics": ("Audit", "Comparison", "CutGap", "Gap", "Threshold", "audit", "compare", "metrics"),
+        "metrics": ("Audit", "Comparison", "CutGap", "Gap", "Plan", "Threshold", "audit", "compare", "metrics", "plan"),
         "ordering": ("Frontier", "Ordering", "frontier", "order", "ordering"),
-        "reporting": ("Report", "report", "report_tables", "reporting", "statements"),
+        "reporting": ("Report", "report", "report_frame", "report_tables", "reporting", "statements"),
         "transfer": ("ScoreMap", "transfer"),
         "datasets": ("datasets",),
         "exceptions": ("exceptions",),

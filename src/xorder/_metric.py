@@ -46,6 +46,11 @@ class Estimate(NamedTuple):
     reach: float = math.nan
     rows: float = 0.0
 
+    def wider(self, factor: float) -> Estimate:
+        """Return the same with errors so many times as large."""
+        sides = None if self.sides is None else (self.sides[0].wider(factor), self.sides[1].wider(factor))
+        return self._replace(stderr=factor * self.stderr, reach=factor * self.reach, sides=sides)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairGains:
@@ -334,18 +339,23 @@ def gap_pvalue(estimate: Estimate, limit: float = 0.0) -> float:
     if abs(value) <= limit:
         return 1.0
     nearer, sign = (0, 1.0) if value > 0 else (1, -1.0)
+    return math.erfc(quantile_ending(estimate, nearer, sign * limit) / math.sqrt(2))
 
-    def is_beyond(quantile: float) -> bool:
-        return _gap_reach(estimate, quantile)[nearer] * sign > limit
 
-    # The normal quantile whose interval ends at the limit.
-    low, high = 0.0, abs(value) / stderr
-    while is_beyond(high) and high < _FURTHEST:
+def quantile_ending(estimate: Estimate, end: int, at: float) -> float:
+    """Return the normal quantile whose interval has its lower (0) or upper (1) end at a value; 0 where none has."""
+    sign = -1.0 if end else 1.0
+
+    def is_short(quantile: float) -> bool:
+        return (_gap_reach(estimate, quantile)[end] - at) * sign > 0
+
+    low, high = 0.0, max((estimate.value - at) * sign / estimate.stderr, 0.0)
+    while is_short(high) and high < _FURTHEST:
         low, high = high, 1.25 * high
     while high - low > 1e-11 * high:
         middle = (low + high) / 2
-        low, high = (middle, high) if is_beyond(middle) else (low, middle)
-    return math.erfc((low + high) / 2 / math.sqrt(2))
+        low, high = (middle, high) if is_short(middle) else (low, middle)
+    return (low + high) / 2
 
 
 # Normal quantiles beyond this have a p-value of 0.

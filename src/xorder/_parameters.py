@@ -67,6 +67,12 @@ def check_number(
     return float(value)
 
 
+def check_confidence(confidence: Any) -> None:
+    """Refuse a confidence that is not between 0 and 1."""
+    if not (isinstance(confidence, Real) and in_range(confidence) and 0 < float(confidence) < 1):
+        raise InputError(f"confidence must lie between 0 and 1; got {brief(confidence)}. For 95 % pass 0.95.")
+
+
 def check_whole(name: str, value: Any, *, at_least: int = 1) -> int:
     """Return a whole number that is large enough."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < at_least:

@@ -8,6 +8,8 @@ import textwrap
 import unicodedata
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import fields
+from typing import Any
 
 from xorder._metric import METRICS
 
@@ -57,6 +59,18 @@ def percent(value: float | None, digits: int = 1) -> str:
     ('25.4 %', 'not known')
     """
     return UNKNOWN if known(value) is None else f"{number(100 * (value or 0), digits)} %"
+
+
+def short_repr(record: Any) -> str:
+    """Write a dataclass as Python does, with four digits of its numbers."""
+
+    def written(value: Any) -> str:
+        if isinstance(value, tuple):
+            return f"({', '.join(map(written, value))})"
+        return f"{value:.4g}" if isinstance(value, float) else repr(value)
+
+    shown = (f"{each.name}={written(getattr(record, each.name))}" for each in fields(record) if each.repr)
+    return f"{type(record).__name__}({', '.join(shown)})"
 
 
 def level(confidence: float) -> str:
@@ -115,8 +129,8 @@ def group_names(groups: Iterable[Hashable], longest: int = 28) -> list[str]:
     ['B', '1 (1)', '1 (2)', '(empty)']
     """
     whole = [one_line(group) or "(empty)" for group in groups]
-    # Where shortened names are alike, their ends may tell them apart.
-    for head in (2 / 3, 1 / 2, 1 / 3):
+    # A name is cut at its end; where that makes some alike, their ends may tell them apart.
+    for head in (1, 2 / 3, 1 / 2, 1 / 3):
         names = [shortened(name, longest, head) for name in whole]
         if len({*names}) == len(names):
             return names
@@ -148,23 +162,24 @@ def laid_out(rows: Sequence[Sequence[str]], looks: Sequence[str], width: int, lo
         max(int(look[1:]), *map(_width, column)) for look, column in zip(looks, zip(*rows, strict=True), strict=True)
     ]
 
-    def line(row: Sequence[str], columns: Sequence[int]) -> str:
+    def line(row: Sequence[str], columns: Sequence[int], between: str = "  ") -> str:
         cells = []
         for column in columns:
             room = widths[column] - _width(row[column])
             left = {"<": 0, ">": room, "^": room // 2}[looks[column][0]]
             cells.append(" " * left + row[column] + " " * (room - left))
-        return "  ".join(cells).rstrip()
+        return between.join(cells).rstrip()
 
     everything = range(len(looks))
     if sum(widths) + 2 * (len(widths) - 1) <= width:
         return [line(row, everything) for row in rows]
     others = [column for column in everything if column != long]
+    between = "  " if sum(widths[column] + 2 for column in others) <= width else " "
     found: list[str] = []
     for place, row in enumerate(rows):
         if not place or row[long] != rows[place - 1][long]:
             found += textwrap.wrap(row[long], max(width, 20), subsequent_indent="  ")
-        found.append(f"  {line(row, others)}")
+        found.append(f"  {line(row, others, between)}")
     return found
 
 

@@ -105,7 +105,7 @@ def test_options_that_saved_audits_cannot_use_are_refused(
 ) -> None:
     saved = tmp_path / "audit.json"
     saved.write_text(succeed("audit", people, *LABELLED, "--cut", "20", "--json"), encoding="utf-8")
-    assert "20 places of the list" in succeed("compare", saved, saved, "--confidence", "0.9")
+    assert "at 20 places" in succeed("compare", saved, saved, "--confidence", "0.9")
     ran = run("compare", saved, saved, "--score", "score", "--cut", "5%", "--cluster", "person")
     assert (
         "two saved audits hold numbers, and no rows: they cannot be compared with --cluster, --cut, --score."

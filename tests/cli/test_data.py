@@ -25,7 +25,7 @@ from support.raw_tables import draw_rows, give, header_of, public_text, serve, s
 from support.real_data import data_file
 from xorder import datasets
 from xorder.datasets import _catalogue as catalogue
-from xorder.datasets._raw_table import parse_table
+from xorder.datasets._raw_file import parse_table
 
 NAMES = ["compas", "adult", "framingham", "german"]
 BUILDS = ["mimic3", "eicu"]
@@ -400,7 +400,7 @@ class TestProgress:
         assert done.returncode == 0
         assert b"\x1b" not in done.stdout
         assert b"\n" not in shown
-        assert re.search(rb"\rreading patient, 100 %, \d+ s\x1b\[K\r", shown)
+        assert re.search(rb"\rreading patient \[#{20}\] 100 %, \d+ s\x1b\[K\r", shown)
         assert shown.endswith(b"\r\x1b[K")
 
     def test_the_line_is_wiped_when_the_build_fails(
@@ -409,7 +409,7 @@ class TestProgress:
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
         ran = run("build-mimic3", tables["mimic3"], "-o", tmp_path / "x.parquet", "--memory", "1KB")
         assert ran.code == 2
-        assert "\x1b[K\r\x1b[Kxorder: error: the memory allowed" in ran.err
+        assert re.search(r"\x1b\[K\r\x1b\[K(\x1b\[31m)?xorder: error:(\x1b\[0m)? the memory allowed", ran.err)
 
 
 def _read(terminal: int) -> bytes:

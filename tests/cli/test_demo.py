@@ -90,15 +90,30 @@ def test_the_audit_and_the_repair_are_printed(shown: tuple[Path, str]) -> None:
     folder, output = shown
     people = xorder.datasets.simulate_population(4000, random_state=0)
     assert str(xorder.audit(people.y_true, people.y_score, sensitive_features=people.group)) in output
-    assert xorder.load(folder / "map.json").describe() in output
+    assert " ".join(xorder.load(folder / "map.json").describe().split()) in " ".join(output.split())
 
 
 @pytest.mark.slow
 def test_each_file_is_listed_and_there(shown: tuple[Path, str]) -> None:
     folder, output = shown
     assert sorted(path.name for path in folder.iterdir()) == FILES
-    listed = output.partition("Files to look at:\n")[2]
-    assert sorted(re.findall(r"^  (\S+)$", listed, re.M)) == sorted(str(folder / name) for name in FILES)
+    listed = output.partition(f"Files in {folder}:\n")[2]
+    assert sorted(re.findall(r"^  (\S+) ", listed, re.M)) == FILES
+
+
+@pytest.mark.slow
+def test_it_ends_with_three_lines_and_the_page(shown: tuple[Path, str]) -> None:
+    folder, output = shown
+    *_, before, after, cost, page = output.splitlines()
+    found = before_and_after(output)
+    gaps = [found[f"new people {when}"][1] for when in ("as it was", "adjusted")]
+    for line, gap in zip((before, after), gaps, strict=True):
+        assert abs(float(re.findall(r"(-?[\d.]+) more", line)[0]) - 100 * gap) < 0.06
+    assert re.findall(r"0\.\d{3}", cost) == [
+        f"{found[f'new people {when}'][0]:.3f}" for when in ("as it was", "adjusted")
+    ]
+    assert page == f"Open {folder / 'report.html'} in a browser to see it drawn."
+    assert max(map(len, (before, after, cost))) <= 80
 
 
 @pytest.mark.slow

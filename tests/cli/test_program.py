@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import re
 import sys
 from collections.abc import Callable
@@ -50,18 +52,25 @@ OPTIONS = {
     }
     | {"--method", "--bounds", "--reference", "--do-no-harm", "--no-do-no-harm"}
     | {"--min-group-size", "--small-groups", "--unseen-group"},
-    "apply": READING | {"--map", "--output", "--force", "--into", "--cut", "--unseen-group", "--explain"},
+    "apply": READING
+    | {"--map", "--output", "--force", "--into", "--cut", "--unseen-group", "--explain", "--escape-formulas"},
     "report": READING
     | {"--label", "--positive", "--weight", "--output", "--force", "--map", "--metric", "--title"}
     | {"--confidence", "--weights-are", "--unseen-group", "--cluster"}
-    | {"--high-is", "--model", "--period", "--author", "--tolerance"},
-    "demo": {"--output", "--rows", "--seed", "--force"},
+    | {"--high-is", "--model", "--period", "--author", "--tolerance", "--open"},
+    "demo": {"--output", "--rows", "--seed", "--force", "--open"},
 }
 
 
 class TestUsage:
-    def test_no_command(self, refuse: Callable[..., str]) -> None:
-        assert "COMMAND" in refuse()
+    def test_no_command_shows_the_help(self, succeed: Callable[..., str]) -> None:
+        assert succeed() == succeed("--help")
+
+    def test_a_pattern_that_the_shell_has_expanded(self, refuse: Callable[..., str], people: Path) -> None:
+        other = write(people.with_name("other.csv"), table())
+        assert "; FILE is one name: put a pattern such as 'part-*.csv' in quotes" in refuse(
+            "audit", people, other, *LABELLED
+        )
 
     def test_an_unknown_command_shows_the_known(self, refuse: Callable[..., str]) -> None:
         error = refuse("repair")
@@ -126,9 +135,17 @@ class TestHelp:
     def test_every_option_is_explained(self, succeed: Callable[..., str], command: str) -> None:
         text = succeed(command, "--help").partition("\noptions:\n")[2]
         for entry in re.split(r"\n  (?=-)", text):
-            names, _, explanation = re.sub(r"\n\s{4,}", "   ", entry).strip().partition("   ")
-            explanation = explanation or names.partition("  ")[2]
-            assert re.match(r"[A-Z].*[^.]$", explanation.strip(), re.S), entry
+            names, _, explanation = entry.partition("\n\n")[0].strip().partition("  ")
+            assert re.match(r"[A-Z].*[^.]$", (explanation or names.partition("\n")[2]).strip(), re.S), entry
+
+    @pytest.mark.parametrize("command", [*OPTIONS, "data"])
+    def test_help_has_groups_and_two_examples_in_80_columns(self, succeed: Callable[..., str], command: str) -> None:
+        text = succeed(command, "--help")
+        examples = text.partition("\nexamples:\n")[2].splitlines()
+        assert [line.startswith(f"  xorder {command} ") for line in examples] == [True, True]
+        assert max(map(len, examples)) <= 80
+        if command in ("audit", "fit", "apply", "report", "compare"):
+            assert text.index("\nrows:\n") < text.index("\noutput:\n") < text.index("\nreading:\n")
 
     def test_every_command_is_in_the_help(self, succeed: Callable[..., str]) -> None:
         text = succeed("--help")
@@ -165,7 +182,7 @@ class TestProcess:
 
     @pytest.mark.slow
     def test_a_usage_error_has_its_exit_code_and_no_traceback(self) -> None:
-        assert "COMMAND" in one_line(shell(launch=[str(SCRIPT)]))
+        assert "COMMAND" in one_line(shell("audti", launch=[str(SCRIPT)]))
 
     @pytest.mark.slow
     def test_parquet_without_its_package_names_the_extra(self, tmp_path: Path) -> None:
@@ -190,3 +207,76 @@ print("sklearn" in sys.modules)
 """
         loaded = shell(launch=[sys.executable, "-c", launcher]).out
         assert loaded == "".join(f"{name} xorder.cli._{name}\n" for name in [*OPTIONS, "data"]) + "False\n"
+
+
+class TestStreams:
+    """A dash is standard input, or standard output."""
+
+    def test_rows_from_standard_input(
+        self, succeed: Callable[..., str], people: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        expected = succeed("audit", people, *LABELLED)
+        for content in (people.read_bytes(), gzip.compress(people.read_bytes())):
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+            assert succeed("audit", "-", *LABELLED) == expected
+
+    @pytest.mark.parametrize("content", [b"", b"a,b\n1,2\n"])
+    def test_what_is_wrong_with_it_is_said_of_standard_input(
+        self, refuse: Callable[..., str], monkeypatch: pytest.MonkeyPatch, content: bytes
+    ) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        assert refuse("audit", "-", *LABELLED).startswith("xorder: error: standard input ")
+
+    def test_a_closed_standard_input(self, refuse: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(sys, "stdin", None)
+        assert "standard input is closed" in refuse("audit", "-", *LABELLED)
+
+    @pytest.mark.slow
+    def test_a_map_and_rows_to_standard_output(self, people: Path, tmp_path: Path) -> None:
+        fitted = shell("fit", "people.csv", *LABELLED, "-o", "-", cwd=tmp_path)
+        assert (fitted.code, fitted.err.splitlines()[-1]) == (0, "Wrote standard output")
+        (tmp_path / "map.json").write_text(fitted.out, encoding="utf-8")
+        applied = shell("apply", "-", *COLUMNS, "--map", "map.json", "-o", "-", cwd=tmp_path, input=people.read_text())
+        assert applied.err == f"Wrote {ROWS} rows to standard output; the new column is 'adjusted'.\n"
+        assert applied.out.splitlines()[0].endswith(",adjusted")
+        assert len(applied.out.splitlines()) == ROWS + 1
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["map.json", "people.csv"]
+
+    @pytest.mark.parametrize("option", ["--json", "--open"])
+    def test_two_uses_of_standard_output_are_refused(
+        self, refuse: Callable[..., str], people: Path, option: str
+    ) -> None:
+        assert "-o - takes all of standard output" in refuse("report", people, *LABELLED, "-o", "-", option)
+
+
+class TestColour:
+    """Bold and colour where a terminal is, or where the environment asks for them."""
+
+    @pytest.mark.parametrize(
+        ("environment", "terminal", "painted"),
+        [
+            ({}, False, False),
+            ({}, True, True),
+            ({"TERM": "dumb"}, True, False),
+            ({"NO_COLOR": "1"}, True, False),
+            ({"FORCE_COLOR": "1"}, False, True),
+            ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False, False),
+        ],
+    )
+    def test_who_gets_it(
+        self,
+        run: Callable[..., Ran],
+        people: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        environment: dict[str, str],
+        terminal: bool,
+        painted: bool,
+    ) -> None:
+        for name in ("NO_COLOR", "FORCE_COLOR", "TERM"):
+            monkeypatch.delenv(name, raising=False)
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+        ran = run("audit", people, *LABELLED, "--tolerance", "0.01")
+        assert ran.out.startswith("\x1b[1mThe score ranks B lower than A") == painted
+        assert ("\x1b[31mTolerance 0.01" in ran.out) == painted == ("\x1b[" in ran.out)

@@ -34,11 +34,11 @@ def test_the_page_says_where_it_comes_from(
     page = tmp_path / "page.html"
     said = ["--title", "A title", "--model", "Risk 2.1", "--period", "the year 2025", "--author", "an office"]
     printed = succeed(
-        "report", people, *LABELLED, *said, "--high-is", "help", "--tolerance", "0.05", "--map", saved, "-o", page
+        "report", people, *LABELLED, *said, "--high-is", "help", "--tolerance", "0.3", "--map", saved, "-o", page
     )
     text = page.read_text(encoding="utf-8")
     assert printed.startswith("Group B is ranked too low")
-    for words in (*said[1::2], "Tolerance 5.0 points", hashlib.sha256(saved.read_bytes()).hexdigest()):
+    for words in (*said[1::2], "Tolerance 30.0 points", hashlib.sha256(saved.read_bytes()).hexdigest()):
         assert words in text
 
 
@@ -85,3 +85,24 @@ def test_a_report_knows_clusters(succeed: Callable[..., str], tmp_path: Path) ->
     found = xorder.audit(PEOPLE.y_true, PEOPLE.y_score, sensitive_features=PEOPLE.group, clusters=person)
     assert numbers["audit"]["clusters"] == found.clusters
     assert numbers["audit"]["auc_stderr"] == pytest.approx(found.auc_stderr, rel=1e-6)
+
+
+@pytest.mark.parametrize(("tolerance", "code"), [("0.5", 0), ("0.001", 1), ("0.3", 3)])
+def test_the_tolerance_sets_the_exit_code(run: Callable[..., Ran], people: Path, tolerance: str, code: int) -> None:
+    ran = run("report", people, *LABELLED, "--tolerance", tolerance, "--json")
+    assert ran.code == code
+
+
+def test_a_page_is_html(refuse: Callable[..., str], people: Path) -> None:
+    error = refuse("report", people, *LABELLED, "-o", "page.pdf")
+    assert "the page is HTML; name it page.html, and print it to PDF from the browser if need be." in error
+
+
+@pytest.mark.slow
+def test_it_opens_in_the_browser(
+    succeed: Callable[..., str], people: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    succeed("report", people, *LABELLED, "-o", tmp_path / "page.html", "--open")
+    assert opened == [(tmp_path / "page.html").as_uri()]

@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 
 from support.raw_tables import draw_rows, header_of, write_csv
-from xorder.datasets._adult import ADULT, prepare_adult
-from xorder.datasets._raw_table import parse_table
+from xorder.datasets._open_set import OPEN_SETS, Parts
+from xorder.datasets._raw_file import parse_table
 
 
-def prepare(text: str):
-    return prepare_adult(parse_table(text, ADULT.file.layout))
+def prepare(text: str) -> Parts:
+    one = OPEN_SETS["adult"]
+    return one.prepare(parse_table(text, one.file.layout))
 
 
 def test_by_hand() -> None:
@@ -64,6 +65,6 @@ def test_against_pandas() -> None:
     inputs, y, groups = prepare(text)
     assert 50 < len(y) < 300
     assert list(inputs) == list(expected)
-    np.testing.assert_array_equal(np.column_stack(list(inputs.values())), expected)
+    np.testing.assert_array_equal(inputs, expected)
     np.testing.assert_array_equal(y, frame["income-per-year"] == ">50K")
     np.testing.assert_array_equal(groups == "White", white)

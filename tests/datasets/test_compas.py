@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 
 from support.raw_tables import COMPAS_HEADER, draw_rows, write_csv
-from xorder.datasets._compas import COMPAS, prepare_compas
-from xorder.datasets._raw_table import parse_table
+from xorder.datasets._open_set import OPEN_SETS, Parts
+from xorder.datasets._raw_file import parse_table
 
 USED = (
     "sex,age,age_cat,race,juv_fel_count,juv_misd_count,juv_other_count,priors_count,c_charge_degree,c_charge_desc,"
@@ -17,8 +17,9 @@ USED = (
 )
 
 
-def prepare(text: str):
-    return prepare_compas(parse_table(text, COMPAS.file.layout))
+def prepare(text: str) -> Parts:
+    one = OPEN_SETS["compas"]
+    return one.prepare(parse_table(text, one.file.layout))
 
 
 def test_by_hand() -> None:
@@ -66,6 +67,6 @@ def test_against_pandas() -> None:
     inputs, y, groups = prepare(text)
     assert 30 < len(y) < 300
     assert list(inputs) == list(expected)
-    np.testing.assert_array_equal(np.column_stack(list(inputs.values())), expected)
+    np.testing.assert_array_equal(inputs, expected)
     np.testing.assert_array_equal(y, frame["two_year_recid"])
     np.testing.assert_array_equal(groups == "Caucasian", frame["race"] == "Caucasian")

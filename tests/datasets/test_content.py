@@ -15,9 +15,9 @@ import pytest
 
 from support.raw_tables import draw_rows, header_of, public_text, small_set, write_csv
 from support.real_data import data_file
-from xorder.datasets import _raw_table as raw_text
+from xorder.datasets import _raw_file as raw_text
 from xorder.datasets._catalogue import OPEN_SETS
-from xorder.datasets._raw_table import Layout, fingerprint, parse_table, read_table, read_text
+from xorder.datasets._raw_file import Layout, fingerprint, parse_table, read_table, read_text
 from xorder.exceptions import InputError
 
 NAMES = list(OPEN_SETS)

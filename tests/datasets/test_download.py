@@ -290,11 +290,11 @@ def test_a_file_that_another_process_fetched_first_and_is_reading(
 FETCH = """
 import sys
 from dataclasses import replace
-from xorder.datasets._german import GERMAN
+from xorder.datasets._open_set import OPEN_SETS
 from xorder.datasets._raw_file import load_raw
 url, rows, sha256 = sys.argv[1:]
-layout = replace(GERMAN.file.layout, rows=int(rows), sha256=sha256)
-table = load_raw(replace(GERMAN.file, urls=(url,), layout=layout))
+layout = replace(OPEN_SETS["german"].file.layout, rows=int(rows), sha256=sha256)
+table = load_raw(replace(OPEN_SETS["german"].file, urls=(url,), layout=layout))
 sys.stdout.write(str(len(table["age"])))
 """
 

@@ -16,10 +16,9 @@ import pytest
 from support.eicu_oracle import as_grid, cohort_of, hours_of
 from support.eicu_tables import Tables, draw_tables, read_tables, write_tables
 from support.real_data import data_file
-from xorder.datasets import build_eicu, load_eicu
+from xorder.datasets import _eicu, build_eicu, load_eicu
 from xorder.datasets._cohort_file import write_cohort
-from xorder.datasets._eicu import EicuSummary, _build
-from xorder.datasets._eicu._features import FEATURES, LABS, VITALS
+from xorder.datasets._eicu import FEATURES, LABS, VITALS, EicuSummary
 from xorder.exceptions import InputError
 
 pytestmark = pytest.mark.slow
@@ -84,7 +83,7 @@ class TestInputs:
         assert summary.readings == ("lab", "vitalPeriodic", "vitalAperiodic")
 
     def test_some_stays_at_a_time(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tables: Tables) -> None:
-        monkeypatch.setattr(_build, "_READINGS_AT_A_TIME", 100)
+        monkeypatch.setattr(_eicu, "_READINGS_AT_A_TIME", 100)
         cohort, _ = built(write_tables(tmp_path / "tables", tables), tmp_path / "cohort.parquet")
         assert_same_inputs(cohort, tables)
 

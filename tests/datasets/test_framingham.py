@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 
 from support.raw_tables import draw_rows, public_text
-from xorder.datasets._framingham import FRAMINGHAM, prepare_framingham
-from xorder.datasets._raw_table import parse_table
+from xorder.datasets._open_set import OPEN_SETS, Parts
+from xorder.datasets._raw_file import parse_table
 
 
-def prepare(text: str):
-    return prepare_framingham(parse_table(text, FRAMINGHAM.file.layout))
+def prepare(text: str) -> Parts:
+    one = OPEN_SETS["framingham"]
+    return one.prepare(parse_table(text, one.file.layout))
 
 
 def test_by_hand() -> None:
@@ -46,6 +47,6 @@ def test_against_pandas() -> None:
     assert 50 < len(y) < 150
     assert list(inputs) == [column for column in frame if column not in ("chdfate", "id")]
     # Older pandas is off by the last bit of a number.
-    np.testing.assert_allclose(np.column_stack(list(inputs.values())), frame[list(inputs)], rtol=1e-15)
+    np.testing.assert_allclose(inputs, frame[list(inputs)], rtol=1e-15)
     np.testing.assert_array_equal(y, frame["chdfate"])
     np.testing.assert_array_equal(groups == "male", frame["sex"] == 1)

@@ -9,12 +9,13 @@ import pandas as pd
 import pytest
 
 from support.raw_tables import draw_rows, header_of, write_csv
-from xorder.datasets._german import GERMAN, prepare_german
-from xorder.datasets._raw_table import parse_table
+from xorder.datasets._open_set import OPEN_SETS, Parts
+from xorder.datasets._raw_file import parse_table
 
 
-def prepare(text: str):
-    return prepare_german(parse_table(text, GERMAN.file.layout))
+def prepare(text: str) -> Parts:
+    one = OPEN_SETS["german"]
+    return one.prepare(parse_table(text, one.file.layout))
 
 
 def test_by_hand() -> None:
@@ -78,6 +79,6 @@ def test_against_pandas() -> None:
     expected = pd.get_dummies(expected).astype(float)
     inputs, y, groups = prepare(text)
     assert list(inputs) == list(expected)
-    np.testing.assert_array_equal(np.column_stack(list(inputs.values())), expected)
+    np.testing.assert_array_equal(inputs, expected)
     np.testing.assert_array_equal(y, frame["credit"] == 2)
     np.testing.assert_array_equal(groups == "under 25", frame["age"] < 25)

@@ -27,9 +27,8 @@ from support import mimic3_oracle as oracle
 from support.command_line import Ran
 from support.mimic3_tables import HEADERS, ITEMS, Tables, make_tables, write_tables
 from support.real_data import data_file
-from xorder.datasets import build_mimic3, impute_mean, load_mimic3
-from xorder.datasets._mimic3 import _build
-from xorder.datasets._mimic3._features import FEATURES, STATISTICS, VARIABLES, WINDOWS, window_features
+from xorder.datasets import _mimic3, build_mimic3, impute_mean, load_mimic3
+from xorder.datasets._mimic3 import FEATURES, STATISTICS, VARIABLES, WINDOWS, window_features
 from xorder.exceptions import InputError
 
 pytestmark = pytest.mark.slow
@@ -116,7 +115,7 @@ class TestCohort:
     @pytest.mark.parametrize("seed", range(5))
     def test_equals_the_oracle(self, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
         # Batches of a few stays, so that there are several.
-        monkeypatch.setattr(_build, "_BATCH_STAYS", 5)
+        monkeypatch.setattr(_mimic3, "_BATCH_STAYS", 5)
         upper, compress = bool(seed & 1), bool(seed & 2)
         folder = write_tables(tmp_path / "tables", make_tables(seed, patients=60), upper=upper, compress=compress)
         summary = build_mimic3(folder, tmp_path / "cohort.parquet", memory="200MB", spill=tmp_path)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from support.real_data import data_file
-from xorder.datasets import _splits
+from xorder.datasets import _problem
 from xorder.datasets._catalogue import OPEN_SETS
-from xorder.datasets._splits import StoredSplits, check_splits, make_splits, random_splits, stored_splits
+from xorder.datasets._problem import StoredSplits, check_splits, make_splits, random_splits, stored_splits
 from xorder.exceptions import InputError
 
 
@@ -78,7 +78,7 @@ class TestStored:
             make_splits("stored", 40, stored)
 
     def test_another_way_to_shuffle_is_noticed(self, stored: StoredSplits, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(_splits, "_SEED", 12346)
+        monkeypatch.setattr(_problem, "_SEED", 12346)
         with pytest.raises(InputError, match="shuffles in another way"):
             stored_splits(stored, stored.rows)
 

@@ -9,15 +9,7 @@ import numpy as np
 import pytest
 
 from xorder._groups import number, written
-from xorder.engines._cells import (
-    Codes,
-    ColumnNames,
-    Distinct,
-    ReadingOptions,
-    coding,
-    label_class,
-    positive_texts,
-)
+from xorder.engines._cells import Codes, ColumnNames, Distinct, ReadingOptions, coding, label_class
 from xorder.exceptions import InputError
 
 
@@ -105,9 +97,16 @@ def test_which_class_a_text_stands_for(text: str, wanted: int | None) -> None:
     assert label_class(text) == wanted
 
 
+@pytest.mark.filterwarnings("ignore:column 'y' holds 3 values")
 def test_positive_values_as_they_are_written_or_nearly() -> None:
-    assert positive_texts(["Yes", "yes", "no"], "yes") == {"yes"}
-    assert positive_texts(["Yes ", "YES", "no"], "yes") == {"Yes ", "YES"}
+    options = ReadingOptions(ColumnNames("s", "g", "y"), positive="yes")
+
+    def positives(*values: str) -> set[str]:
+        found = coding(Distinct(["a"]), Distinct(values), options)
+        return {value for value, number in found.label_values if number}
+
+    assert positives("Yes", "yes", "no") == {"yes"}
+    assert positives("Yes ", "YES", "no") == {"Yes ", "YES"}
 
 
 def test_numbers_and_values_as_text() -> None:

@@ -523,8 +523,9 @@ class TestOptions:
                 said = refused(backends.arrow(columns), weight="w", weights_are=kind)
                 assert "column 'w' must be 0 or between 1e-50 and 1e+50; values above 0 go from" in said
 
-    def test_rows_that_change_while_being_read(self) -> None:
+    def test_rows_that_change_while_being_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
         pl = package("polars")
+        monkeypatch.setattr("xorder.engines._tally_numpy._KEPT_BYTES", 0)
         calls = iter(range(100))
 
         def change(frame: Any) -> Any:
@@ -532,6 +533,21 @@ class TestOptions:
 
         frame = pl.from_dict(people(500)).lazy().map_batches(change, streamable=False)
         assert refused(frame, bins=10).startswith("the data changed between two passes over it")
+
+    def test_rows_that_are_few_are_read_once(self) -> None:
+        pl = package("polars")
+        reads = []
+
+        def count(frame: Any) -> Any:
+            reads.append(len(frame))
+            return frame
+
+        columns = people(500)
+        found = tables_of(pl.from_dict(columns).lazy().map_batches(count, streamable=False), **NAMES, bins=10)
+        # Once to see which groups and labels there are, once for the scores, however often these are binned.
+        assert len(reads) == 2
+        assert found.binning_error is not None
+        assert found["a"].n1 == np.sum((columns["g"] == "a") & (columns["y"] == 1))
 
 
 class TestFiles:

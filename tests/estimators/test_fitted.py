@@ -11,7 +11,7 @@ from support.oracles import gap
 from support.shifted_groups import population
 from xorder import XOrder
 from xorder.datasets import simulate_population
-from xorder.estimators._fitted import _rounded_up
+from xorder.estimators._promise import rounded_up
 from xorder.exceptions import InputError, XorderWarning
 
 
@@ -109,5 +109,5 @@ def test_a_saved_repair_of_many_groups_comes_back(tmp_path):
     ("value", "words"), [(0.0, "0"), (0.00641, "0.0065"), (1e-5, "0.000010"), (0.12, "0.12"), (0.121, "0.13")]
 )
 def test_a_distance_to_the_best_is_never_made_smaller(value, words):
-    assert _rounded_up(value) == words
+    assert rounded_up(value) == words
     assert float(words) >= value

@@ -8,7 +8,7 @@ import pytest
 from support.tables import noisy_table, random_table
 from xorder import ScoreTable
 from xorder.ordering import as_scored, standing
-from xorder.ordering._multipliers import ChanceTables, Group, ShiftedGroups
+from xorder.ordering._multipliers import ChanceTables, ShiftedGroups
 
 METRICS = ("xauc", "prf", "parity")
 
@@ -59,24 +59,9 @@ def test_scores_of_one_position_are_one() -> None:
         def log_odds(self, score):
             return np.floor(score)
 
-    group = Group.of(ScoreTable([2.5, 2.2, 1.0], [1.0, 2.0, 0.0], [0.0, 1.0, 3.0]), Coarse())
-    np.testing.assert_array_equal(group.position, [1.0, 2.0])
-    np.testing.assert_array_equal(group.positive, [0.0, 3.0])
-    np.testing.assert_array_equal(group.negative, [3.0, 1.0])
-
-
-def test_thinning_keeps_masses_means_and_order() -> None:
-    rng = np.random.default_rng(2)
-    table = ScoreTable.from_arrays(rng.random(5000) < 0.3, rng.normal(size=5000))
-    whole = Group.of(table, Same())
-    thin = whole.thinned(100)
-    assert 95 <= thin.position.size <= 101
-    assert thin.positive.sum() == whole.positive.sum()
-    assert thin.negative_below[-1] == whole.negative_below[-1]
-    assert (np.diff(thin.position) > 0).all()
-    means = [float(np.average(one.position, weights=one.positive + one.negative)) for one in (whole, thin)]
-    assert means[0] == pytest.approx(means[1], abs=1e-12)
-    assert whole.thinned(5000) is whole
+    table = ScoreTable([2.5, 2.2, 1.0], [1.0, 2.0, 0.0], [0.0, 1.0, 3.0])
+    groups = ShiftedGroups([table, table], [Coarse(), Same()], "xauc")
+    assert groups.tables == [ScoreTable([2.0, 1.0], [3.0, 0.0], [1.0, 3.0]), table]
 
 
 @pytest.mark.parametrize("metric", METRICS)

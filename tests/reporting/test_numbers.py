@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import xorder
+from support import backends
 from support.drawn_rows import Rows, rows
 from support.scored_people import people
 from xorder import ScoreTable
@@ -461,3 +463,23 @@ def test_what_each_cut_finds_is_what_the_top_has(drawn: Rows) -> None:
                 assert taken.size == 0
             else:
                 assert np.interp(share, taken, found) == pytest.approx(row["found"], abs=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("few_steps")
+@pytest.mark.parametrize("engine", ["pandas", "polars-lazy", "pyarrow", "duckdb", "parquet", "csv"])
+def test_rows_of_any_engine_have_the_same_report(engine: str, tmp_path: Path) -> None:
+    columns = {"s": TWO["y_score"], "y": TWO["y_true"], "g": TWO["sensitive_features"].astype(str)}
+    frame = backends.Backend(engine, tmp_path)(columns)
+    found = xorder.report_frame(frame, score="s", label="y", group=["g"], high_is="help", tolerance=0.1).to_dict()
+    wanted = report(**TWO, names={"score": "s", "label": "y", "group": "g"}, high_is="help", tolerance=0.1).to_dict()
+    is_file = engine in ("parquet", "csv")
+    assert (found.pop("source") is not None) == is_file
+    wanted.pop("source")
+    assert found == wanted
+
+
+def test_a_repair_of_a_frame_must_be_fitted() -> None:
+    frame = {"s": [0.1, 0.9], "y": [0, 1], "g": ["A", "B"]}
+    with pytest.raises(InputError, match="repair must be a fitted XOrder"):
+        xorder.report_frame(backends.arrow(frame), score="s", label="y", group="g", repair=xorder.XOrder())

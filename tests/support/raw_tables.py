@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from xorder.datasets._catalogue import OPEN_SETS
 from xorder.datasets._open_set import OpenSet
-from xorder.datasets._raw_table import fingerprint, parse_table
+from xorder.datasets._raw_file import fingerprint, parse_table
 
 Rows = list[list[str]]
 

@@ -116,7 +116,7 @@ def test_labels_that_json_cannot_hold_are_refused(tmp_path):
 def test_the_file_says_what_it_is(saved):
     content = json.loads(saved.read_text(encoding="utf-8"))
     assert content["format"] == "xorder-map"
-    assert content["version"] == 2
+    assert content["version"] == 3
     assert content["checksum"].startswith("sha256:")
     assert content["params"]["method"] == "dp"
     assert {record["group"] for record in content["groups"]} == {"a", "b"}
@@ -166,7 +166,7 @@ def test_a_changed_label_or_setting_is_refused(saved):
     assert "changed after it was saved" in refused(saved)
 
 
-@pytest.mark.parametrize("version", [0, 1, 3, 99, None, "2", 2.5, [2], True])
+@pytest.mark.parametrize("version", [0, 1, 2, 4, 99, None, "3", 3.5, [3], True])
 def test_unknown_versions_are_refused(saved, version):
     rewrite(saved, lambda content: content.update(version=version))
     assert "format version" in refused(saved)
@@ -175,7 +175,7 @@ def test_unknown_versions_are_refused(saved, version):
 def test_a_map_of_an_earlier_xorder_is_to_be_fitted_again(saved):
     rewrite(saved, lambda content: content.update(version=1))
     assert refused(saved).endswith(
-        "its format version is 1, of an earlier xorder; this one reads version 2. Fit again."
+        "its format version is 1, of an earlier xorder; this one reads version 3. Fit again."
     )
 
 

@@ -6,9 +6,8 @@ from xorder._lazy import lazy_names
 from xorder.baselines._post_logit import PostLogit
 
 if TYPE_CHECKING:
-    from xorder.baselines._constrained import ConstrainedRanker, FairRankingProblem
+    from xorder.baselines._constrained import ConstrainedRanker, FairRankingProblem, PairBatch, pair_batches
     from xorder.baselines._correlation import CorrelationRegularized, pairwise_correlation
-    from xorder.baselines._pairs import PairBatch, pair_batches
 
 __all__ = [
     "ConstrainedRanker",
@@ -25,8 +24,8 @@ _LATER = {
     "ConstrainedRanker": "_constrained",
     "CorrelationRegularized": "_correlation",
     "FairRankingProblem": "_constrained",
-    "PairBatch": "_pairs",
-    "pair_batches": "_pairs",
+    "PairBatch": "_constrained",
+    "pair_batches": "_constrained",
     "pairwise_correlation": "_correlation",
 }
 

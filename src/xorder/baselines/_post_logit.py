@@ -17,8 +17,8 @@ from xorder._parameters import check_number, check_word
 from xorder._repair import BaseRepair
 from xorder._table import FloatArray, ScoreTable, pairs_within
 from xorder._validation import check_groups, check_scores, check_tables
-from xorder.exceptions import warn_caller
-from xorder.ordering._ordering import roles_of_two
+from xorder.exceptions import InputError, warn_caller
+from xorder.ordering._ordering import as_scored, check_two_groups
 
 # The paper's ranges, at a resolution of our choosing.
 ALPHAS = np.linspace(0.0, 10.0, 1001)
@@ -94,12 +94,20 @@ class PostLogit(BaseRepair):
             The estimator itself.
         """
         check_word("metric", self.metric, METRICS)
-        betas = self._betas()
+        is_search = isinstance(self.beta, str) and self.beta == "search"
+        betas = BETAS.tolist() if is_search else [check_number("beta", self.beta, otherwise="'search'")]
         tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
-        roles = roles_of_two(tables, self.metric, self.reference)
-        self.reference_, self.moved_ = roles.reference, (roles.moved,)
-        self.auc_before_, self.gap_before_ = roles.auc, roles.gap
-        reference, moved = tables[roles.reference], tables[roles.moved]
+        check_two_groups(tables)
+        groups = list(tables)
+        if self.reference is not None and self.reference not in groups:
+            raise InputError(f"reference must name one of the groups {groups!r}; got {self.reference!r}.")
+        auc, gap = as_scored(tables[groups[0]], tables[groups[1]], self.metric)
+        # Without a name, the one on the winning side of the gap stays; of equals the first.
+        if self.reference == groups[1] or (self.reference is None and gap < 0):
+            groups, gap = groups[::-1], -gap
+        self.reference_, self.moved_ = groups[0], (groups[1],)
+        self.auc_before_, self.gap_before_ = auc, gap
+        reference, moved = (tables[group] for group in groups)
         if not all(0 <= table.score[-1] <= table.score[0] <= 1 for table in (reference, moved)):
             warn_caller(
                 "post-logit moves one group's scores into the range from 0 to 1 and leaves the other's; here scores "
@@ -138,11 +146,6 @@ class PostLogit(BaseRepair):
                 known, rows = (self.reference_, *self.moved_), int(np.count_nonzero(mask))
                 raise unseen_error(repr(group), known, rows, f"row {int(np.argmax(mask))}", choice=False)
         return adjusted
-
-    def _betas(self) -> list[float]:
-        if isinstance(self.beta, str) and self.beta == "search":
-            return [float(beta) for beta in BETAS]
-        return [check_number("beta", self.beta, otherwise="'search'")]
 
 
 def _logistic(score: FloatArray, alpha: float, beta: float) -> FloatArray:

@@ -15,13 +15,20 @@ if TYPE_CHECKING:
     from xorder.metrics._cuts import Cut
 
 
+_NEW = "new.csv --score s --group g --map map.json"
+EXAMPLES = (f"{_NEW} -o out.csv", f"{_NEW} --cut 200 -o out.csv")
+
+
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_input(command, labelled=False, missing="as in fit")
     command.add_argument("--map", required=True, metavar="MAP", help="Map that 'xorder fit' wrote")
-    add_output(command, "OUT", "File to write, with the adjusted scores")
+    add_output(command, "OUT", "File to write, with the adjusted scores", "")
     command.add_argument(
         "--into", default="adjusted", metavar="COLUMN", help="Name of the new column (default adjusted)"
+    )
+    command.add_argument(
+        "--escape-formulas", action="store_true", help="Write what a spreadsheet would take for a formula as text"
     )
     add_cut(command, "columns selected_before and selected_after say of each row whether it is in, out or tied")
     add_unseen(command, None)
@@ -49,6 +56,7 @@ def run(options: argparse.Namespace) -> None:
             into=options.into,
             cut=options.cut,
             overwrite=options.force,
+            escape_formulas=options.escape_formulas,
             encoding=options.encoding,
             memory=options.memory,
             progress=progress,

@@ -12,19 +12,7 @@ from xorder._atomic import atomic_path
 from xorder._groups import BETWEEN
 from xorder._metric import METRICS
 from xorder._parameters import FORMATS, TABLES
-from xorder.cli._program import (
-    add_cluster,
-    add_confidence,
-    add_cuts,
-    add_input,
-    add_output,
-    check_output,
-    given_options,
-    progress_line,
-    read_tables,
-    show,
-    terminal_width,
-)
+from xorder.cli import _program as shared
 from xorder.exceptions import InputError, warn_caller
 
 if TYPE_CHECKING:
@@ -33,47 +21,48 @@ if TYPE_CHECKING:
 # A table that needs no label, and is not one of an audit.
 _LL144 = "ll144"
 
-_CODES = {"within": 0, "beyond": 1, "cannot tell": 3}
+EXAMPLES = ("{} --tolerance 0.05", "{} --cut 200 --table cuts")
 
 
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
-    add_input(command, labelled=True)
-    add_cluster(command)
-    add_cuts(command)
-    add_confidence(command)
+    shared.add_input(command, labelled=True)
+    shared.add_cluster(command)
+    shared.add_cuts(command)
+    shared.add_confidence(command)
     command.add_argument("--all", action="store_true", help="Print all gaps and cuts, not only the widest")
     command.add_argument("--pair", nargs=2, metavar="GROUP", help="Print these two groups alone")
-    tables = command.add_argument_group("tables")
-    tables.add_argument(
+    command.add_argument(
         "--table",
         action=_Table,
         choices=(*TABLES, _LL144),
         help="Print this table of the audit instead of its text; may be given several times. ll144, of NYC Local Law "
         "144, needs no --label",
     )
-    tables.add_argument("--format", choices=FORMATS, default="markdown", help="Format of the tables (default markdown)")
-    tables.add_argument("--map", metavar="MAP", help="Map that fit wrote: show in tables what it changes")
-    tables.add_argument(
+    command.add_argument(
+        "--format", choices=FORMATS, default="markdown", help="Format of the tables (default markdown)"
+    )
+    command.add_argument("--map", metavar="MAP", help="Map that fit wrote: show in tables what it changes")
+    command.add_argument(
         "--reference",
         metavar="GROUP",
         help="Group that others are compared to (default in tables the largest, else each other)",
     )
-    tables.add_argument(
+    command.add_argument(
         "--threshold",
         action="append",
         type=float,
         metavar="CHANCE",
         help="Threshold of net benefit, between 0 and 1; may be given several times",
     )
-    tables.add_argument(
+    command.add_argument(
         "--suppress",
         type=int,
         metavar="COUNT",
         help="Do not show rows of tables with a count from 1 up to less than this; 11 is usual",
     )
-    add_output(tables, "OUT", "File to write the tables to", required=False)
-    tables.add_argument(
+    shared.add_output(command, "OUT", "File to write the tables to", "md", required=False)
+    command.add_argument(
         "--statements",
         metavar="FILE",
         help="Markdown file to write what the audit knows on items of TRIPOD+AI and the EU AI Act to; --map, "
@@ -123,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
     if set(options.table or ()) == {_LL144}:
         _show_tables(None, options)
         return 0
-    result = audit_tables(read_tables(options), cuts=options.cut or CUTS, confidence=options.confidence)
+    result = audit_tables(shared.read_tables(options), cuts=options.cut or CUTS, confidence=options.confidence)
     verdict = None
     if options.tolerance is not None:
         verdict = result.against(options.tolerance, metric=options.metric, tolerance_cut=options.tolerance_cut)
@@ -134,22 +123,22 @@ def run(options: argparse.Namespace) -> int:
     if options.table:
         _show_tables(result, options)
     elif options.suppress is not None:
-        show(said or "The text of the audit has small counts, and is not printed.")
+        shared.show(said or "The text of the audit has small counts, and is not printed.")
     elif options.json:
         tolerated = {"tolerance": options.tolerance, "metric": options.metric, "tolerance_cut": options.tolerance_cut}
-        show(result.to_dict() | (tolerated | {"verdict": verdict} if verdict else {}))
+        shared.show(result.to_dict() | (tolerated | {"verdict": verdict} if verdict else {}))
     else:
         text = result.describe(
             metric=options.metric,
             pair=options.pair,
             reference=options.reference,
             everything=options.all,
-            width=terminal_width(),
+            width=shared.terminal_width(),
         )
-        show(f"{text}\n\n{said}" if said else text)
+        shared.show(shared.headed(text) + (f"\n\n{shared.judged(said, str(verdict))}" if said else ""))
     if options.statements is not None and not options.json and (not options.table or options.output is not None):
-        show(f"Wrote statements to {options.statements}.")
-    return _CODES.get(str(verdict), 0)
+        shared.show(f"Wrote statements to {options.statements}.")
+    return shared.CODES.get(str(verdict), 0)
 
 
 # Options that are about tables alone, and those that are about statements, too.
@@ -161,14 +150,14 @@ def _check_tables(options: argparse.Namespace) -> None:
     """Refuse options of tables that cannot be met, before anything is read."""
     if options.statements is not None:
         inputs = [options.file, *([] if options.map is None else [options.map])]
-        check_output(options.statements, overwrite=options.force, inputs=inputs)
+        shared.check_output(options.statements, overwrite=options.force, inputs=inputs)
         if options.output is not None and Path(options.statements).resolve() == Path(options.output).resolve():
             raise InputError(f"statements and output both name {options.output}; choose two names.")
         if options.suppress is not None and options.json and not options.table:
             raise InputError("--suppress knows tables and statements, and --json prints all counts: name a --table.")
     if not options.table:
         names = _OF_TABLES if options.statements is not None else (*_OF_TABLES, *_OF_BOTH)
-        given = given_options(options) | ({"threshold"} if options.threshold else set())
+        given = shared.given_options(options) | ({"threshold"} if options.threshold else set())
         idle = [f"--{name}" for name in names if name in given]
         if idle:
             raise InputError(
@@ -178,7 +167,7 @@ def _check_tables(options: argparse.Namespace) -> None:
     if options.format == "csv" and not options.json and len(options.table) > 1:
         raise InputError("a csv file holds one table: give --table once, or take --format json or markdown.")
     if options.output is not None:
-        check_output(options.output, overwrite=options.force, inputs=[options.file])
+        shared.check_output(options.output, overwrite=options.force, inputs=[options.file])
 
 
 # Options that have no meaning where ll144 is the only table.
@@ -193,7 +182,9 @@ def _check_ll144(options: argparse.Namespace) -> None:
     if options.weight is not None:
         raise InputError(f"--weight does not go with --table {_LL144}: the law counts people, each once.")
     if set(options.table) == {_LL144}:
-        given = given_options(options) | {name for name in ("cut", "threshold") if getattr(options, name) is not None}
+        given = shared.given_options(options) | {
+            name for name in ("cut", "threshold") if getattr(options, name) is not None
+        }
         idle = [f"--{name.replace('_', '-')}" for name in _OF_AUDITS if name in given]
         if idle:
             raise InputError(f"{idle[0]} has no meaning for --table {_LL144} alone; leave it out.")
@@ -202,7 +193,7 @@ def _check_ll144(options: argparse.Namespace) -> None:
 def _ll144(options: argparse.Namespace) -> AuditTable:
     from xorder.engines import ll144_frame
 
-    with progress_line(sys.stderr) as progress:
+    with shared.progress_line(sys.stderr) as progress:
         return ll144_frame(
             options.file,
             score=options.score,
@@ -276,8 +267,8 @@ def _show_tables(result: Audit | None, options: argparse.Namespace) -> None:
             (f"## {table.name}\n\n" if len(found) > 1 else "") + f"{table.to_markdown()}\n" for table in found
         )
     if options.output is None:
-        show(text.removesuffix("\n"))
+        shared.show(text.removesuffix("\n"))
         return
     with atomic_path(options.output, overwrite=options.force) as path:
         path.write_text(text, encoding="utf-8")
-    show(f"Wrote {', '.join(table.name for table in found)} to {options.output}.")
+    shared.show(f"Wrote {', '.join(table.name for table in found)} to {options.output}.")

@@ -8,16 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from xorder._groups import unseen_error
-from xorder.cli._program import add_cluster, add_confidence, add_cuts, add_input, given_options, read_tables, show
+from xorder.cli import _program as shared
 from xorder.exceptions import InputError
-from xorder.metrics._compare import Comparison, compare_audits, compare_map, compare_tables
+from xorder.metrics._compare import Comparison, compare_audits, compare_map, compare_tables, comparison_text
 from xorder.metrics._cuts import CUTS
 from xorder.transfer import ScoreMap
+
+EXAMPLES = ("{} --other t", "monday.json tuesday.json")
 
 
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
-    add_input(command, labelled=True, required=False)
+    shared.add_input(command, labelled=True, required=False)
     command.add_argument("second", nargs="?", metavar="SECOND", help="Second audit, where FILE is one, as JSON")
     command.add_argument(
         "--other",
@@ -26,15 +28,15 @@ def add(command: argparse.ArgumentParser) -> None:
         help="Column of another score of the same people; may be given several times",
     )
     command.add_argument("--map", metavar="MAP", help="Map that fit wrote: compare the score with the adjusted one")
-    add_cluster(command)
-    add_cuts(command)
-    add_confidence(command)
+    shared.add_cluster(command)
+    shared.add_cuts(command)
+    shared.add_confidence(command)
 
 
 def run(options: argparse.Namespace) -> None:
     """Compare scores of one file, a score before and after a map, or two saved audits."""
     found = _of_audits(options) if options.second is not None else _of_rows(options)
-    show(found.to_dict() if options.json else str(found))
+    shared.show(found.to_dict() if options.json else shared.headed(comparison_text(found, shared.terminal_width())))
 
 
 # Options that two saved audits leave a meaning.
@@ -42,7 +44,9 @@ _OF_AUDITS = {"file", "second", "json", "confidence"}
 
 
 def _of_audits(options: argparse.Namespace) -> Comparison:
-    given = given_options(options) | {name for name in ("group", "other", "cut") if getattr(options, name) is not None}
+    given = shared.given_options(options) | {
+        name for name in ("group", "other", "cut") if getattr(options, name) is not None
+    }
     idle = sorted(f"--{name.replace('_', '-')}" for name in given - _OF_AUDITS)
     if idle:
         raise InputError(f"two saved audits hold numbers, and no rows: they cannot be compared with {', '.join(idle)}.")
@@ -66,7 +70,7 @@ def _of_rows(options: argparse.Namespace) -> Comparison:
         raise InputError(f"the following options are required: {', '.join(f'--{name}' for name in missing)}.")
     if (options.other is None) == (options.map is None):
         raise InputError("name what to compare with: --other COLUMN, or --map MAP, one of the two.")
-    tables, cuts = read_tables(options), options.cut or CUTS
+    tables, cuts = shared.read_tables(options), options.cut or CUTS
     if options.other is not None:
         return compare_tables(tables, options.other, cuts=cuts, confidence=options.confidence)
     if options.cluster is not None:

@@ -17,6 +17,8 @@ from xorder.datasets._catalogue import Entry, available, describe, fetch
 from xorder.datasets._open_set import OPEN_SETS
 from xorder.exceptions import InputError, XorderError
 
+EXAMPLES = ("list", "fetch compas")
+
 _WIDTH = 79
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from xorder._atomic import atomic_path
 from xorder._optional import import_optional
-from xorder.cli._program import add_output, show
+from xorder.cli._program import add_open, add_output, open_page, painted, show, stage, wrapped_lines
 from xorder.exceptions import InputError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -22,10 +22,14 @@ if TYPE_CHECKING:
 _MOST_PEOPLE = 100_000_000
 
 
+EXAMPLES = ("--open", "--rows 20000 --seed 7 -o larger-demo")
+
+
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     command.description = "Simulate a biased score, audit it, repair it, and check the repair on new people"
     add_output(command, "FOLDER", "Folder of the files (default xorder-demo)", required=False, default="xorder-demo")
+    add_open(command)
     command.add_argument("--rows", type=int, default=4000, help="Number of people in each sample (default 4000)")
     command.add_argument("--seed", type=int, default=0, help="Seed of the simulation (default 0)")
 
@@ -48,22 +52,28 @@ def run(options: argparse.Namespace) -> None:
         raise InputError(f"{out} exists and is not empty; choose another folder, or allow replacing (--force).")
     known = simulate_population(options.rows, random_state=options.seed)
     new = simulate_population(options.rows, random_state=options.seed + 1)
-    # Before anything is written: a few people may be too few for a repair.
-    repair = XOrder().fit(known.y_score, known.y_true, sensitive_features=known.group)
-    audits = _audits("first sample", known, repair) | _audits("new people", new, repair)
-    display = TradeoffDisplay.from_estimator(repair, known.y_score, known.y_true, sensitive_features=known.group)
+    with stage("fitting a repair, and trying it on new people"):
+        # Before anything is written: a few people may be too few for a repair.
+        repair = XOrder().fit(known.y_score, known.y_true, sensitive_features=known.group)
+        audits = _audits("first sample", known, repair) | _audits("new people", new, repair)
+        display = TradeoffDisplay.from_estimator(repair, known.y_score, known.y_true, sensitive_features=known.group)
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot create the folder {out}: {error.strerror or error}.") from error
-    files, notes = _write_files(out, known, new, repair, display)
-    listed = "\n".join(f"  {out / name}\n      {what}" for name, what in files.items())
-    first = next(iter(audits.values()))
-    show(
+    with stage("writing files, a picture and a page"):
+        files, notes = _write_files(out, known, new, repair, display)
+    listed = "\n".join(f"  {name:<18}{what}" for name, what in files.items())
+    text = wrapped_lines(
         "A simulated population of two groups. Group B's risks are lower, and the score reads them lower still.\n\n"
-        f"THE SCORE AS IT WAS\n{first}\n\nTHE REPAIR\n{repair.describe()}\n\n"
-        f"BEFORE AND AFTER\n{_table(audits)}\n\nFiles to look at:\n{listed}{''.join(notes)}"
+        f"THE SCORE AS IT WAS\n{next(iter(audits.values()))}\n\nTHE REPAIR\n{repair.describe()}\n\n"
+        f"BEFORE AND AFTER\n{_table(audits)}\n\nFiles in {out}:\n{listed}{''.join(notes)}\n\n"
     )
+    show(text + _in_short(*list(audits.values())[2:]))
+    if "report.html" in files:
+        show(painted(f"Open {out / 'report.html'} in a browser to see it drawn.", "bold"))
+        if options.open:
+            open_page(str(out / "report.html"))
 
 
 def _audits(name: str, people: Population, repair: XOrder) -> dict[str, Audit]:
@@ -75,6 +85,17 @@ def _audits(name: str, people: Population, repair: XOrder) -> dict[str, Audit]:
         f"{name}, {which}": audit(people.y_true, score, sensitive_features=people.group)
         for which, score in scores.items()
     }
+
+
+def _in_short(before: Audit, after: Audit) -> str:
+    """Say in three lines what the repair does to people it was not fitted to."""
+    first, then = (result.gap("xauc", ("A", "B")) for result in (before, after))
+    low, high = (100 * end for end in then.interval)
+    return (
+        f"Before: of 100 pairs of people, {100 * first.value:.1f} more go group A's way than group B's.\n"
+        f"After:  {100 * then.value:.1f} more (95 % interval {low:+.1f} to {high:+.1f}), on people new to the repair.\n"
+        f"Cost:   accuracy (AUC) {before.auc:.3f} before, {after.auc:.3f} after."
+    )
 
 
 def _table(audits: dict[str, Audit]) -> str:
@@ -104,7 +125,7 @@ def _write_files(
         apply_to_file(maps, out / source, out / target, score="score", group="group", overwrite=True)
     _write_columns(out / "tradeoff.csv", {"gap": display.gap.tolist(), "auc": display.auc.tolist()})
     files = {
-        "people.csv": "the people the repair was fitted to: id, group, outcome, score",
+        "people.csv": "the people that the repair was fitted to",
         "new_people.csv": "other people, for a fair test",
         "map.json": "the repair: which score of which group becomes which",
         "adjusted.csv": "people.csv with one more column, the adjusted score",

@@ -14,6 +14,7 @@ _OPTIONS = {
     "sample_weight": "weight",
     "overwrite": "force",
     "repair": "map",
+    "rows": "next",
     "thresholds": "threshold",
 }
 
@@ -37,6 +38,7 @@ def translated(message: str, options: argparse.Namespace) -> str:
     from xorder._groups import BETWEEN  # Imported here, as it loads NumPy, which help does without.
 
     given = vars(options)
+    message = message.replace(given.get("standard_input", "\0"), "standard input")
 
     def named(match: re.Match[str]) -> str:
         name, value = match["name"], match["value"].strip("'")

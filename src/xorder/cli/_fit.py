@@ -14,8 +14,10 @@ from xorder.cli._program import (
     add_output,
     add_unseen,
     check_output,
+    headed,
     read_tables,
     show,
+    stage,
     wrapped_lines,
 )
 from xorder.estimators import METHODS, SMALL_GROUPS, RepairSettings
@@ -27,12 +29,15 @@ if TYPE_CHECKING:
     from xorder.estimators import ExpectedGap, FittedRepair
 
 
+EXAMPLES = ("{} -o map.json", "{} --max-gap 0.02 -o map.json")
+
+
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     usual = RepairSettings()
     add_input(command, labelled=True)
     add_cluster(command)
-    add_output(command, "MAP", "File to write the map to (JSON)")
+    add_output(command, "MAP", "File to write the map to (JSON)", "json")
     command.add_argument(
         "--metric", choices=METRICS, default=usual.metric, help=f"Metric of the gap to close (default {usual.metric})"
     )
@@ -45,6 +50,12 @@ def add(command: argparse.ArgumentParser) -> None:
         metavar="GAP",
         help="Largest difference of sensitivities at any cut of the list, to the reference; it comes before the gap",
     )
+    command.add_argument(
+        "--confidence",
+        type=float,
+        help="Confidence with which --max-gap, --max-cut-gap or both are to hold among all people: a promise",
+    )
+    command.add_argument("--next", type=float, metavar="ROWS", help="Say where the gap of so many new people will lie")
     command.add_argument(
         "--method",
         choices=METHODS,
@@ -88,7 +99,7 @@ def add(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Fit a repair to a file, and save its map."""
-    from xorder._present import known
+    from xorder._present import known, level
     from xorder.estimators import learn_repair
     from xorder.metrics import audit_tables
     from xorder.metrics._gaps import judge
@@ -96,19 +107,33 @@ def run(options: argparse.Namespace) -> None:
     check_output(options.output, overwrite=options.force, inputs=[options.file])
     settings = RepairSettings(**{each.name: getattr(options, each.name) for each in fields(RepairSettings)}).checked()
     tables = read_tables(options)
-    repair = learn_repair(tables, settings)
+    with stage("fitting the repair"):
+        repair = learn_repair(tables, settings)
     for note in repair.notes:
-        warn_caller(note)
+        # What is promised is said below.
+        if note != str(repair.promise):
+            warn_caller(note)
     repaired = len(tables) - len({*repair.left, *repair.merged} & {*tables})
-    expected, why_not = _expected(repair, tables) if repaired > 1 else (None, "fewer than two groups are repaired.")
-    audit = audit_tables(tables) if expected is None else expected.before
+    with stage("working out what to expect on new people"):
+        expected, why_not = _expected(repair, tables) if repaired > 1 else (None, "fewer than two groups are repaired.")
+    confidence = settings.confidence or 0.95
+    audit = audit_tables(tables, confidence=confidence) if expected is None else expected.before
     low, high = audit.gap(settings.metric, repair.pair).interval
-    repair.save(options.output, overwrite=options.force)
+    if options.next is not None and expected is None:
+        raise InputError(f"next cannot be said: {why_not}")
+    coming = None if expected is None or options.next is None else expected.next_interval(options.next)
     if options.json:
         result = repair.to_dict() | {"gap_before_interval": [known(low), known(high)], "map": options.output}
-        show(result | {"expected": None if expected is None else expected.to_dict()})
+        result |= {"next": None if coming is None else {"rows": options.next, "interval": list(map(known, coming))}}
+        result |= {"expected": None if expected is None else expected.to_dict()}
+        repair.save(options.output, overwrite=options.force)
+        show(result)
         return
-    sure = "its uncertainty cannot be estimated" if math.isnan(low) else f"95 % interval {low:+.4f} to {high:+.4f}"
+    sure = (
+        "its uncertainty cannot be estimated"
+        if math.isnan(low)
+        else f"{level(confidence)} interval {low:+.4f} to {high:+.4f}"
+    )
     verdict = judge(audit, settings.metric)
     reading = verdict.readings.get(repair.pair)
     allowing = f", allowing for the {verdict.pairs} pairs looked at" if verdict.pairs > 1 else ""
@@ -122,8 +147,18 @@ def run(options: argparse.Namespace) -> None:
     # A map that was not tried in folds has the figures above on its own rows, too.
     is_said = expected is not None and expected.folds is None
     parts += [repair.certificate()] if is_said else [f"On the rows it was fitted to:\n\n{repair.sample_text()}"]
-    parts += [f"The gap before: {sure}.{doubt}", f"Wrote {options.output}"]
-    show(wrapped_lines("\n\n".join(filter(None, parts))))
+    parts += [f"The gap before: {sure}.{doubt}", "" if repair.promise is None else str(repair.promise)]
+    if coming is not None and expected is not None:
+        first, second = expected.gap().pair
+        parts.append(
+            f"Of {options.next:,.10g} new people like these, the gap {first} - {second} will lie between "
+            f"{coming[0]:+.4f} and {coming[1]:+.4f} ({level(confidence)} of such samples)."
+        )
+    parts.append(f"Wrote {options.output}")
+    said = headed(wrapped_lines("\n\n".join(filter(None, parts))))
+    # Last, so that no failure of what is said leaves a map that was not told of.
+    repair.save(options.output, overwrite=options.force)
+    show(said)
 
 
 def _expected(repair: FittedRepair, tables: Tables) -> tuple[ExpectedGap | None, str]:
@@ -131,6 +166,6 @@ def _expected(repair: FittedRepair, tables: Tables) -> tuple[ExpectedGap | None,
     from xorder.estimators import expected_gap_tables
 
     try:
-        return expected_gap_tables(repair, tables), ""
+        return expected_gap_tables(repair, tables, confidence=repair.settings.confidence or 0.95), ""
     except InputError as error:
         return None, str(error)

@@ -18,14 +18,14 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from xorder import __version__
-from xorder._atomic import check_target, file_path
+from xorder._atomic import check_target, file_path, spill_folder
 from xorder._parameters import MISSING_GROUPS, UNSEEN_GROUPS
 from xorder._progress import Progress
 from xorder.cli._errors import translated
@@ -39,12 +39,18 @@ if TYPE_CHECKING:
 _COMMANDS = {
     "audit": "Measure how a score ranks each group",
     "compare": "Compare two scores of the same people, before and after a map, or two saved audits",
+    "plan": "Say how many people it takes to detect a gap, to show it below a limit, or to repair it to one",
     "fit": "Fit a repair of the scores, and save its map",
     "apply": "Adjust the scores of a file with a saved map",
     "report": "Write a page on how a score ranks each group, for people to read",
     "demo": "Show all of it on a simulated population",
     "data": "Get open data sets, and build cohorts from your own copy of MIMIC-III or eICU",
 }
+
+
+_EXAMPLES = "examples:\n  xorder {}\n  xorder {}"
+# What stands in examples in place of braces.
+_ROWS = "rows.csv --score s --label y --group g"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,10 +70,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         warnings.simplefilter("once", XorderWarning)
         warnings.showwarning = partial(_show_warning, options)
         try:
-            _parser(next(iter(arguments), None)).parse_args(arguments, options)
+            _parser(next(iter(arguments), None)).parse_args(arguments or ["--help"], options)
             note_idle(options)
             options.as_typed = shlex.join(["xorder", *arguments])
-            code = options.run(options)
+            with _streams(options):
+                code = options.run(options)
             sys.stdout.flush()
         except Exception as error:
             return _ended_by(error, options)
@@ -78,24 +85,96 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser(chosen: str | None) -> Parser:
     """Return the parser; only the module of the command chosen is loaded, and only its options are added."""
+    codes = (
+        "Exit codes: 0: done, and within --tolerance if that is given; 1: beyond it; 3: cannot be told; 2: the "
+        "command or its input is wrong; 70: any other failure, such as a full disk or a fault in xorder "
+        "(XORDER_TRACEBACK=1 in the environment shows where it happened); 130: interrupted."
+    )
     parser = Parser(
         prog="xorder",
-        description="Audit how fairly a risk score ranks people of different groups, and repair it after the fact.",
-        epilog="Exit codes: 0: done, and within --tolerance if that is given; 1: beyond it; 3: cannot be told; 2: the "
-        "command or its input is wrong; 70: any other failure, such as a full disk or a fault in xorder "
-        "(XORDER_TRACEBACK=1 in the environment shows where it happened); 130: interrupted.",
+        usage="%(prog)s COMMAND ...",
+        description="Audit how fairly a risk score ranks people of different groups, and repair it\nafter the fact.",
+        epilog=_EXAMPLES.format("demo --open", "audit people.csv --score risk --label died --group sex")
+        + f"\n\n'xorder COMMAND --help' has the options of a command.\n{textwrap.fill(codes, 79)}",
     )
     parser.add_argument(
         "--version", action="version", version=f"xorder {__version__}", help="Show the version and exit"
     )
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND", parser_class=Parser)
+    commands = parser.add_subparsers(title="commands", prog="xorder", required=True, metavar="COMMAND")
     for name, summary in _COMMANDS.items():
         command = commands.add_parser(name, help=summary, description=summary)
         if name == chosen:
             module = import_module(f"xorder.cli._{name}")
             module.add(command)
+            _group_options(command)
+            command.epilog = _EXAMPLES.format(*(f"{name} {each}".format(_ROWS) for each in module.EXAMPLES))
             command.set_defaults(run=module.run)
     return parser
+
+
+# Titles of the help, and the options listed below them; all others are below "options".
+_TITLES = {
+    "rows": "file second score other label positive group weight weights_are cluster missing_group",
+    "what to measure": "metric cut reference pair all confidence tolerance tolerance_cut",
+    "repair": "map method max_gap tradeoff max_cut_gap do_no_harm small_groups min_group_size bounds unseen_group",
+    "tables": "table format threshold suppress statements",
+    "page": "title high_is model period author open",
+    "output": "output force into escape_formulas json explain",
+    "reading": "encoding memory",
+}
+
+
+def _group_options(command: Parser) -> None:
+    """List the options of a command below titles, in one order for all commands."""
+    for title, listed in _TITLES.items():
+        names, group = listed.split(), command.add_argument_group(title)
+        for actions in (command._positionals._group_actions, command._optionals._group_actions):
+            group._group_actions += [action for action in actions if action.dest in names]
+            actions[:] = [action for action in actions if action.dest not in names]
+        group._group_actions.sort(key=lambda action, names=names: names.index(action.dest))  # type: ignore[misc]
+
+
+@contextmanager
+def _streams(options: argparse.Namespace) -> Iterator[None]:
+    """Let - be standard input and output, by way of files in a folder that is removed in the end.
+
+    What a command prints while its output goes to standard output goes to standard error.
+    """
+    given = vars(options)
+    prints = given.get("output") == "-" and "kind" in given
+    if not prints and given.get("file") != "-":
+        yield
+        return
+    with spill_folder(None) as name:
+        folder = Path(name)
+        if options.file == "-":
+            options.file = options.standard_input = str(_copied_input(folder))
+        if not prints:
+            yield
+            return
+        if options.json or given.get("open"):
+            raise InputError("-o - takes all of standard output: leave out --json and --open, or name a file.")
+        ending = "parquet" if options.file.lower().endswith(".parquet") else "csv"
+        output = folder / f"standard-output.{options.kind or ending}"
+        options.output = str(output)
+        with redirect_stdout(io.StringIO()) as said:
+            yield
+        print(said.getvalue().replace(options.output, "standard output").strip(), file=sys.stderr)
+        with output.open("rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+
+
+def _copied_input(folder: Path) -> Path:
+    """Copy standard input to a file, whose name says what it is: files are read more than once."""
+    if sys.stdin is None:
+        raise InputError("standard input is closed; name a file.")
+    head = sys.stdin.buffer.read(4)
+    ending = {b"PAR1": "parquet", b"\x1f\x8b": "csv.gz"}
+    path = folder / f"standard-input.{ending.get(head) or ending.get(head[:2], 'csv')}"
+    with stage("reading standard input"), path.open("wb") as file:
+        file.write(head)
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return path
 
 
 def _is_broken_pipe(error: OSError) -> bool:
@@ -149,8 +228,52 @@ def _is_of_the_machine(error: BaseException | None) -> bool:
 
 
 def _print_line(kind: str, message: str) -> None:
+    # A line that says what is being done may stand there.
+    start = "\r\x1b[K" if sys.stderr is not None and sys.stderr.isatty() else ""
+    kind = painted(f"xorder: {kind}:", "red" if kind == "error" else "yellow", sys.stderr)
     with suppress(OSError):
-        print(f"xorder: {kind}: {' '.join(message.split())}", file=sys.stderr)
+        print(f"{start}{kind} {harmless(' '.join(message.split()))}", file=sys.stderr)
+
+
+# Colours of our own, and characters that a terminal would obey or that turn the direction of the text around them.
+_OBEYED = re.compile(r"(\x1b\[\d{1,2}m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def harmless(text: str, *, painted: bool = False) -> str:
+    """Return text with control characters in it shown, not obeyed; colours stay where it is ``painted``."""
+
+    def shown(found: re.Match[str]) -> str:
+        return found[1] if painted and found[1] else found[0].encode("unicode_escape").decode()
+
+    return _OBEYED.sub(shown, text)
+
+
+_LOOKS = {"bold": 1, "red": 31, "green": 32, "yellow": 33}
+
+
+def painted(text: str, look: str, stream: TextIO | None = None) -> str:
+    """Return text in bold or in a colour where a terminal shows it; NO_COLOR and FORCE_COLOR decide before that."""
+    stream = sys.stdout if stream is None else stream
+    shows = stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
+    if os.environ.get("NO_COLOR") or not (shows or os.environ.get("FORCE_COLOR")):
+        return text
+    return f"\x1b[{_LOOKS[look]}m{text}\x1b[0m"
+
+
+CODES = {"within": 0, "beyond": 1, "cannot tell": 3}
+"""Exit codes of what became of a tolerance."""
+
+
+def judged(text: str, verdict: str) -> str:
+    """Return what is said of a tolerance in the colour of its verdict."""
+    return painted(text, {"within": "green", "beyond": "red"}.get(verdict, "yellow"))
+
+
+def headed(text: str) -> str:
+    """Return text with its first sentence in bold."""
+    end = re.search(r"\.(?=\s)|$", text)
+    place = end.end() if end else 0
+    return painted(text[:place], "bold") + text[place:]
 
 
 def _show_warning(
@@ -161,7 +284,7 @@ def _show_warning(
 
 
 # Options that do nothing where none of some others, of those that the command has, is given.
-_NEEDED = {"weights_are": ("weight",), "unseen_group": ("map",), "force": ("output", "statements")}
+_NEEDED = {"weights_are": ("weight",), "unseen_group": ("map",), "force": ("output", "statements"), "open": ("output",)}
 
 
 class _Once(argparse.Action):
@@ -184,7 +307,8 @@ class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, as all other errors do; no option may be given twice."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(add_help=False, **settings)
+        formatter = argparse.RawDescriptionHelpFormatter
+        super().__init__(add_help=False, formatter_class=formatter, **settings)
         self.register("action", None, _Once)
         self.register("action", "store", _Once)
         self.register("action", "store_true", partial(_Once, nargs=0, default=False))
@@ -194,7 +318,9 @@ class Parser(argparse.ArgumentParser):
         """Parse; refuse what is unknown here, so that the line names the command whose help to see."""
         parsed, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+            is_expanded = not unknown[0].startswith("-") and Path(unknown[0]).exists()
+            hint = "; FILE is one name: put a pattern such as 'part-*.csv' in quotes" if is_expanded else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return parsed, unknown
 
     def error(self, message: str) -> NoReturn:
@@ -218,12 +344,21 @@ def add_json(command: argparse.ArgumentParser) -> None:
 
 
 def add_input(
-    command: argparse.ArgumentParser, *, labelled: bool, missing: str = "error", required: bool = True
+    command: argparse.ArgumentParser,
+    *,
+    labelled: bool,
+    missing: str = "error",
+    required: bool = True,
+    nargs: Any = None,
 ) -> None:
     """Add the file and its columns; ``missing`` is the usual choice for rows without a group, or where it is from."""
     add_json(command)
+    command.usage = f"%(prog)s FILE --score COLUMN {'--label COLUMN ' if labelled else ''}--group COLUMN [options]"
     command.add_argument(
-        "file", metavar="FILE", help="Rows as csv, csv.gz or parquet; a pattern in quotes names many files"
+        "file",
+        nargs=nargs,
+        metavar="FILE",
+        help="Rows as csv, csv.gz or parquet; a pattern in quotes names many files, - is standard input",
     )
     command.add_argument(
         "--score", required=required, metavar="COLUMN", help="Column of the score; higher ranks higher"
@@ -319,10 +454,27 @@ def add_confidence(command: argparse.ArgumentParser) -> None:
     command.add_argument("--confidence", type=float, default=0.95, help="Confidence of the intervals (default 0.95)")
 
 
-def add_output(command: argparse._ActionsContainer, metavar: str, what: str, **settings: Any) -> None:
-    """Add the name of the file to write."""
+def add_output(
+    command: argparse.ArgumentParser, metavar: str, what: str, kind: str | None = None, **settings: Any
+) -> None:
+    """Add the name of the file to write; one whose kind is said, or "" for that of the input, may be -."""
+    if kind is not None:
+        what += "; - is standard output"
+        command.set_defaults(kind=kind)
     command.add_argument("-o", "--output", metavar=metavar, help=what, **{"required": True} | settings)
     command.add_argument("--force", action="store_true", help="Replace the output if it exists")
+
+
+def add_open(command: argparse.ArgumentParser) -> None:
+    """Add the option to open the page."""
+    command.add_argument("--open", action="store_true", help="Open the page in the browser")
+
+
+def open_page(path: str) -> None:
+    """Open a page in the browser."""
+    import webbrowser
+
+    webbrowser.open(Path(path).resolve().as_uri())
 
 
 def note_idle(options: argparse.Namespace) -> None:
@@ -333,7 +485,7 @@ def note_idle(options: argparse.Namespace) -> None:
         if name in given and others and not any(value is not None for value in others.values()):
             wanted = " or ".join(f"--{other}" for other in others)
             warn_caller(f"--{name.replace('_', '-')} has no effect without {wanted}.")
-    if "encoding" in given and options.file.lower().endswith(".parquet"):
+    if "encoding" in given and str(options.file).lower().endswith(".parquet"):
         options.encoding = "utf-8"
         warn_caller("--encoding has no effect on parquet files.")
 
@@ -353,7 +505,7 @@ def wrapped_lines(text: str) -> str:
 
 def show(what: str | dict[str, Any]) -> None:
     """Print a result."""
-    print(what if isinstance(what, str) else json.dumps(what, indent=2, allow_nan=False))
+    print(harmless(what, painted=True) if isinstance(what, str) else json.dumps(what, indent=2, allow_nan=False))
 
 
 # Options that say how to read a file, which are called what the argument of Python is.
@@ -411,6 +563,10 @@ def progress_line(out: TextIO | None, now: Callable[[], float] = time.monotonic)
         seconds = int(said - began)
         passed = f"{seconds // 60} min" if seconds >= 60 else f"{seconds} s"
         text = f"{step}, {passed}" if share is None else f"{step}, {100 * share:.0f} %, {passed}"
+        if live and share is not None:
+            text = text.replace(",", f" [{'#' * round(20 * share):.<20}]", 1)
+        elif live and not seconds:
+            text = f"{step} ..."
         # A line that is longer than the terminal is wide could not be overwritten.
         write(f"\r{text[: shutil.get_terminal_size().columns - 1]}\x1b[K" if live else f"xorder: {text}\n")
 
@@ -419,3 +575,11 @@ def progress_line(out: TextIO | None, now: Callable[[], float] = time.monotonic)
     finally:
         if live:
             write("\r\x1b[K")
+
+
+@contextmanager
+def stage(doing: str) -> Iterator[None]:
+    """Show on a terminal what is being done, until it is done."""
+    with progress_line(sys.stderr) as progress:
+        progress(doing, None)
+        yield

@@ -8,27 +8,20 @@ from pathlib import Path
 
 from xorder._metric import METRICS
 from xorder._parameters import HIGH_IS
+from xorder.cli import _program as shared
 from xorder.cli._errors import translated
-from xorder.cli._program import (
-    add_cluster,
-    add_confidence,
-    add_input,
-    add_output,
-    add_unseen,
-    check_output,
-    read_tables,
-    show,
-)
 from xorder.exceptions import InputError, warn_caller
+
+EXAMPLES = ("{} --high-is help -o p.html", "{} --map map.json -o p.html")
 
 
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
-    add_input(command, labelled=True, missing="as in the map, or error")
-    add_cluster(command)
-    add_output(command, "PAGE", "Page to write (HTML)", required=False)
+    shared.add_input(command, labelled=True, missing="as in the map, or error")
+    shared.add_cluster(command)
+    shared.add_output(command, "PAGE", "Page to write (HTML)", "html", required=False)
     command.add_argument("--map", metavar="MAP", help="Map that 'xorder fit' wrote, to say what it does to these rows")
-    add_unseen(command, None)
+    shared.add_unseen(command, None)
     command.add_argument("--metric", choices=METRICS, help="Metric of the gap to report (default the map's, or xauc)")
     command.add_argument("--title", help="Title of the page")
     command.add_argument(
@@ -44,13 +37,15 @@ def add(command: argparse.ArgumentParser) -> None:
         "--tolerance",
         type=float,
         metavar="GAP",
-        help="Widest gap tolerated between any two groups; the page says whether all are within it",
+        help="Widest gap tolerated between any two groups: the exit code is 0 if all are within it, 1 if one is beyond "
+        "it, and 3 if that cannot be told; with --map, of the adjusted scores",
     )
-    add_confidence(command)
+    shared.add_confidence(command)
+    shared.add_open(command)
 
 
-def run(options: argparse.Namespace) -> None:
-    """Write the page on a file."""
+def run(options: argparse.Namespace) -> int:
+    """Write the page on a file; the exit code says what became of the tolerance, with a map of the adjusted scores."""
     from xorder._groups import BETWEEN
     from xorder.engines._apply import check_matched
     from xorder.estimators import load_fitted
@@ -58,13 +53,16 @@ def run(options: argparse.Namespace) -> None:
 
     if options.output is not None:
         inputs = [options.file] if options.map is None else [options.file, options.map]
-        check_output(options.output, overwrite=options.force, inputs=inputs)
+        shared.check_output(options.output, overwrite=options.force, inputs=inputs)
+        if Path(options.output).suffix.lower() not in (".html", ".htm", ""):
+            name = Path(options.output).with_suffix(".html")
+            raise InputError(f"the page is HTML; name it {name}, and print it to PDF from the browser if need be.")
     elif not options.json:
         raise InputError("name the page to write with -o report.html, or ask for its numbers alone with --json.")
     repair = None if options.map is None else load_fitted(options.map).choosing(unseen_group=options.unseen_group)
     if options.missing_group is None:
         options.missing_group = "error" if repair is None else repair.settings.missing_group
-    tables = read_tables(options)
+    tables = shared.read_tables(options)
     # The page has the notes in the words of the command line, too.
     tables = replace(tables, notes=tuple(translated(note, options) for note in tables.notes))
     for note in tables.notes:
@@ -80,7 +78,25 @@ def run(options: argparse.Namespace) -> None:
         saved=options.map,
     )
     asked = {name: getattr(options, name) for name in ("metric", "tolerance", "confidence")}
-    result = report_fitted(tables, repair, about, **asked)
-    if options.output is not None:
-        result.save(options.output, overwrite=options.force)
-    show(result.to_dict() if options.json else f"{result}\nWrote {options.output}")
+    with shared.stage("working out the page"):
+        result = report_fitted(tables, repair, about, **asked)
+        if options.output is not None:
+            result.save(options.output, overwrite=options.force)
+    stops = result.to_dict()["path"]["stops"]
+    verdict = stops[0 if options.map is None else -1]["verdict"]
+    if options.json:
+        shared.show(result.to_dict())
+    else:
+        shared.show(shared.headed(shared.wrapped_lines(f"{result}\n")))
+        if verdict is not None:
+            whose = "score as it is" if options.map is None else "saved map"
+            shared.show(
+                shared.judged(
+                    f"Tolerance {options.tolerance:g} for {result.to_dict()['metric']} gaps, the {whose}: {verdict}.\n",
+                    verdict,
+                )
+            )
+        shared.show(f"Wrote {options.output}")
+    if options.open and options.output is not None:
+        shared.open_page(options.output)
+    return shared.CODES.get(verdict, 0)

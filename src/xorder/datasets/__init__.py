@@ -1,13 +1,9 @@
 """Data to try things on: a simulated population, four open sets, and cohorts of one's own copy of MIMIC-III or eICU."""
 
-from xorder.datasets._adult import ADULT, load_adult
-from xorder.datasets._compas import COMPAS, load_compas
+from xorder.datasets._cohort_file import impute_mean
 from xorder.datasets._eicu import build_eicu, load_eicu
-from xorder.datasets._framingham import FRAMINGHAM, load_framingham
-from xorder.datasets._german import GERMAN, load_german
-from xorder.datasets._impute import impute_mean
 from xorder.datasets._mimic3 import build_mimic3, load_mimic3
-from xorder.datasets._open_set import OPEN_SETS
+from xorder.datasets._open_set import load_adult, load_compas, load_framingham, load_german
 from xorder.datasets._problem import Problem, Split
 from xorder.datasets._simulate import Population, simulate_population
 
@@ -26,5 +22,3 @@ __all__ = [
     "load_mimic3",
     "simulate_population",
 ]
-
-OPEN_SETS.update({one.name: one for one in (COMPAS, ADULT, FRAMINGHAM, GERMAN)})

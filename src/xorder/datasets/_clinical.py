@@ -60,15 +60,14 @@ def _explain(message: str, path: Path | None) -> str:
     if cell := _CELL.search(message):
         kind = "a date and time" if cell[3].startswith(("TIMESTAMP", "DATE")) else "a number"
         return f"{where}: column {cell[1]!r} must hold {kind} or nothing; this row holds {cell[2][:80]!r}. {_REPAIR}"
-    if "unterminated quote" in message:
-        return f"{where}: a quote that opens here is not closed where it should be. {_REPAIR}"
-    if "Invalid unicode" in message:
-        return f"{where}: this row is not UTF-8 text. Save the file as UTF-8, or copy it again."
-    if "GZIP" in message:
-        return f"{file} is cut off, or not a gzip file. {COPY_AGAIN}"
-    if "Out of Memory" in message:
-        return "the memory allowed does not suffice; raise it (such as memory='8GB'), or free disk space to spill to."
-    return f"{where}: {first_line(message)}."
+    explained = {
+        "unterminated quote": f"{where}: a quote that opens here is not closed where it should be. {_REPAIR}",
+        "Invalid unicode": f"{where}: this row is not UTF-8 text. Save the file as UTF-8, or copy it again.",
+        "GZIP": f"{file} is cut off, or not a gzip file. {COPY_AGAIN}",
+        "Out of Memory": "the memory allowed does not suffice; raise it (such as memory='8GB'), or free disk space to "
+        "spill to.",
+    }
+    return next((words for said, words in explained.items() if said in message), f"{where}: {first_line(message)}.")
 
 
 _ENDINGS = (".csv.gz", ".csv")
@@ -114,9 +113,9 @@ def find_tables(
         files = [path for path in sorted(folder.iterdir()) if path.is_file()]
     except OSError as error:
         raise InputError(f"cannot list the folder {folder}: {error.strerror or error}.") from error
-    found = {name: _find(name, files) for name in wanted}
-    missing = [name for name, path in found.items() if path is None]
-    if len(missing) == len(found):
+    found = {name: path for name in wanted if (path := _find(name, files))}
+    missing = [name for name in wanted if name not in found]
+    if not found:
         raise InputError(
             f"{folder} holds none of the {source} tables ({', '.join(missing)} as .csv or .csv.gz); "
             "name the folder that does."
@@ -124,15 +123,15 @@ def find_tables(
     if missing:
         lacking = " and ".join(f"{name}.csv or {name}.csv.gz" for name in missing)
         raise InputError(f"{folder} lacks {lacking}; put it there.")
-    return {name: _with_header(name, path, wanted[name]) for name, path in found.items() if path is not None}
+    return {name: _with_header(name, path, wanted[name]) for name, path in found.items()}
 
 
+@dataclass(frozen=True, slots=True)
 class Database:
     """A DuckDB connection with errors in plain words, which reports how far the reading of a table is."""
 
-    def __init__(self, connection: Any, progress: Progress | None) -> None:
-        self.connection = connection
-        self.progress = progress
+    connection: Any
+    progress: Progress | None
 
     def report(self, step: str, share: float | None) -> None:
         """Say how far a step is, from 0 to 1, or None where that is not known."""

@@ -1,7 +1,7 @@
 """Downloading a file so that it is there whole and verified, or not at all.
 
 pooch would bring requests and two more packages, and has one address per file and a hash of its bytes; these files have
-several addresses whose bytes differ, so what is verified is the content (:mod:`xorder.datasets._raw_table`).
+several addresses whose bytes differ, so what is verified is the content (:mod:`xorder.datasets._raw_file`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TextIO
 from urllib.parse import unquote, urlsplit
 
 from xorder._atomic import atomic_path
-from xorder.datasets._raw_table import MOST_BYTES
 from xorder.exceptions import InputError
 
 # bytes so far, bytes in all or None if the server does not say
@@ -52,6 +51,9 @@ def silent(done: int, total: int | None) -> None:
     """Show nothing."""
 
 
+# The largest of the open sets is 4 MB of text; anything far beyond is another file, or made to fill the memory.
+MOST_BYTES = 64 << 20
+
 _CHUNK = 1 << 16
 _ATTEMPTS = 2
 # How long to wait, in seconds: for an answer, for a whole file, between two attempts.
@@ -78,13 +80,20 @@ def download(urls: Sequence[str], folder: Path, verify: Verify, *, progress: Pro
     fetch it at once, and a failure leaves nothing behind, no new folder either. Proxies are taken from the environment.
     """
     reasons = []
-    with _no_empty_folder(folder):
+    new = [each for each in (folder, *folder.parents) if not each.exists()]
+    try:
         for url in urls:
             try:
                 return _fetch(url, folder / file_name(url), verify, progress)
             except _AddressError as failure:
                 reasons.append(f"{url}: {failure}")
         raise DownloadError("; ".join(reasons))
+    except BaseException:
+        for each in new:
+            # Not if it holds anything by now.
+            with suppress(OSError):
+                each.rmdir()
+        raise
 
 
 def file_name(url: str) -> str:
@@ -106,7 +115,10 @@ def _fetch(url: str, target: Path, verify: Verify, progress: Progress) -> Path:
                     for chunk, done, size in _chunks(url):
                         out.write(chunk)
                         progress(done, size)
-                _check(verify, temporary, url)
+                try:
+                    verify(temporary, url)
+                except InputError as error:
+                    raise _AddressError(str(error).removeprefix(f"{url} ").rstrip(".")) from error
         except _AddressError as failure:
             if not (failure.passing and attempts_left):
                 raise
@@ -121,31 +133,11 @@ def _fetch(url: str, target: Path, verify: Verify, progress: Progress) -> Path:
     return target
 
 
-@contextmanager
-def _no_empty_folder(folder: Path) -> Iterator[None]:
-    """If the block fails, remove the folder, and those above it, unless they were there before or hold anything."""
-    new = [each for each in (folder, *folder.parents) if not each.exists()]
-    try:
-        yield
-    except BaseException:
-        for each in new:
-            with suppress(OSError):
-                each.rmdir()
-        raise
-
-
 def _create(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot create the folder {folder}: {error.strerror or error}.") from error
-
-
-def _check(verify: Verify, path: Path, url: str) -> None:
-    try:
-        verify(path, url)
-    except InputError as error:
-        raise _AddressError(str(error).removeprefix(f"{url} ").rstrip(".")) from error
 
 
 def _chunks(url: str) -> Iterator[tuple[bytes, int, int | None]]:

@@ -147,6 +147,7 @@ def apply_to_file(
     into: str = "adjusted",
     cut: Any = None,
     overwrite: bool = False,
+    escape_formulas: bool = False,
     encoding: str = "utf-8",
     memory: str = "2GB",
     progress: Progress | None = None,
@@ -181,6 +182,9 @@ def apply_to_file(
         where places are too few for all of them are ``"tied"``. The file is read twice for that.
     overwrite : bool, default=False
         Whether a file that is there may be replaced.
+    escape_formulas : bool, default=False
+        Whether cells and names of columns of a csv file that a spreadsheet would take for formulas get an apostrophe
+        before them; else they stay, and are warned of.
     encoding : str, default="utf-8"
         The encoding of a csv file.
     memory : str, default="2GB"
@@ -220,7 +224,9 @@ def apply_to_file(
                 seen = copy_in_duckdb(maps, path, temporary, options, into, chosen)
             else:
                 compress = is_gzip(Path(out))
-                seen = _copy_by_rows(maps, Path(files[0]), temporary, options, into, chosen, compress=compress)
+                seen = _copy_by_rows(
+                    *(maps, Path(files[0]), temporary, options, into, chosen), compress=compress, escape=escape_formulas
+                )
             if not seen.any():
                 raise no_rows(os.fspath(path))
     except UnusableRowError as error:
@@ -247,6 +253,7 @@ def _copy_by_rows(
     chosen: CutOfRows | None,
     *,
     compress: bool,
+    escape: bool,
 ) -> IntArray:
     """Write a file again, batch by batch, with more last columns; return what :func:`adjusting` has counted."""
     names, known = options.names, _FileGroups(maps, source)
@@ -269,7 +276,7 @@ def _copy_by_rows(
         if file_kind(str(source)) == "parquet":
             write_parquet(source, out, columns)
         else:
-            write_csv(source, out, columns, options.encoding, compress=compress)
+            write_csv(source, out, columns, options.encoding, compress=compress, escape=escape)
     return seen
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from xorder._table import FloatArray, IntArray
 from xorder.engines._match_groups import GroupMaps
+from xorder.engines._tally_numpy import keys_of, scores_of
 from xorder.exceptions import InputError
 from xorder.transfer._sql import number, text
 
@@ -127,9 +128,8 @@ class CutOfRows:
 _HELD = 1 << 25
 _PART = 1 << 20
 
-# Bits of one of the four digits that a score is looked for by; the bit of its sign.
+# Bits of one of the four digits that the key of a score is looked for by.
 _DIGIT = 16
-_SIGN = np.uint64(1 << 63)
 
 
 class Spool:
@@ -150,35 +150,32 @@ class Spool:
         self._file.write(numbers.tobytes())
         self.size += numbers.size
 
-    def _parts(self) -> Iterator[NDArray[np.uint64]]:
-        """Yield bits in the order of the numbers that they are of."""
+    def _parts(self) -> Iterator[IntArray]:
+        """Yield whole numbers that sort as the numbers that they stand for."""
         self._file.seek(0)
         while held := self._file.read(8 * _PART):
-            # Zero has two signs, and is one number.
-            bits = (np.frombuffer(held) + 0.0).view(np.uint64)
-            yield np.where(bits >> np.uint64(63), ~bits, bits | _SIGN)
+            yield keys_of(np.frombuffer(held))
 
     def line(self, places: int) -> Line:
         """Return where the cut below so many places falls.
 
-        Guarantee: exact, in four passes over the numbers, one for each digit of the bits of the one that is looked for;
+        Guarantee: exact, in four passes over the numbers, one for each digit of the key of the one that is looked for;
         memory does not grow with them.
         """
-        reached, found = 0, 0
+        # The first digit has a sign.
+        reached, found, base = 0, 0, -(1 << (_DIGIT - 1))
         for shift in reversed(range(0, 64, _DIGIT)):
             counts = np.zeros(1 << _DIGIT, dtype=np.int64)
-            for bits in self._parts():
-                alike = bits if shift + _DIGIT == 64 else bits[bits >> np.uint64(shift + _DIGIT) == np.uint64(found)]
-                digits = (alike >> np.uint64(shift)).astype(np.uint16)
-                counts += np.bincount(digits, minlength=counts.size)
+            for keys in self._parts():
+                alike = keys if shift + _DIGIT == 64 else keys[keys >> (shift + _DIGIT) == found]
+                counts += np.bincount((alike >> shift) - base, minlength=counts.size)
             from_top = reached + np.cumsum(counts[::-1])
             steps = int(np.searchsorted(from_top, places))
             digit = counts.size - 1 - steps
             reached = int(from_top[steps] - counts[digit])
-            found = found << _DIGIT | digit
-        key = np.uint64(found)
-        score = (key & ~_SIGN if key & _SIGN else ~key).view(np.float64)
-        return Line(float(score), reached + int(counts[digit]) > places)
+            found = base + digit
+            base = found << _DIGIT
+        return Line(float(scores_of(np.array([found]))[0]), reached + int(counts[digit]) > places)
 
 
 def find_lines(chosen: CutOfRows, parts: Iterator[tuple[FloatArray, FloatArray]], folder: Path) -> None:

@@ -209,16 +209,25 @@ def check_new_columns(source: str, header: Sequence[Any], name: Any, *others: st
 
 def scores(batch: FileBatch, column: str) -> FloatArray:
     """Return the scores of a batch, all of them finite."""
-    values = batch.floats(column)
-    _refuse_first(~np.isfinite(values), batch, column, "must be finite")
-    return values
+    return _numbers(batch, column, -np.inf, "must be finite")
 
 
 def weights(batch: FileBatch, column: str) -> FloatArray:
     """Return the weights of a batch, finite and not negative."""
+    return _numbers(batch, column, 0.0, "must be finite and not negative")
+
+
+def _numbers(batch: FileBatch, column: str, least: float, rule: str) -> FloatArray:
     values = batch.floats(column)
-    _refuse_first(~(np.isfinite(values) & (values >= 0)), batch, column, "must be finite and not negative")
-    return values
+    good = np.isfinite(values) & (values >= least)
+    if good.all():
+        return values
+    row = int(np.argmin(good))
+    cell = batch.cell(column, row)
+    came, hint = f"holds {quoted(cell)}" if cell else "is empty", "Correct or remove this row."
+    if cell and "," in cell and not np.isnan(number(cell.replace(",", "."))):
+        hint = "Write decimals with a point and no thousands separator."
+    raise InputError(f"{batch.path}: column {column!r} {rule}; {batch.place(row)} {came}. {hint}")
 
 
 class Distinct(NamedTuple):
@@ -371,15 +380,16 @@ def _classes(labels: Distinct, name: str, positive: Any, blanks: bool) -> Iterab
             f"{name} has more than {MOST_LABELS:,} distinct values, and labels are 0 and 1. Is it the right column?"
         )
     if positive is None:
-        extra = [value for value in labels.values if _class(value) is None]
+        classes = [(value, label_class(value)) for value in labels.values]
+        extra = [value for value, one in classes if one is None]
         if extra:
             raise labels_error(name, sorted(map(_shown, extra)), labels.first_of(extra), named=True)
-        return [(value, int(_class(value) or 0)) for value in labels.values]
+        return [(value, int(one or 0)) for value, one in classes]
     # As it is, or as it is written: on a command line and in csv files everything is text.
     chosen = [value for value in labels.values if type(value) is type(positive) and value == positive]
     if not chosen:
-        texts = positive_texts(map(str, labels.values), str(positive))
-        chosen = [value for value in labels.values if str(value) in texts]
+        alike = [value for value in labels.values if _plain(str(value)) == _plain(str(positive))]
+        chosen = [value for value in alike if str(value) == str(positive)] or alike
     others = sorted(_shown(value) for value in labels.values if value not in chosen)
     if not chosen:
         raise InputError(
@@ -394,25 +404,11 @@ def _classes(labels: Distinct, name: str, positive: Any, blanks: bool) -> Iterab
     return [(value, int(value in chosen)) for value in labels.values]
 
 
-def _class(value: Any) -> int | None:
-    if isinstance(value, str):
-        return label_class(value)
-    return 1 if value == 1 else 0 if value == 0 else None
-
-
-def label_class(text: str) -> int | None:
+def label_class(value: Any) -> int | None:
     """Return the class that a label stands for: 0 or 1, however the number is written, or false or true; else None."""
-    plain = _plain(text)
-    if plain in _CLASSES:
-        return _CLASSES[plain]
-    value = number(plain)
-    return int(value) if value in (0.0, 1.0) else None
-
-
-def positive_texts(texts: Iterable[str], positive: str) -> set[str]:
-    """Return those texts that are the positive value: as it is written, or else but for case and blanks around it."""
-    texts = set(texts)
-    return texts & {positive} or {text for text in texts if _plain(text) == _plain(positive)}
+    if isinstance(value, str):
+        value = _CLASSES.get(_plain(value), number(_plain(value)))
+    return 1 if value == 1 else 0 if value == 0 else None
 
 
 def quoted(text: str) -> str:
@@ -457,18 +453,6 @@ def _shown(value: Any) -> str:
 
 def _plain(text: str) -> str:
     return text.strip().lower()
-
-
-def _refuse_first(bad: NDArray[np.bool_], batch: FileBatch, column: str, rule: str) -> None:
-    if not bad.any():
-        return
-    row = int(np.argmax(bad))
-    cell = batch.cell(column, row)
-    came = f"holds {quoted(cell)}" if cell else "is empty"
-    hint = "Correct or remove this row."
-    if cell and "," in cell and not np.isnan(number(cell.replace(",", "."))):
-        hint = "Write decimals with a point and no thousands separator."
-    raise InputError(f"{batch.path}: column {column!r} {rule}; {batch.place(row)} {came}. {hint}")
 
 
 def _hint(name: str, header: Sequence[str]) -> str:

@@ -9,6 +9,8 @@ import codecs
 import csv
 import gzip
 import io
+import math
+import re
 import sys
 import threading
 import zlib
@@ -25,7 +27,7 @@ import numpy as np
 from xorder._groups import number
 from xorder._table import FloatArray
 from xorder.engines._cells import CodeArray, Codes, Kind, NewColumns, check_columns, check_new_columns
-from xorder.exceptions import InputError
+from xorder.exceptions import InputError, warn_caller
 
 BOM = "\ufeff"
 
@@ -221,6 +223,8 @@ def _bad_bytes(path: Path, encoding: str) -> InputError:
 
 
 _DELIMITERS = ",;\t|"
+# A line by which Excel says its delimiter, ahead of the header.
+_STATED = re.compile(r'"?sep=(.)"?')
 _LIMIT_LOCK = threading.Lock()
 _CUT_OFF = "unexpected end of data"
 _QUOTES = "Close the quote that opens there, and write a quote inside a quoted field twice."
@@ -302,14 +306,20 @@ def csv_header(path: Path) -> tuple[list[str], str, int]:
     encoding = resolve_encoding(path, "utf-8")
     with blaming_gzip(path), closing(read_blocks(path, encoding, watch=lambda share: None)) as blocks:
         header, _ = _read_header(path, blocks)
-    blank = 0
-    while not header.lines[blank].strip(f"{BOM}\r\n"):
-        blank += 1
-    return header.names, header.delimiter, blank + 1
+    ahead = 0
+    while not (line := header.lines[ahead].strip(f"{BOM}\r\n")) or _STATED.fullmatch(line):
+        ahead += 1
+    return header.names, header.delimiter, ahead + 1
 
 
-def write_csv(path: Path, temporary: Path, columns: NewColumns, encoding: str, *, compress: bool) -> None:
-    """Write the file to ``temporary`` with more columns, gzipped or not."""
+def write_csv(
+    path: Path, temporary: Path, columns: NewColumns, encoding: str, *, compress: bool, escape: bool = False
+) -> None:
+    """Write the file to ``temporary`` with more columns, gzipped or not.
+
+    Cells that a spreadsheet would take for formulas are warned of or, with ``escape``, get an apostrophe before them.
+    """
+    found = ""
     encoding = resolve_encoding(path, encoding)
     check_round_trip(path, encoding)
     with closing(read_blocks(path, encoding, columns.watch)) as blocks:
@@ -322,12 +332,54 @@ def write_csv(path: Path, temporary: Path, columns: NewColumns, encoding: str, *
                 f"the column name {columns.names[0]!r} cannot be written in {encoding}; choose another with into=."
             ) from error
         check_columns(str(path), header.names, columns.wanted)
-        title = "".join(header.delimiter + _quote(name, header.delimiter) for name in columns.names)
+        titles = [f"'{name}" if escape and is_formula(name) else name for name in columns.names]
+        title = "".join(header.delimiter + _quote(name, header.delimiter) for name in titles)
+        found = next(filter(is_formula, (*header.names, *columns.names)), "")
+        if escape and found:
+            _escape(header.lines, [0], [len(header.lines)], header.delimiter)
         with open_for_writing(temporary, encoding, compress=compress) as file:
             file.write("".join(header.lines[:-1]) + _append(header.lines[-1], title))
             for batch in _batches(path, header, columns.wanted, lines, blocks):
+                if escape or not found:
+                    formula = _first_formula("".join(batch.lines), header.delimiter)
+                    found = found or formula
+                    if escape and formula:
+                        _escape(batch.lines, batch.starts, batch.ends, header.delimiter)
                 values = columns.compute(batch) if len(batch) else (np.empty(0),)
                 file.write(batch.with_columns(header.delimiter, *values))
+    if found and not escape:
+        warn_caller(
+            f"{path} has cells or names of columns that a spreadsheet would take for formulas, such as {found[:40]!r}; "
+            "escape_formulas=True writes them as text."
+        )
+
+
+def is_formula(cell: str) -> bool:
+    """Whether a spreadsheet would take a cell for a formula: it begins like one, and is not a number."""
+    return cell[:1] in ("=", "@", "\t", "\r") or (cell[:1] in ("+", "-") and math.isnan(number(cell)))
+
+
+def _first_formula(text: str, delimiter: str) -> str:
+    """Return the beginning of what looks like a formula in the text of some records, or nothing."""
+    for mark in filter(text.__contains__, "=@+-"):
+        for before in filter(text.__contains__, (delimiter + mark, f'"{mark}', f"\n{mark}")):
+            for rest in text.split(before)[1:]:
+                if is_formula(mark + re.split(rf'[\r\n"{re.escape(delimiter)}]', rest[:80], maxsplit=1)[0]):
+                    return mark + rest[:40]
+    return ""
+
+
+def _escape(lines: list[str], starts: Sequence[int], ends: Sequence[int], delimiter: str) -> None:
+    """Put an apostrophe before the formulas in records; records without any stay as they are."""
+    for start, end in zip(starts, ends, strict=True):
+        whole = "".join(lines[start:end])
+        with _long_fields():
+            cells = next(filter(None, csv.reader([whole.removeprefix(BOM)], delimiter=delimiter)), [])
+        if any(map(is_formula, cells)):
+            written = [_quote(f"'{cell}" if is_formula(cell) else cell, delimiter) for cell in cells]
+            body = whole.rstrip("\r\n")
+            mark = BOM if whole.startswith(BOM) else ""
+            lines[start:end] = [""] * (end - start - 1) + [mark + delimiter.join(written) + whole[len(body) :]]
 
 
 def _read_header(path: Path, blocks: Iterator[list[str]]) -> tuple[_Header, list[str]]:
@@ -343,20 +395,26 @@ def _read_header(path: Path, blocks: Iterator[list[str]]) -> tuple[_Header, list
         raise InputError(f"{path} is empty; it needs a header with the names of the columns, and rows.")
     mark = BOM if lines[0].startswith(BOM) else ""
     lines[0] = lines[0].removeprefix(BOM)
+    ahead = next(place for place, line in enumerate(lines) if line.strip("\r\n"))
+    stated = _STATED.fullmatch(lines[ahead].strip("\r\n"))
+    ahead = ahead + 1 if stated else 0
     best: tuple[bool, int] | None = None
-    for delimiter in _DELIMITERS:
-        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    for delimiter in stated[1] if stated else _DELIMITERS:
+        reader = csv.reader(lines[ahead:], delimiter=delimiter, strict=True)
         try:
             with _long_fields():
                 names = next(filter(None, reader))
+        except StopIteration:
+            raise InputError(f"{path} is empty; it needs a header with the names of the columns, and rows.") from None
         except csv.Error:
             continue
         # In a quoted field, quotes come twice and two are around it. Fewer mean that the delimiter cut one in two.
         inner = [name.count('"') for name in names if '"' in name]
-        rank = "".join(lines[: reader.line_num]).count('"') >= 2 * (sum(inner) + len(inner)), len(names)
+        end = ahead + reader.line_num
+        rank = "".join(lines[ahead:end]).count('"') >= 2 * (sum(inner) + len(inner)), len(names)
         if best is None or rank > best:
             best = rank
-            header = _Header(names, delimiter, lines[: reader.line_num])
+            header = _Header(names, delimiter, lines[:end])
     if best is None:
         raise InputError(f"{path}: the quotes in the header do not pair up. {_QUOTES}")
     rest = lines[len(header.lines) :]

@@ -47,11 +47,8 @@ class GroupMaps:
     unseen_group: str = "error"
 
     def __post_init__(self) -> None:
-        if (
-            not isinstance(self.maps, Mapping)
-            or not self.maps
-            or not all(isinstance(one, ScoreMap) for one in self.maps.values())
-        ):
+        values = self.maps.values() if isinstance(self.maps, Mapping) else ()
+        if not values or not all(isinstance(one, ScoreMap) for one in values):
             raise InputError("maps must hold a ScoreMap for each group, as XOrder.maps_ does.")
         check_group_choices(self.missing_group, self.unseen_group)
 
@@ -160,11 +157,9 @@ def values_of(labels: Iterable[Hashable], kind: Kind, missing: Hashable | None =
         found = {label: value for label, value in values.items() if value is not None}
     first: dict[Any, Hashable] = {}
     for label, value in found.items():
-        if first.setdefault(value, label) != label:
-            raise InputError(
-                f"the maps of the groups {first[value]!r} and {label!r} are both meant for rows whose group is "
-                f"{value!r}; make the column text, or leave one of them out."
-            )
+        if (other := first.setdefault(value, label)) != label:
+            both = f"the maps of the groups {other!r} and {label!r} are both meant for rows whose group is {value!r}"
+            raise InputError(f"{both}; make the column text, or leave one of them out.")
     return found
 
 
@@ -203,10 +198,7 @@ def check_frame_columns(here: Sequence[Any], names: ColumnNames, *, into: str, i
 
 def _kind(value: Any) -> Kind:
     # In Python a truth value is a whole number, and a moment is a day.
-    for kinds, kind in _TYPES:
-        if isinstance(value, kinds):
-            return kind
-    return Kind.OTHER
+    return next((kind for kind, types in _TYPES.items() if isinstance(value, types)), Kind.OTHER)
 
 
 def _read_number(text: str) -> int | float | None:
@@ -215,10 +207,6 @@ def _read_number(text: str) -> int | float | None:
     if text.removeprefix("-").isdecimal() and len(text) <= _MOST_DIGITS:
         return int(text)
     return float(text) if math.isfinite(float(text)) else None
-
-
-def _read_decimal(text: str) -> Decimal | None:
-    return Decimal(text) if _WRITTEN.fullmatch(text) else None
 
 
 def _read_day(kind: type[date], text: str) -> date | None:
@@ -230,19 +218,19 @@ def _read_day(kind: type[date], text: str) -> date | None:
     return day if text in (str(day), day.isoformat(), str(day)[:10]) else None
 
 
-_TYPES: tuple[tuple[tuple[type, ...], Kind], ...] = (
-    ((str,), Kind.TEXT),
-    ((bool, np.bool_), Kind.BOOLEAN),
-    ((int, float, np.number), Kind.NUMBER),
-    ((Decimal,), Kind.DECIMAL),
-    ((datetime,), Kind.MOMENT),
-    ((date,), Kind.DATE),
-)
+_TYPES: dict[Kind, tuple[type, ...]] = {
+    Kind.TEXT: (str,),
+    Kind.BOOLEAN: (bool, np.bool_),
+    Kind.NUMBER: (int, float, np.number),
+    Kind.DECIMAL: (Decimal,),
+    Kind.MOMENT: (datetime,),
+    Kind.DATE: (date,),
+}
 _READERS: dict[Kind, Callable[[str], Any]] = {
     Kind.TEXT: str,
     Kind.BOOLEAN: {"True": True, "False": False}.get,
     Kind.NUMBER: _read_number,
-    Kind.DECIMAL: _read_decimal,
+    Kind.DECIMAL: lambda text: Decimal(text) if _WRITTEN.fullmatch(text) else None,
     Kind.DATE: partial(_read_day, date),
     Kind.MOMENT: partial(_read_day, datetime),
     Kind.OTHER: dict[str, Any]().get,

@@ -33,26 +33,22 @@ class ParquetBatch:
 
     def floats(self, column: str) -> FloatArray:
         """Return the column as numbers, NaN where a cell is null; a column of another type is refused."""
-        pa = _pyarrow()
-        array = self.arrow.column(column)
+        pa, array = _pyarrow(), self.arrow.column(column)
         if pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()
-        types = pa.types
-        are_numbers = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_null)
-        if not any(is_one(array.type) for is_one in are_numbers):
+        if self.kind(column) not in (Kind.NUMBER, Kind.DECIMAL, Kind.BOOLEAN) and not pa.types.is_null(array.type):
             raise InputError(
                 f"{self.path}: column {column!r} must hold numbers, but its type is {array.type}. "
                 "Convert it or name another column."
             )
-        if not types.is_floating(array.type):
+        if not pa.types.is_floating(array.type):
             # Not safe: whole numbers of more than 53 bits are rounded.
             array = array.cast(pa.float64(), safe=False)
         return np.asarray(array.to_numpy(zero_copy_only=False), dtype=np.float64)
 
     def encode(self, column: str, codes: Codes) -> CodeArray:
         """Return the column as numbers of its values, as text, in ``codes``; null counts as an empty text."""
-        pa = _pyarrow()
-        array = self.arrow.column(column)
+        pa, array = _pyarrow(), self.arrow.column(column)
         kind = array.type
         try:
             if not pa.types.is_dictionary(kind):
@@ -76,9 +72,8 @@ class ParquetBatch:
         types, kind = _pyarrow().types, self.arrow.column(column).type
         if types.is_dictionary(kind):
             kind = kind.value_type
-        if types.is_integer(kind) or types.is_floating(kind):
-            return Kind.NUMBER
         kinds = {types.is_boolean: Kind.BOOLEAN, types.is_decimal: Kind.DECIMAL, types.is_date: Kind.DATE}
+        kinds |= dict.fromkeys((types.is_integer, types.is_floating), Kind.NUMBER)
         return next((name for is_one, name in kinds.items() if is_one(kind)), Kind.TEXT)
 
     def place(self, row: int) -> str:
@@ -120,7 +115,7 @@ def write_parquet(path: Path, temporary: Path, columns: NewColumns) -> None:
         try:
             with (
                 temporary.open("wb") as sink,
-                _parquet().ParquetWriter(sink, schema, compression=compression) as writer,
+                _pyarrow("pyarrow.parquet").ParquetWriter(sink, schema, compression=compression) as writer,
             ):
                 for batch in chain(first, batches):
                     added = map(pa.array, columns.compute(batch), kinds)
@@ -160,7 +155,7 @@ def _open(path: Path) -> Iterator[tuple[Any, list[str]]]:
         with _reading(path):
             handle = stack.enter_context(path.open("rb"))
             # Without buffering ahead, and with small reads: else whole row groups, or all of them, come into memory.
-            file = _parquet().ParquetFile(handle, pre_buffer=False, buffer_size=_READ_AHEAD)
+            file = _pyarrow("pyarrow.parquet").ParquetFile(handle, pre_buffer=False, buffer_size=_READ_AHEAD)
             stack.enter_context(file)
             names = list(file.schema_arrow.names)
         yield file, names
@@ -200,9 +195,5 @@ def _countable(pa: Any, array: Any) -> Any:
     return array
 
 
-def _pyarrow() -> Any:
-    return import_optional("pyarrow", extra="parquet", purpose="Reading parquet files")
-
-
-def _parquet() -> Any:
-    return import_optional("pyarrow.parquet", extra="parquet", purpose="Reading parquet files")
+def _pyarrow(module: str = "pyarrow") -> Any:
+    return import_optional(module, extra="parquet", purpose="Reading parquet files")

@@ -77,7 +77,7 @@ def audit_frame(
     ----------
     frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table, DuckDBPyRelation, \
             pyspark.sql.DataFrame, str or path
-        The rows, or the path or glob of parquet or csv files. Nothing but sums over the rows is kept.
+        The rows, or the path or glob of parquet or csv files. No more than sums over the rows is kept of many.
     score : str
         The column of the score.
     label : str
@@ -255,7 +255,8 @@ def tables_of(
     by row nothing is wrong with: lines that end in different ways, columns whose names differ in case alone, encodings
     other than UTF-8.
 
-    Guarantee: no more than sums over the rows is kept, and memory does not grow with files that go through DuckDB.
+    Guarantee: no more than sums over the rows, and at most 128 MB of rows between two passes, is kept; memory does not
+    grow with files that go through DuckDB.
 
     Parameters
     ----------
@@ -368,10 +369,11 @@ def _built(
         cells = Bins.for_masses(found.keys, found.sums[0], min(bins, _MOST_SUMS // rows.coding.size))
         leaves = cells.leaves(rows.fill(cells))
         check_same(found.sums[0], leaves.masses)
-        leaves, notes = _refined(rows, leaves, tolerance, bins)
+        leaves, error, notes = _refined(rows, leaves, tolerance, bins)
         if middle_apart:
             leaves = _median_apart(rows, leaves)
-        error = None if leaves.is_exact.all() else binning_error(groups, leaves)
+            error = binning_error(groups, leaves)
+        error = None if leaves.is_exact.all() else error
     # The middle of a bin; of the outermost, no score beyond those there are: probabilities stay such.
     middle = scores_of(leaves.first + (leaves.last - leaves.first) // 2)
     score = np.clip(middle, seen.low, seen.high) + 0.0
@@ -454,12 +456,11 @@ def _as_written(found: Tables) -> Tables:
     )
 
 
-def _refined(rows: Tally, leaves: Leaves, tolerance: float, bins: int) -> tuple[Leaves, list[str]]:
+def _refined(rows: Tally, leaves: Leaves, tolerance: float, bins: int) -> tuple[Leaves, BinningError, list[str]]:
     """Split the heaviest leaves until the tolerance is met; say why where it cannot be."""
     groups = rows.coding.groups
-    reached, before = binning_error(groups, leaves).largest, np.inf
-    splits = 0
-    while reached > tolerance and splits < _MOST_SPLITS and reached <= _WORTHWHILE * before:
+    error, before, splits = binning_error(groups, leaves), np.inf, 0
+    while (reached := error.largest) > tolerance and splits < _MOST_SPLITS and reached <= _WORTHWHILE * before:
         chosen = np.zeros(len(leaves), dtype=bool)
         most = max(1, bins // _FEWEST_PARTS)
         chosen[heavy_leaves(groups, leaves, tolerance=tolerance, most=most)] = True
@@ -467,15 +468,15 @@ def _refined(rows: Tally, leaves: Leaves, tolerance: float, bins: int) -> tuple[
         parts = split_leaves(heavy, rows.split(heavy, bins))
         check_same(heavy.masses, parts.masses)
         leaves = leaves[~chosen] + parts
-        reached, before = binning_error(groups, leaves).largest, reached
+        error, before = binning_error(groups, leaves), reached
         splits += 1
     if reached <= tolerance:
-        return leaves, []
+        return leaves, error, []
     why = (
         f"binning can have moved AUC or a gap by {reached:.2g}, more than the tolerance {tolerance:g}, also after the "
         f"heaviest bins were split {splits} {'time' if splits == 1 else 'times'}; allow more than {bins:,} with bins=."
     )
-    return leaves, [why]
+    return leaves, error, [why]
 
 
 def _median_apart(rows: Tally, leaves: Leaves) -> Leaves:

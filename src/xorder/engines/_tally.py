@@ -108,7 +108,7 @@ class Bins:
     def leaves(self, sums: FloatArray) -> Leaves:
         """Return the bins that hold rows, with the sums of each."""
         used = np.flatnonzero(sums[-1].any(axis=1))
-        at = np.searchsorted(self.starts, used, side="right") - 1
+        at = np.repeat(np.arange(self.parts.size), self.parts)[used]
         cell, parts = self.cell[at], self.parts[at]
         first, behind = (
             (cell << CELL_BITS) + (-((-bin_of_cell << POSITION_BITS) // parts) << _UNUSED_BITS)

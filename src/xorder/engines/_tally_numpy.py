@@ -6,7 +6,8 @@ import os
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, nullcontext
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -57,6 +58,12 @@ def scores_of(keys: IntArray) -> FloatArray:
 # With more codes than this, sums for each cell there may be take too much memory.
 _DENSE_CODES = 32
 
+# Rows that are looked at first, for each key that may be told apart: where nearly all scores differ, they show it.
+_MARGIN = 1.25
+
+# Bytes of rows that are kept from one pass to the next, so that they are read once.
+_KEPT_BYTES = 1 << 27
+
 
 class _UnseenError(RuntimeError):
     """A row has a group or label that the coding does not know."""
@@ -87,6 +94,7 @@ class LocalRows:
         self._batches, self._look, self._blame = batches, look, blame
         self._squares, self._total, self._watch = options.squares, total, options.watch
         self._weighted = options.names.weight is not None
+        self._kept: list[Batch] | None = None
 
     def survey(self, limit: int) -> tuple[Seen, Counted]:
         """Look at all rows: sums by key if there are at most ``limit`` keys, else by cell."""
@@ -95,7 +103,7 @@ class LocalRows:
         except _UnseenError:
             if self._look is None:
                 raise
-            self.coding = self._look()
+            self.coding, self._kept = self._look(), None
             found = self._survey(limit)
         if self._blame is not None and (found[0].missing or found[0].bad_weights):
             self._blame()
@@ -119,19 +127,22 @@ class LocalRows:
 
         # Closed whatever happens: DuckDB answers nothing else as long as it is being read from.
         with closing(self._each("reading scores", known=False)) as batches:
-            for batch in batches:
-                usable = usable_of(batch)
-                if usable.score.size:
-                    counts.add(keys_of(usable.score), usable.code, self._weights(usable))
-                if counts.shift and codes <= _DENSE_CODES:
-                    break
-            else:
-                return _all_seen(looks), counts.counted()
+            first = _some(batches, 1 + _MARGIN * limit if codes <= _DENSE_CODES else 0)
+            rest = chain(first, batches)
+            if not _has_more_keys(first, codes, limit):
+                for usable in map(usable_of, rest):
+                    if usable.score.size:
+                        counts.add(keys_of(usable.score), usable.code, self._weights(usable))
+                    if counts.shift and codes <= _DENSE_CODES:
+                        break
+                else:
+                    return _all_seen(looks), counts.counted()
             # Once all that counts is the cell, which is a small number, no key needs to be looked up.
-            sums = self._side_by_side(batches, CELLS, add)
-        sums[:, counts.keys - FIRST_CELL] += counts.masses
+            sums = self._side_by_side(rest, CELLS, add)
+        if counts.shift:
+            sums[:, counts.keys - FIRST_CELL] += counts.masses
         used = np.flatnonzero(sums[-1].any(axis=1))
-        return _all_seen(looks), Counted(counts.shift, used + FIRST_CELL, sums[:, used])
+        return _all_seen(looks), Counted(CELL_BITS, used + FIRST_CELL, sums[:, used])
 
     def fill(self, bins: Bins) -> FloatArray:
         """Sums by bin."""
@@ -189,13 +200,23 @@ class LocalRows:
 
     def _each(self, step: str, *, known: bool = True) -> Generator[Batch, None, None]:
         """Yield the batches, those of a known coding without the rows to be left out; report how far they are."""
-        done, codes = 0, self.coding.size
+        done, codes, kept, room = 0, self.coding.size, list[Batch](), _KEPT_BYTES
         leaves_out = known and self.coding.missing == len(self.coding.groups)
-        with closing(self._batches(self.coding, known)) as batches:
+        again = None if self._kept is None else nullcontext(self._kept)
+        with again or closing(self._batches(self.coding, known)) as batches:
             for batch in batches:
                 yield batch.where(batch.code < codes) if leaves_out else batch
                 done += batch.score.size
                 self._watch(step, min(1.0, done / self._total) if self._total else None)
+                room -= batch.score.nbytes + batch.code.nbytes + (0 if batch.weight is None else batch.weight.nbytes)
+                if room >= 0 and not batch.more:
+                    kept.append(batch)
+                else:
+                    kept.clear()
+                    room = -1
+        if room >= 0:
+            # All rows have been read; the next pass need not.
+            self._kept = kept
 
 
 def _add(
@@ -208,6 +229,23 @@ def _add(
         np.add.at(column, position, weights[number] if weights else 1.0)
 
 
+def _some(batches: Iterator[Batch], rows: float) -> list[Batch]:
+    """Take batches until there are that many rows, or no more."""
+    found: list[Batch] = []
+    while rows > 0 and (batch := next(batches, None)) is not None:
+        found.append(batch)
+        rows -= batch.score.size
+    return found
+
+
+def _has_more_keys(first: Sequence[Batch], codes: int, limit: int) -> bool:
+    """Whether the usable rows of these batches have more keys than may be told apart."""
+    if sum(batch.score.size for batch in first) <= limit:
+        return False
+    keys = np.sort(np.concatenate([keys_of(_usable(batch, codes)[0].score) for batch in first]))
+    return int(np.count_nonzero(keys[1:] != keys[:-1])) >= limit
+
+
 def _usable(batch: Batch, codes: int) -> tuple[Batch, Seen]:
     """Return the rows that can be used and are not left out, and what was seen of all, for complaints about them."""
     score, code, weight, _ = batch
@@ -217,19 +255,17 @@ def _usable(batch: Batch, codes: int) -> tuple[Batch, Seen]:
         raise _UnseenError("rows have groups or labels that a look at all of them did not find")
     left_out = int(np.count_nonzero(code >= codes))
     seen = Seen(rows=score.size, left_out=left_out)
-    good = None
     # A sum is finite only if every term is; finite terms whose sum is not are looked at one by one.
     with np.errstate(over="ignore", invalid="ignore"):
-        if not np.isfinite(score.sum()):
-            good = np.isfinite(score)
-            seen.missing = int(np.isnan(score).sum())
-            seen.infinite = int(score.size - good.sum()) - seen.missing
-    if weight is not None:
-        fit = (weight >= 0) & (weight < np.inf)
-        if not fit.all():
+        is_sound = bool(np.isfinite(score.sum()))
+    fit = None if weight is None else (weight >= 0) & (weight < np.inf)
+    if not is_sound or not (fit is None or fit.all()):
+        good = np.isfinite(score)
+        seen.missing = int(np.isnan(score).sum())
+        seen.infinite = int(score.size - good.sum()) - seen.missing
+        if fit is not None:
             seen.bad_weights = int(fit.size - fit.sum())
-            good = fit if good is None else good & fit
-    if good is not None:
+            good &= fit
         batch = batch.where(good)
     score, code, weight, _ = batch
     if score.size:

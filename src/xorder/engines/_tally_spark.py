@@ -118,12 +118,12 @@ class SparkRows:
             .withColumn("key", f.shiftleft("leaf", CELL_BITS) + (f.col("key") - f.col("first")) * f.col("spread"))
         )
         distinct = rows.agg(*(f.approx_count_distinct(f.shiftright("key", shift)) for shift in SPLIT_SHIFTS)).collect()
-        for shift, about in zip(SPLIT_SHIFTS, distinct[0], strict=True):
-            if about <= _SURELY * limit or shift == SPLIT_SHIFTS[-1]:
-                found = self._sums(rows.withColumn("key", f.shiftright("key", shift)), shift)
-                if found.keys.size <= limit or shift == SPLIT_SHIFTS[-1]:
-                    return found
-        raise RuntimeError("leaves cannot be split")
+        likely = [shift for shift, about in zip(SPLIT_SHIFTS, distinct[0], strict=True) if about <= _SURELY * limit]
+        for shift in (*likely, SPLIT_SHIFTS[-1]):
+            found = self._sums(rows.withColumn("key", f.shiftright("key", shift)), shift)
+            if found.keys.size <= limit:
+                break
+        return found
 
     def _sums(self, rows: Any, shift: int) -> Counted:
         """Add up by key and code on the cluster, and bring the sums here."""

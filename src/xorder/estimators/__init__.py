@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from xorder.estimators._fair_ranker import FairRanker
     from xorder.estimators._fitted import METHODS, SMALL_GROUPS, FittedRepair, RepairSettings, load_fitted
     from xorder.estimators._learn import learn_repair
+    from xorder.estimators._promise import Promise
     from xorder.estimators._xorder import XOrder, load
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "ExpectedGap",
     "FairRanker",
     "FittedRepair",
+    "Promise",
     "RepairSettings",
     "XOrder",
     "expected_gap",
@@ -33,6 +35,7 @@ _LATER = {
     "ExpectedGap": "_expected",
     "FairRanker": "_fair_ranker",
     "FittedRepair": "_fitted",
+    "Promise": "_promise",
     "RepairSettings": "_fitted",
     "XOrder": "_xorder",
     "expected_gap": "_expected",

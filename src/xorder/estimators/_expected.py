@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from xorder._groups import group_labels, is_missing
-from xorder._metric import student_quantile
-from xorder._parameters import WeightKind, check_seed
+from xorder._html import html_table
+from xorder._metric import Estimate, gap_interval, student_quantile
+from xorder._parameters import WeightKind, check_number, check_seed
+from xorder._present import interval_text, level, number
 from xorder._table import MISSING, BoolArray, FloatArray, IntArray, ScoreTable, Tables, as_tables
 from xorder._validation import check_rows, check_scores
 from xorder.estimators._fitted import FittedRepair, RepairSettings
@@ -27,6 +29,7 @@ from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics._audit import Audit, audit_tables, paired_changes
 from xorder.metrics._cuts import CutGap, cut_text
 from xorder.metrics._gaps import Difference, Gap, json_label
+from xorder.metrics._plan import plan, rows_of
 from xorder.transfer import ScoreMap
 
 if TYPE_CHECKING:
@@ -82,6 +85,27 @@ class ExpectedGap:
             return self.after.gap(self.metric, pair)
         return max(self._repaired(), key=lambda gap: abs(gap.value) if math.isfinite(gap.value) else -1.0)
 
+    def next_interval(self, rows: float, pair: tuple[Hashable, Hashable] | None = None) -> tuple[float, float]:
+        """Return an interval for the gap that a new sample will show after repair.
+
+        It is wider than that for all people, as chance adds to a sample of them.
+
+        Parameters
+        ----------
+        rows : float
+            Number of new rows, with groups and classes in the same shares.
+        pair : tuple of two group labels, default=None
+            The groups, as in :meth:`gap`.
+
+        Returns
+        -------
+        tuple of float
+            Its ends, at the confidence of the audits.
+        """
+        gap, tables = self.gap(pair), self.after._tables
+        factor = math.sqrt(1 + rows_of(tables or Tables({})) / check_number("rows", rows, above=0))
+        return gap_interval((gap.estimate or Estimate(gap.value, gap.stderr)).wider(factor), self.after.confidence)
+
     @property
     def before_minus_after(self) -> tuple[Difference, ...]:
         """What the repair changes: AUC before less AUC after, then the gap of each pair likewise.
@@ -105,6 +129,8 @@ class ExpectedGap:
     def smallest_visible(self) -> float:
         """Size from which on a gap could be told from 0 with these rows, in the pair for which that is largest.
 
+        It is half the width of the interval: of samples from people with such a gap, half would show it.
+
         ``nan`` if the rows cannot tell for some pair, such as one with a single positive.
         """
         gap = self._most_uncertain()
@@ -113,7 +139,7 @@ class ExpectedGap:
 
     @property
     def caution(self) -> str | None:
-        """One sentence if the rows are too few to tell the target from 0 in some pair of groups; else None."""
+        """What is said if the rows are too few to tell the target from 0 in some pair of groups; else None."""
         if self.smallest_visible <= self.target:
             return None
         return caution_text(self._most_uncertain(), self.after, self.smallest_visible, self.target)
@@ -141,6 +167,9 @@ class ExpectedGap:
 
     def __str__(self) -> str:
         return expected_text(self)
+
+    def _repr_html_(self) -> str:
+        return expected_html(self)
 
     def __repr__(self) -> str:
         return f"<ExpectedGap in {self.metric}: {self.gap().value:+.4f} after repair, AUC {self.after.auc:.4f}>"
@@ -303,20 +332,7 @@ def expected_text(expected: ExpectedGap) -> str:
 
     Pairs with groups that the repair sets aside come last, marked.
     """
-    before, after = expected.before, expected.after
-    percent = f"{100 * after.confidence:.4g} %"
-    pairs = sorted(
-        ((_mark(expected, gap), gap) for gap in after.gaps if gap.metric == expected.metric),
-        key=lambda pair: (pair[0] != "", -abs(_or_zero(pair[1].value))),
-    )
-    rows = [("AUC", "", before.auc, after.auc, after.auc_interval, "", "")]
-    for mark, gap in pairs[:_MOST_PAIRS]:
-        was = before.gap(expected.metric, gap.pair)
-        rows.append((f"{gap.metric} gap", _names(gap), was.value, gap.value, gap.interval, "+", mark))
-    for at in (*after.cuts, None):
-        now = after.cut_gap(at, expected.gap().pair)
-        what = "worst cut" if at is None else f"{cut_text(at)} of the list"
-        rows.append((what, _names(now), before.cut_gap(at, now.pair).value, now.value, now.interval, "+", ""))
+    percent, rows = level(expected.after.confidence), _rows(expected)
     first, second = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
     # Where names are long, a pair has a line of its own above its numbers.
     apart = first + second + max(44 + len(row[-1]) for row in rows) > _WIDTH
@@ -331,26 +347,67 @@ def expected_text(expected: ExpectedGap) -> str:
         shown = pair
         what = f"{name:<{first}}" if apart else f"{name:<{first}}  {pair:<{second}}"
         lines.append(f"{what}  {old:>{sign}8.4f}  {new:>{sign}8.4f}  {ends}{mark}")
-        if place == _MOST_PAIRS and len(pairs) > _MOST_PAIRS:
-            aside = [f"{group} ({expected.aside.words(group)})" for groups in expected.aside for group in groups]
-            which = f"more pairs; not repaired: {', '.join(aside)}" if aside else "pairs of groups with narrower gaps"
-            lines += textwrap.wrap(f"... and {len(pairs) - _MOST_PAIRS} {which}", _WIDTH)
-    lines += [
-        "",
-        *_change_text(expected),
-        "At a part of the list: how the shares of each group's positives in it differ.",
-        "Intervals are for all people of whom these rows are a sample"
-        + ("." if after.clusters is None else f", and allow for {after.clusters:,} clusters of rows."),
-    ]
-    lines += textwrap.wrap(expected.caution or "", _WIDTH)
+        if place == _MOST_PAIRS:
+            lines += textwrap.wrap(_left_out(expected), _WIDTH)
+    lines += ["", *(line for note in _notes(expected) for line in textwrap.wrap(note, _WIDTH))]
     return "\n".join(lines)
 
 
-def _change_text(expected: ExpectedGap) -> list[str]:
+def _rows(expected: ExpectedGap) -> list[tuple[str, str, float, float, tuple[float, float], str, str]]:
+    """What is shown: name, pair, before, after, its interval, how numbers are signed, and a mark."""
+    before, after = expected.before, expected.after
+    rows = [("AUC", "", before.auc, after.auc, after.auc_interval, "", "")]
+    pairs = sorted(
+        ((_mark(expected, gap), gap) for gap in after.gaps if gap.metric == expected.metric),
+        key=lambda pair: (pair[0] != "", -abs(_or_zero(pair[1].value))),
+    )
+    for mark, gap in pairs[:_MOST_PAIRS]:
+        was = before.gap(expected.metric, gap.pair)
+        rows.append((f"{gap.metric} gap", _names(gap), was.value, gap.value, gap.interval, "+", mark))
+    for at in (*after.cuts, None):
+        now = after.cut_gap(at, expected.gap().pair)
+        what = "worst cut" if at is None else f"{cut_text(at)} of the list"
+        rows.append((what, _names(now), before.cut_gap(at, now.pair).value, now.value, now.interval, "+", ""))
+    return rows
+
+
+def _left_out(expected: ExpectedGap) -> str:
+    """Say how many pairs are not shown; nothing where all are."""
+    left = sum(gap.metric == expected.metric for gap in expected.after.gaps) - _MOST_PAIRS
+    aside = [f"{group} ({expected.aside.words(group)})" for groups in expected.aside for group in groups]
+    which = f"more pairs; not repaired: {', '.join(aside)}" if aside else "pairs of groups with narrower gaps"
+    return f"... and {left} {which}" if left > 0 else ""
+
+
+def _notes(expected: ExpectedGap) -> list[str]:
+    clusters = expected.after.clusters
+    return [
+        _change_text(expected),
+        "At a part of the list: how the shares of each group's positives in it differ.",
+        "Intervals are for all people of whom these rows are a sample"
+        + ("." if clusters is None else f", and allow for {clusters:,} clusters of rows."),
+        expected.caution or "",
+    ]
+
+
+def expected_html(expected: ExpectedGap) -> str:
+    """Show the same in a notebook, with one cut, the worst."""
+    rows = [
+        [name, f"{pair}{mark}", number(old, sign=sign), number(new, sign=sign), interval_text(ends, sign=sign)]
+        for name, pair, old, new, ends, sign, mark in _rows(expected)
+        if not name.endswith("of the list")
+    ]
+    heads = ["", "pair", "before", "after", f"{level(expected.after.confidence)} interval after"]
+    change, _, whom, caution = _notes(expected)
+    notes = [_left_out(expected), change, whom, caution]
+    return html_table(heads, rows, caption="On new people like these", notes=notes, words=(1,))
+
+
+def _change_text(expected: ExpectedGap) -> str:
     """Say, in a line, by how much the repair changes AUC, and the gap that was widest among groups it repairs."""
     auc, *gaps = expected.before_minus_after or (None,)
     if auc is None:
-        return []
+        return ""
     pairs = {gap.pair for gap in expected._repaired()}
     widest = max((each for each in gaps if each.pair in pairs), key=lambda each: abs(_or_zero(each.second)))
     parts = []
@@ -358,7 +415,7 @@ def _change_text(expected: ExpectedGap) -> list[str]:
         low, high = each.interval
         ends = f" [{low:+.4f}, {high:+.4f}]" if math.isfinite(low) else ""
         parts.append(f"{name} {each.value:+.4f}{ends}")
-    return textwrap.wrap(f"Before minus after, by pairs of the same rows: {'; '.join(parts)}.", _WIDTH)
+    return f"Before minus after, by pairs of the same rows: {'; '.join(parts)}."
 
 
 def _names(gap: Gap | CutGap | Difference) -> str:
@@ -379,11 +436,15 @@ def caution_text(gap: Gap, audit: Audit, visible: float, target: float) -> str:
             f"With {count:,.10g} {word} in group {group!r} the rows cannot tell how uncertain the gap in {gap.metric} "
             f"between {first!r} and {second!r} is. Whether it is below {target:g} cannot be known from them."
         )
-    return (
+    said = (
         f"With {count:,.10g} {word} in group {group!r} a gap in {gap.metric} below {visible:.2g} cannot be told from "
-        f"0. Whether it is below {target:g} cannot be known from these rows; it takes about "
-        f"{_rounded((visible / target) ** 2)} times as many."
+        f"0. Whether it is below {target:g} cannot be known from these rows"
     )
+    try:
+        found = plan(audit, limit=target, metric=gap.metric, pair=gap.pair, confidence=audit.confidence)
+    except InputError:
+        return f"{said}."
+    return f"{said}; to know it with 80 % power takes about {_rounded(found.times or math.nan)} times as many."
 
 
 def _mark(expected: ExpectedGap, gap: Gap) -> str:
@@ -539,7 +600,7 @@ def cross_adjusted(
         if merged.any():
             groups = np.array(groups, dtype=object)
             groups[merged] = plan.reference
-    for number, fold in enumerate(folds):
+    for place, fold in enumerate(folds):
         rest = np.setdiff1d(np.flatnonzero(~stays), fold.test)
         held_out = fold.test[~stays[fold.test]]
         try:
@@ -556,7 +617,7 @@ def cross_adjusted(
                 adjusted[held_out] = learnt.transform(y_score[held_out], sensitive_features=groups[held_out])
         except InputError as error:
             raise InputError(
-                f"the repair cannot be fitted without fold {number} of {len(folds)} and applied to it: {error} "
+                f"the repair cannot be fitted without fold {place} of {len(folds)} and applied to it: {error} "
                 "Each group needs at least two rows of each class, in different folds."
             ) from error
     return adjusted

@@ -22,12 +22,13 @@ from sklearn.utils.validation import _check_method_params, check_is_fitted, has_
 
 from xorder._arrays import as_column
 from xorder._groups import group_labels, groups_in, is_missing, listed, text_columns, without
+from xorder._html import NumbersBelowDiagram, repair_html, repair_notes
 from xorder._parameters import WeightKind, check_weights_are
 from xorder._repair import check_repair
 from xorder._response import gives_probabilities, response
 from xorder._table import FloatArray
 from xorder._validation import check_groups, check_weights, no_value_error
-from xorder.estimators._expected import ExpectedGap, expected_gap
+from xorder.estimators._expected import ExpectedGap, expected_gap, expected_html
 from xorder.estimators._folds import Fold, check_both_classes_to_learn_from, make_folds
 from xorder.estimators._xorder import XOrder
 from xorder.exceptions import InputError, XorderWarning, warn_caller
@@ -42,7 +43,7 @@ def _has_probabilities(ranker: FairRanker) -> bool:
     return gives_probabilities(ranker.estimators_[0] if hasattr(ranker, "estimators_") else ranker.estimator)
 
 
-class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+class FairRanker(NumbersBelowDiagram, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Fit a classifier and, on scores of rows it has not seen, the repair that makes it rank groups on equal terms.
 
     A repair fitted to a model's own training scores fails as soon as the model knows its training rows by heart. Here
@@ -340,6 +341,10 @@ class FairRanker(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return tags
         tags.input_tags = of_estimator.input_tags
         return tags
+
+    def _numbers_html(self) -> str:
+        repair, expected = (getattr(self, name, None) for name in ("repair_", "expected_"))
+        return repair_html(repair) if expected is None else expected_html(expected) + repair_notes(repair)
 
     def _groups_and_inputs(self, X: Any, sensitive_features: Any) -> tuple[NDArray[Any], Any]:
         """Return the group of each row, and what the estimator sees of X."""

@@ -14,11 +14,12 @@ import numpy as np
 from xorder import __version__
 from xorder._groups import unseen_error
 from xorder._metric import METRICS
-from xorder._parameters import MISSING_GROUPS, UNSEEN_GROUPS, brief, in_range
+from xorder._parameters import MISSING_GROUPS, UNSEEN_GROUPS, brief, check_confidence, in_range
 from xorder._table import FloatArray, ScoreTable, Tables, scores_at
 from xorder._validation import check_groups, check_scores
 from xorder.engines import GroupMaps
 from xorder.engines._match_groups import warn_of_other_scale
+from xorder.estimators._promise import Promise, rounded_up
 from xorder.exceptions import InputError, MapFileError, warn_caller
 from xorder.transfer import ScoreMap, read_maps, write_maps
 
@@ -49,6 +50,8 @@ class RepairSettings:
         Largest gap wanted, or points of AUC worth giving for one point of the gap.
     max_cut_gap : float
         Largest difference of sensitivities at any cut.
+    confidence : float
+        Confidence with which these limits are to hold among all people.
     reference : group label
         The group whose scores stay.
     bounds : tuple of float
@@ -66,6 +69,7 @@ class RepairSettings:
     max_gap: float = 0.0
     tradeoff: float | None = None
     max_cut_gap: float | None = None
+    confidence: float | None = None
     reference: Hashable | None = None
     bounds: tuple[float, float] | None = None
     do_no_harm: bool | None = None
@@ -113,6 +117,12 @@ class RepairSettings:
             raise InputError(f"max_gap must lie between 0 and 1; got {brief(self.max_gap)}.")
         if self.tradeoff is not None and given:
             raise InputError("give tradeoff or max_gap, not both.")
+        if self.confidence is not None:
+            check_confidence(self.confidence)
+            if self.method != "smooth" or self.tradeoff is not None:
+                raise InputError("confidence is for method 'smooth' and limits: give max_gap or max_cut_gap.")
+            if not (given or self.max_cut_gap) or self.max_cut_gap == 0:
+                raise InputError("confidence needs limits above 0: give max_gap or max_cut_gap.")
         return self
 
     def _checked_bounds(self, tables: Tables) -> tuple[float, float] | None:
@@ -142,6 +152,7 @@ _NUMBERS = (
     *("worst_gap", "bound", "optimality_gap"),
     *("worst_cut_before", "worst_cut"),
 )
+_RECORDS = ("learnt_from", "promise")
 
 # Quantiles of all scores that a map file holds, from which a score's place in the list is told.
 _QUANTILES = 21
@@ -291,6 +302,8 @@ class FittedRepair:
         How two groups interleave, where that was solved.
     notes : tuple of str
         What the user should hear.
+    promise : Promise or None
+        What can be said of all people, where the settings have a confidence.
     """
 
     settings: RepairSettings
@@ -313,6 +326,7 @@ class FittedRepair:
     kept_share: dict[Hashable, float] = field(default_factory=dict)
     ordering: Ordering | None = None
     notes: tuple[str, ...] = ()
+    promise: Promise | None = None
 
     def transform(self, y_score: Any, sensitive_features: Any) -> FloatArray:
         """Adjust scores.
@@ -369,6 +383,7 @@ class FittedRepair:
             {name: list(value) if isinstance(value, tuple) else value for name, value in labels.items()}
             | {"metric": self.settings.metric}
             | {name: None if math.isnan(value) else value for name, value in numbers.items()}
+            | {"promise": None if self.promise is None else asdict(self.promise)}
         )
 
     def text(self) -> str:
@@ -379,7 +394,7 @@ class FittedRepair:
         str
             A few lines of text.
         """
-        return f"{self.headline()}\n{self.sample_text()}"
+        return "\n".join([self.headline(), self.sample_text(), *([] if self.promise is None else [str(self.promise)])])
 
     def headline(self) -> str:
         """Say whose scores are adjusted, and whose are left alone.
@@ -433,7 +448,7 @@ class FittedRepair:
             return ""
         among = " among the groups repaired" if self.moved and (self.left or self.merged) else ""
         return (
-            f"AUC {_written(self.auc)}{among} is within {_rounded_up(self.optimality_gap)} of the best possible "
+            f"AUC {_written(self.auc)}{among} is within {rounded_up(self.optimality_gap)} of the best possible "
             "at this gap with the order kept in each group."
         )
 
@@ -555,7 +570,7 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
     """
     maps, params, summary = read_maps(path)
     usual = settings_dict(RepairSettings())
-    if params.keys() != usual.keys() or summary.keys() != {*_LABELS, "metric", *_NUMBERS, "learnt_from"}:
+    if params.keys() != usual.keys() or summary.keys() != {*_LABELS, "metric", *_NUMBERS, *_RECORDS}:
         raise MapFileError(f"cannot use the map file {path}: its settings are not those of an XOrder.")
     try:
         stay, moved = {*summary["left"], *summary["merged"], summary["reference"]}, set(summary["moved"])
@@ -574,12 +589,15 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
         settings = RepairSettings(**usual | params).checked()
         learnt_from = LearntFrom(**summary["learnt_from"])
         learnt_from.check()
+        promise = None if summary["promise"] is None else Promise(**summary["promise"])
+        if (settings.confidence, settings.metric) != (promise and promise.confidence, summary["metric"]) or not str(
+            promise
+        ):
+            raise InputError("the promises or metrics of its settings and of its summary differ")
         numbers: dict[str, Any] = {
             name: math.nan if summary[name] is None else float(summary[name]) for name in _NUMBERS
         }
-        if summary["metric"] != settings.metric:
-            raise InputError("the metrics of its settings and of its summary differ")
-    except (InputError, TypeError, ValueError, OverflowError) as error:
+    except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:
         raise MapFileError(f"cannot use the map file {path}: its settings make no sense ({error}).") from None
     return FittedRepair(
         settings=settings,
@@ -590,6 +608,7 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
         left=tuple(summary["left"]),
         merged=tuple(summary["merged"]),
         learnt_from=learnt_from,
+        promise=promise,
         **numbers,
     )
 
@@ -602,11 +621,3 @@ def _place(percent: float) -> str:
 def _written(value: float, sign: str = "") -> str:
     """Four decimals, and no minus before nothing."""
     return "not known" if math.isnan(value) else f"{round(value, 4) + 0.0:{sign}.4f}"
-
-
-def _rounded_up(gap: float) -> str:
-    """Two significant digits, never less than the gap itself; plain zero where it is zero."""
-    if gap == 0:
-        return "0"
-    digits = 1 - math.floor(math.log10(gap))
-    return f"{math.ceil(gap * 10.0**digits) / 10.0**digits:.{max(digits, 0)}f}"

@@ -15,6 +15,7 @@ import numpy as np
 from xorder._metric import METRICS
 from xorder._table import MISSING, FloatArray, ScoreTable, Tables, as_tables, check_both_classes, in_threads
 from xorder.estimators._fitted import FittedRepair, LearntFrom, Pair, RepairSettings
+from xorder.estimators._promise import Promise, promised
 from xorder.exceptions import InputError
 from xorder.metrics._audit import units_of
 from xorder.metrics._gaps import FEW, is_too_few
@@ -189,6 +190,7 @@ class Repair:
     ordering : how two groups interleave, where that was solved
     kept_share : of each moved group, the share of its correction that the evidence carries
     notes : what the user should hear
+    promise : what can be said of all people
     """
 
     reference: Hashable
@@ -199,6 +201,7 @@ class Repair:
     kept_share: dict[Hashable, float] = field(default_factory=dict)
     ordering: Ordering | None = None
     notes: list[str] = field(default_factory=list)
+    promise: Promise | None = None
 
 
 def learn_repair(tables: Tables | Mapping[Hashable, ScoreTable], settings: RepairSettings) -> FittedRepair:
@@ -244,6 +247,7 @@ def learn_repair(tables: Tables | Mapping[Hashable, ScoreTable], settings: Repai
         kept_share={group: share if group in moved else 0.0 for group, share in found.kept_share.items()},
         ordering=found.ordering,
         notes=(*tables.notes, *plan.notes, *found.notes),
+        promise=found.promise,
     )
 
 
@@ -252,7 +256,15 @@ def find_repair(tables: Tables, plan: GroupPlan, settings: RepairSettings) -> Re
     _check_plan(tables, plan, settings)
     if len(plan.tables) < 2:
         return _nothing(tables, settings)
-    return _METHODS[settings.method](plan.tables, settings, plan.reference)
+
+    def fit(settings: RepairSettings) -> Repair:
+        return _METHODS[settings.method](plan.tables, settings, plan.reference)
+
+    if settings.confidence is None:
+        return fit(settings)
+    tables, before = plan.tables, measure(plan.tables, settings.metric)
+    reference = largest(tables) if plan.reference is None else plan.reference
+    return promised(tables, settings, reference, before, fit, lambda repair: mapped(tables, repair.maps))
 
 
 def _check_plan(tables: Tables, plan: GroupPlan, settings: RepairSettings) -> None:
@@ -310,7 +322,8 @@ def smooth(tables: Tables, settings: RepairSettings, reference: Hashable | None)
         tradeoff=settings.tradeoff,
         max_gap=settings.max_gap if settings.tradeoff is None else None,
     )
-    stderrs = _stderrs(tables if tables.held else thinned, metric)
+    needs_errors = settings.is_careful or len(tables) > 2
+    stderrs = _stderrs(tables if tables.held else thinned, metric) if needs_errors else {}
     kept, notes = dict.fromkeys(tables, 1.0), _out_of_reach(found.worst, stderrs, settings)
     if settings.is_careful:
         kept = share_to_keep(before, stderrs, tables, reference)
@@ -342,7 +355,7 @@ def smooth(tables: Tables, settings: RepairSettings, reference: Hashable | None)
 
 def _out_of_reach(worst: float, stderrs: dict[Pair, float], settings: RepairSettings) -> list[str]:
     """Say why more than two groups cannot all come as close as they should, if what is left is more than noise."""
-    if len(stderrs) == 1 or settings.tradeoff is not None or not worst > settings.max_gap + max(stderrs.values()):
+    if len(stderrs) < 2 or settings.tradeoff is not None or not worst > settings.max_gap + max(stderrs.values()):
         return []
     return [
         f"max_gap {settings.max_gap:g} is out of reach of method 'smooth' on this sample: there are {len(stderrs)} "

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from xorder._html import repair_html
+from xorder._html import NumbersBelowDiagram
 from xorder._parameters import WeightKind
 from xorder._progress import Progress
 from xorder._repair import BaseRepair
@@ -22,12 +22,13 @@ from xorder.engines._tables import BINS
 from xorder.estimators._expected import ExpectedGap, expected_gap_tables
 from xorder.estimators._fitted import FittedRepair, RepairSettings, load_fitted, settings_dict
 from xorder.estimators._learn import learn_repair
+from xorder.estimators._promise import Promise
 from xorder.exceptions import XorderWarning, warn_caller
 from xorder.ordering import Ordering
 from xorder.transfer import ScoreMap
 
 
-class XOrder(BaseRepair):
+class XOrder(NumbersBelowDiagram, BaseRepair):
     """Adjust scores so that groups are ranked on equal terms, keeping the AUC high.
 
     The scores of one group, the reference, stay as they are. Those of each other group go through a strictly
@@ -52,6 +53,11 @@ class XOrder(BaseRepair):
     max_cut_gap : float, default=None
         Largest difference of sensitivities wanted on the sample at any cut of the list, between the reference and each
         other group. It comes first: the gap is closed as far as this allows. Not for ``"dp"``.
+    confidence : float, default=None
+        Confidence with which ``max_gap``, ``max_cut_gap`` or both are to hold not on the sample but among all people of
+        whom it is one: the repair of best AUC is looked for whose interval, and band of cuts, lie within. Where the
+        rows do not carry that, the repair is that for the gap 0, and ``promise_`` says what can be promised. For
+        ``"smooth"``.
     reference : group label, default=None
         The group whose scores stay. By default, of two groups the one on the winning side of the gap in the sample (for
         xAUC the group whose positives more often outrank the other's negatives, for PRF the one of higher PRF, for
@@ -97,6 +103,9 @@ class XOrder(BaseRepair):
         How far below the bound ``auc_`` is.
     worst_cut_before_, worst_cut_ : float
         Widest difference of sensitivities at any cut between any two repaired groups, before and after.
+    promise_ : Promise or None
+        With a confidence: ``limit``, ``bound``, ``rows``, whether it is ``made``, and how many rows are ``needed`` if
+        not.
     learnt_from_ : LearntFrom
         The rows that the repair was fitted to: their number, when, and the names of their columns.
     expected_ : ExpectedGap
@@ -135,6 +144,7 @@ class XOrder(BaseRepair):
     """
 
     fitted_: FittedRepair
+    promise_: Promise | None
     maps_: dict[Hashable, ScoreMap]
     reference_: Hashable
     moved_: tuple[Hashable, ...]
@@ -149,6 +159,7 @@ class XOrder(BaseRepair):
         max_gap: float = 0.0,
         tradeoff: float | None = None,
         max_cut_gap: float | None = None,
+        confidence: float | None = None,
         reference: Hashable | None = None,
         bounds: tuple[float, float] | None = None,
         do_no_harm: bool | None = None,
@@ -162,6 +173,7 @@ class XOrder(BaseRepair):
         self.max_gap = max_gap
         self.tradeoff = tradeoff
         self.max_cut_gap = max_cut_gap
+        self.confidence = confidence
         self.reference = reference
         self.bounds = bounds
         self.do_no_harm = do_no_harm
@@ -325,7 +337,7 @@ class XOrder(BaseRepair):
         with warnings.catch_warnings():
             # The fit has said what there is to say of the rows.
             warnings.simplefilter("ignore", XorderWarning)
-            return expected_gap_tables(self.fitted_, self._tables)
+            return expected_gap_tables(self.fitted_, self._tables, confidence=self.fitted_.settings.confidence or 0.95)
 
     def __getstate__(self) -> dict[str, Any]:
         # As many tables as there are rows may be behind a map of a few numbers.
@@ -425,16 +437,6 @@ class XOrder(BaseRepair):
             A few lines of text.
         """
         return self._fitted().text()
-
-    def _repr_html_inner(self) -> str:
-        # scikit-learn's diagram, then what the repair did.
-        return str(super()._repr_html_inner()) + repair_html(self)
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        shown = dict(super()._repr_mimebundle_(**kwargs))
-        if "text/html" in shown:
-            shown["text/html"] += repair_html(self)
-        return shown
 
 
 def load(path: str | os.PathLike[str]) -> XOrder:

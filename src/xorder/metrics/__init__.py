@@ -17,6 +17,7 @@ from xorder.metrics._gaps import Difference, Gap
 if TYPE_CHECKING:
     from xorder.metrics._compare import Comparison, compare, compare_audits, compare_map
     from xorder.metrics._ll144 import ll144
+    from xorder.metrics._plan import Plan, plan
     from xorder.metrics._scorers import (
         GapScorer,
         auc_minus_prf_difference,
@@ -37,6 +38,7 @@ __all__ = [
     "Gap",
     "GapScorer",
     "GroupMatrix",
+    "Plan",
     "Threshold",
     "auc_minus_prf_difference",
     "auc_minus_xauc_difference",
@@ -51,6 +53,7 @@ __all__ = [
     "neg_prf_difference",
     "neg_xauc_difference",
     "parity_difference",
+    "plan",
     "prf_by_group",
     "prf_difference",
     "xauc_difference",
@@ -60,7 +63,7 @@ __all__ = [
 # Comparisons and tables are asked for by few, and scorers are made for scikit-learn, which is slow to load.
 _COMPARING = ("Comparison", "compare", "compare_audits", "compare_map")
 _LATER = {name: "_compare" if name in _COMPARING else "_scorers" for name in __all__ if name not in globals()}
-_LATER |= {"AuditTable": "_sheet", "ll144": "_ll144"}
+_LATER |= {"AuditTable": "_sheet", "Plan": "_plan", "ll144": "_ll144", "plan": "_plan"}
 
 if not TYPE_CHECKING:
     __getattr__ = lazy_names(__name__, _LATER)

@@ -6,7 +6,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from itertools import combinations, cycle
-from numbers import Real
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -14,12 +13,13 @@ from numpy.typing import NDArray
 
 from xorder._html import audit_html
 from xorder._metric import METRICS, auc_estimate, chance_interval, check_metric, prf_estimate, xauc_estimate
-from xorder._parameters import WeightKind, brief, check_number, check_whole, in_range
+from xorder._parameters import WeightKind, brief, check_number, check_whole
+from xorder._parameters import check_confidence as check_confidence
 from xorder._present import known, number
 from xorder._table import BinningError, FloatArray, ScoreTable, Tables, as_tables
 from xorder._validation import check_rows
 from xorder.exceptions import InputError, MissingExtraError, warn_caller
-from xorder.metrics._audit_text import audit_text, matrix_lines, reading
+from xorder.metrics._audit_text import audit_text, few_text, matrix_lines, reading
 from xorder.metrics._cuts import CUTS, Cut, CutGap, Cuts, Of, check_cut, check_cuts, check_of, cut_text
 from xorder.metrics._gaps import (
     Difference,
@@ -29,6 +29,7 @@ from xorder.metrics._gaps import (
     are_few,
     change_of,
     json_label,
+    judge,
     with_holm,
 )
 from xorder.metrics._placements import Moments, changes, moments
@@ -442,7 +443,7 @@ class Audit:
         return audit_text(self)
 
     def _repr_html_(self) -> str:
-        return audit_html(self, reading(self))
+        return audit_html(self, (reading(self), few_text(self.too_few)), judge(self, "xauc").readings)
 
     def __repr__(self) -> str:
         return f"<Audit of {len(self.groups)} groups: AUC {number(self.auc)}>"
@@ -676,12 +677,6 @@ def upside_down(auc: float, reach: tuple[float, float]) -> list[str]:
         f"AUC is {auc:.2f}: positives are mostly ranked below negatives. Does a high score mean what the label counts "
         "as positive? If not, turn the score round, or name the other label."
     ]
-
-
-def check_confidence(confidence: Any) -> None:
-    """Refuse a confidence that is not between 0 and 1."""
-    if not (isinstance(confidence, Real) and in_range(confidence) and 0 < float(confidence) < 1):
-        raise InputError(f"confidence must lie between 0 and 1; got {brief(confidence)}. For 95 % pass 0.95.")
 
 
 def _cautions(audit: Audit, m: Moments) -> Iterator[str]:

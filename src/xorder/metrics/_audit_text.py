@@ -57,9 +57,7 @@ def audit_text(
         "\n".join(_cut_lines(audit, names, percent, width, of_cuts)),
     ]
     if audit.too_few:
-        few = ", ".join(names[group] for group in audit.too_few)
-        said = f"Fewer than {FEW} positives or negatives: {few}. Too few to say whether their gaps are chance."
-        parts.append(wrapped(said, width))
+        parts.append(wrapped(few_text(audit.too_few), width))
     if audit.clusters is not None:
         said = (
             f"Errors allow for {audit.clusters:,} clusters of rows. The band of the worst cut cannot, and is left out."
@@ -69,6 +67,12 @@ def audit_text(
         said = f"Scores were binned, which moved AUC and gaps by at most {audit.binning_error.largest:.1e}."
         parts.append(wrapped(said, width))
     return "\n\n".join(part for part in parts if part)
+
+
+def few_text(groups: Sequence[Hashable], what: str = "are chance") -> str:
+    """Warn of groups with few rows; nothing where there are none."""
+    few = ", ".join(group_names(groups, ANY_LENGTH))
+    return f"Fewer than {FEW} positives or negatives: {few}. Too few to say whether their gaps {what}." if few else ""
 
 
 def _group_lines(audit: Audit, names: dict[Hashable, str], percent: str, width: int) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from xorder._html import html_notes, html_table
 from xorder._metric import METRICS, auc_estimate
 from xorder._parameters import WeightKind
 from xorder._present import group_names, laid_out, level, number, pvalue_text, signed, wrapped
@@ -17,9 +18,9 @@ from xorder._table import ScoreTable, Tables, as_tables
 from xorder._validation import check_rows, check_scores
 from xorder.exceptions import InputError, warn_caller
 from xorder.metrics._audit import check_confidence
-from xorder.metrics._audit_text import ANY_LENGTH
+from xorder.metrics._audit_text import ANY_LENGTH, few_text
 from xorder.metrics._cuts import CUTS, Cut, Cuts, check_cut, check_cuts, cut_text
-from xorder.metrics._gaps import FEW, Difference, Pair, change_of, is_too_few, json_label, with_holm
+from xorder.metrics._gaps import Difference, Pair, change_of, is_too_few, json_label, with_holm
 from xorder.metrics._placements import Moments, changes, moments
 from xorder.metrics._units import Rows, Units
 
@@ -134,6 +135,18 @@ class Comparison:
     def __str__(self) -> str:
         return comparison_text(self)
 
+    def _repr_html_(self) -> str:
+        shown = ""
+        for other in self.others:
+            head, rows, _ = _table_of(self, other)
+            if len(self.groups) > 2:
+                # AUC, and the gap that is spoken of: the rest would be a table of dozens of rows.
+                rows = [row for row in rows if row[0] in ("AUC", "xauc gap")]
+            shown += html_table(
+                head, rows, caption=f"{other}, against the first score", notes=[_in_words(self, other)], words=(1,)
+            )
+        return shown + html_notes([few_text(self.too_few, "differ"), _how_text(self)])
+
     def __repr__(self) -> str:
         return f"<Comparison of {len(self.groups)} groups: AUC {signed(self.auc.value)} for {self.others[0]!r}>"
 
@@ -234,8 +247,7 @@ def compare_tables(
     if held.clusters is None and rows.weight is not None and not squares:
         # A row that counts as four is four that vary each by itself: four squares, not the square of four.
         rows = rows._replace(weight=np.sqrt(rows.weight), counted=True)
-    found = _compared(every, list(others), rows, cuts, confidence)
-    return found if held.clusters is None else replace(found, clusters=int(np.unique(rows.unit).size))
+    return _compared(every, list(others), rows, cuts, confidence)
 
 
 def compare_map(
@@ -275,7 +287,7 @@ def compare_map(
             parts.append((number_of * same, is_positive * same, np.sqrt(spread[held]), table.score[held], moved[held]))
     group_of, positive, weight, score, other = map(np.concatenate, zip(*parts, strict=True))
     counted = all(len(table.sums) == 2 for table in before.values())
-    rows = Rows(group_of.astype(np.int64), positive > 0, weight, (score, other), np.arange(score.size), counted)
+    rows = Rows(group_of.astype(np.int64), positive > 0, weight, (score, other), np.empty(0, dtype=np.int64), counted)
     change = changes(list(after.values()), list(before.values()))
     return _compared([before, after], ["after"], rows, cuts, confidence, change)
 
@@ -336,7 +348,8 @@ def _compared(
     families += [[at_cut(cut, other, *pair) for other in numbers for pair in pairs] for cut in cuts]
     too_few = tuple(group for group, table in every[0].items() if is_too_few(table))
     differences = [each for family in families for each in with_holm(family, too_few)]
-    return Comparison(groups, tuple(others), differences, confidence, too_few=too_few)
+    clusters = units.count if rows.unit.size else None
+    return Comparison(groups, tuple(others), differences, confidence, clusters=clusters, too_few=too_few)
 
 
 def compare_audits(first: Mapping[str, Any], second: Mapping[str, Any], confidence: float = 0.95) -> Comparison:
@@ -395,47 +408,57 @@ def _numbers_of(audit: Mapping[str, Any]) -> dict[tuple[str, str | None, Pair | 
 
 def comparison_text(comparison: Comparison, width: int = 80) -> str:
     """Lay out the differences, the first score beside each other one, and say what the xAUC gaps amount to."""
-    names = dict(zip(comparison.groups, group_names(comparison.groups, ANY_LENGTH), strict=True))
-    percent = level(comparison.confidence)
-    several = len(comparison.differences) > len({(each.what, each.at) for each in comparison.differences})
-    head = ["", "pair", "first", "other", "change", f"{percent} interval", "p", *(["p (all)"] if several else [])]
     lines: list[str] = []
     for other in comparison.others:
-        ours = [each for each in comparison.differences if each.other == other]
-        of_pairs = [each for each in ours if each.what == "xauc"]
-        widest = sorted(of_pairs, key=lambda each: -abs(np.nan_to_num(each.first)))[:_MOST_PAIRS]
-        shown = {None, *(each.pair for each in widest)}
-        rows = [
-            [
-                "AUC" if each.what == "auc" else f"{each.what} gap" if each.at is None else f"{each.at} of the list",
-                "" if each.pair is None else f"{names[each.pair[0]]} - {names[each.pair[1]]}",
-                (number if each.what == "auc" else signed)(each.first),
-                (number if each.what == "auc" else signed)(each.second),
-                signed(each.value),
-                "[{}, {}]".format(*map(signed, each.interval)) if np.isfinite(each.stderr) else "not known",
-                pvalue_text(each.pvalue),
-                *([pvalue_text(each.pvalue_holm)] if several else []),
-            ]
-            for each in ours
-            if each.pair in shown
-        ]
+        head, rows, left = _table_of(comparison, other)
         looks = ("<3", "<4", ">7", ">7", ">7", "^18", ">8", ">8")[: len(head)]
         lines += [wrapped(f"Other score: {other}. {_in_words(comparison, other)}", width), ""]
         lines += [*laid_out([head, *rows], looks, width, long=1), ""]
-        if len(of_pairs) > _MOST_PAIRS:
-            lines[-1:] = [f"... and {len(of_pairs) - _MOST_PAIRS} pairs of groups with narrower xauc gaps", ""]
-    how = (
-        "The same people have both scores: errors are those of pairs."
-        if comparison.paired
-        else ("Two different samples: errors add up as squares.")
-    )
+        if left > 0:
+            lines[-1:] = [f"... and {left} pairs of groups with narrower xauc gaps", ""]
     if comparison.too_few:
-        few = ", ".join(names[group] for group in comparison.too_few)
-        said = f"Fewer than {FEW} positives or negatives: {few}. Too few to say whether their gaps differ."
-        lines += [wrapped(said, width), ""]
+        lines += [wrapped(few_text(comparison.too_few, "differ"), width), ""]
+    return "\n".join([*lines, wrapped(_how_text(comparison), width)])
+
+
+def _table_of(comparison: Comparison, other: str) -> tuple[list[str], list[list[str]], int]:
+    """Heads and rows of the differences of a score, for pairs of the widest gaps; and how many pairs are left out."""
+    names = dict(zip(comparison.groups, group_names(comparison.groups, ANY_LENGTH), strict=True))
+    several = len(comparison.differences) > len({(each.what, each.at) for each in comparison.differences})
+    head = ["", "pair", "first", "other", "change", f"{level(comparison.confidence)} interval", "p"]
+    ours = [each for each in comparison.differences if each.other == other]
+    of_pairs = [each for each in ours if each.what == "xauc"]
+    widest = sorted(of_pairs, key=lambda each: -abs(np.nan_to_num(each.first)))[:_MOST_PAIRS]
+    shown = {None, *(each.pair for each in widest)}
+    rows = [
+        [
+            "AUC" if each.what == "auc" else f"{each.what} gap" if each.at is None else _at_cut(each.at),
+            "" if each.pair is None else f"{names[each.pair[0]]} - {names[each.pair[1]]}",
+            (number if each.what == "auc" else signed)(each.first),
+            (number if each.what == "auc" else signed)(each.second),
+            signed(each.value),
+            "[{}, {}]".format(*map(signed, each.interval)) if np.isfinite(each.stderr) else "not known",
+            pvalue_text(each.pvalue),
+            *([pvalue_text(each.pvalue_holm)] if several else []),
+        ]
+        for each in ours
+        if each.pair in shown
+    ]
+    return [*head, *(["p (all)"] if several else [])], rows, len(of_pairs) - _MOST_PAIRS
+
+
+def _how_text(comparison: Comparison) -> str:
+    """Say whose errors they are."""
+    how = "Two different samples: errors add up as squares."
+    if comparison.paired:
+        how = "The same people have both scores: errors are those of pairs."
     if comparison.clusters is not None:
         how += f" They allow for {comparison.clusters:,} clusters of rows."
-    return "\n".join([*lines, wrapped(how, width)])
+    return how
+
+
+def _at_cut(cut: str) -> str:
+    return f"{cut} of the list" if cut.endswith("%") else f"at {cut}"
 
 
 def _in_words(comparison: Comparison, other: str) -> str:

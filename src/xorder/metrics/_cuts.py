@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from xorder._metric import Estimate, gap_interval
 from xorder._parameters import brief, check_word
-from xorder._present import known
+from xorder._present import known, short_repr
 from xorder._table import FloatArray, ScoreTable, Tables
 from xorder.exceptions import InputError
 from xorder.metrics._gaps import Pair, are_few, json_label
@@ -114,6 +114,8 @@ class CutGap:
     rates: tuple[float, float]
     stderr: float
     interval: tuple[float, float]
+
+    __repr__ = short_repr
 
     def reversed(self) -> CutGap:
         """Return the same gap seen from the other group.

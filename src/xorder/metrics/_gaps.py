@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import numpy as np
 
 from xorder._metric import METRICS, Estimate, auc_estimate, gap_interval, gap_pvalue
-from xorder._present import known
+from xorder._present import known, short_repr
 from xorder._table import FloatArray, ScoreTable
 
 if TYPE_CHECKING:
@@ -77,6 +77,8 @@ class Gap:
     pvalue: float
     pvalue_holm: float = np.nan
     estimate: Estimate | None = field(default=None, repr=False, compare=False)
+
+    __repr__ = short_repr
 
     @classmethod
     def from_estimate(cls, metric: str, pair: Pair, estimate: Estimate, confidence: float) -> Gap:
@@ -184,6 +186,8 @@ class Difference:
     interval: tuple[float, float]
     pvalue: float
     pvalue_holm: float = np.nan
+
+    __repr__ = short_repr
 
     @classmethod
     def between(

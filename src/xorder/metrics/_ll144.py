@@ -115,10 +115,6 @@ class People(NamedTuple):
     above: int
     rate: float
 
-    def is_small(self, least: int) -> bool:
-        """Whether one of the numbers, or what is left of the other, would show few people."""
-        return any(0 < count < least for count in (self.number, self.above, self.number - self.above))
-
 
 def ll144_of(tables: Mapping[Any, ScoreTable], columns: Sequence[str], suppress: int | None = None) -> AuditTable:
     """Make the table of tables whose groups are labels of :class:`~xorder._groups.ValuesApart`, for these columns."""
@@ -213,7 +209,9 @@ def _hidden(blocks: Sequence[Sequence[People]], least: int) -> set[Key]:
             whole = (*key[:column], None, *key[column + 1 :])
             if value and any(whole):
                 sums[column, whole].append(key)
-    hidden = {key for key, own in people.items() if own.is_small(least)}
+    # One of the numbers, or what is left of the other, would show few people.
+    counts = {key: (own.number, own.above, own.number - own.above) for key, own in people.items()}
+    hidden = {key for key, few in counts.items() if any(0 < count < least for count in few)}
 
     def telling(gone: set[Key]) -> list[list[Key]]:
         return [line for line in sums.values() if len(line) > 1 and len(gone.intersection(line)) == 1]

@@ -99,13 +99,9 @@ class GapScorer:
         return request
 
     def __repr__(self) -> str:
-        settings = [repr(self.metric)]
-        settings += [
-            f"{name}={getattr(self, name)!r}"
-            for name in ("sensitive_features", "tradeoff")
-            if getattr(self, name) is not None
-        ]
-        return f"make_gap_scorer({', '.join(settings)})"
+        given = {"sensitive_features": self.sensitive_features, "tradeoff": self.tradeoff}
+        settings = [f", {name}={value!r}" for name, value in given.items() if value is not None]
+        return f"make_gap_scorer({self.metric!r}{''.join(settings)})"
 
     def _groups(self, X: Any, sensitive_features: Any) -> Any:
         if sensitive_features is not None:

@@ -44,23 +44,11 @@ def midway_intercept(score: FloatArray, positive: BoolArray, weight: FloatArray)
 class BinaryScorer(ClassifierMixin, BaseEstimator):
     """A binary classifier that ranks by its decision function; probabilities are the logistic function of that.
 
-    A subclass has a ``fit``, which is :func:`all_or_nothing` and sets ``intercept_`` among others.
+    A subclass has a ``decision_function``, and a ``fit``, which is :func:`all_or_nothing` and sets ``intercept_`` among
+    others.
     """
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """Score rows; the higher, the higher the rank.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_inputs)
-            Inputs, as in ``fit``.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Scores.
-        """
-        raise NotImplementedError
+    decision_function: Callable[[Any], FloatArray]
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the logistic function of the decision function, as probabilities of the two classes.

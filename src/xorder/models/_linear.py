@@ -108,9 +108,20 @@ class LinearScorer(LinearModel):
         check_whole("max_epochs", self.max_epochs, at_least=2)
         check_whole("patience", self.patience)
         X, positive, weight, _ = self._check_rows(X, y, sample_weight)
+        inputs, share = np.column_stack([X, np.ones(len(X))]), weight / weight.sum()
+        path, gradient = [np.zeros(inputs.shape[1])], np.zeros(inputs.shape[1])
+        self.loss_curve_: list[float] = []
         # Steps far too long overflow; their loss is then no progress.
         with np.errstate(over="ignore", invalid="ignore"):
-            self.loss_curve_, path = self._descend(np.column_stack([X, np.ones(len(X))]), positive, weight)
+            while True:
+                score = inputs @ path[-1]
+                self.loss_curve_.append(float(share @ np.logaddexp(0.0, np.where(positive, -score, score))))
+                waited = len(self.loss_curve_) - 1 - int(np.nanargmin(self.loss_curve_))
+                if waited >= self.patience or len(self.loss_curve_) == self.max_epochs:
+                    break
+                step = inputs.T @ (share * (expit(score) - positive))
+                gradient = gradient + step if self.accumulate_gradients else step
+                path.append(path[-1] - self.learning_rate * gradient)
         best = int(np.nanargmin(self.loss_curve_))
         if best == 0 and path[1].any():
             warn_caller(
@@ -120,23 +131,6 @@ class LinearScorer(LinearModel):
         self.n_iter_ = len(self.loss_curve_) - 1
         self.coef_, self.intercept_ = path[best][:-1], float(path[best][-1])
         return self
-
-    def _descend(
-        self, inputs: FloatArray, positive: BoolArray, weight: FloatArray
-    ) -> tuple[list[float], list[FloatArray]]:
-        """Return losses, and the coefficients that have them, from the start to where it stops."""
-        share = weight / weight.sum()
-        path, gradient = [np.zeros(inputs.shape[1])], np.zeros(inputs.shape[1])
-        losses: list[float] = []
-        while True:
-            score = inputs @ path[-1]
-            losses.append(float(share @ np.logaddexp(0.0, np.where(positive, -score, score))))
-            waited = len(losses) - 1 - int(np.nanargmin(losses))
-            if waited >= self.patience or len(losses) == self.max_epochs:
-                return losses, path
-            step = inputs.T @ (share * (expit(score) - positive))
-            gradient = gradient + step if self.accumulate_gradients else step
-            path.append(path[-1] - self.learning_rate * gradient)
 
 
 class PairwiseLinearScorer(LinearModel):

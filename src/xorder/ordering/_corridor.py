@@ -12,16 +12,16 @@ bound is found by cutting planes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
 
 from xorder._metric import PairGains, auc_gains
-from xorder._table import FloatArray, IntArray, ScoreTable
+from xorder._table import FloatArray, IntArray, ScoreTable, running
 from xorder.exceptions import InputError
 from xorder.ordering._crossing import search_labels
-from xorder.ordering._hull import pair_bound
+from xorder.ordering._hull import Corner, pair_bound
 from xorder.ordering._ordering import Goal, Ordering, path_ordering, remaining, sensitivity
 
 # Cells of the region that are looked at; tables with more are thinned.
@@ -42,19 +42,6 @@ _FEW_CELLS = 1500
 
 # A price as high as this is not raised further.
 _HIGHEST = 1e6
-
-
-@dataclass(frozen=True, slots=True)
-class _Path:
-    """A path: scores of b above each score of a, its AUC and its gap."""
-
-    b_above: IntArray
-    auc: float
-    gap: float
-
-    def worth(self, goal: Goal) -> float:
-        """What it is worth by a goal."""
-        return float(goal.value(np.array(self.auc), np.array(self.gap)))
 
 
 def smallest_cut_gap(a: ScoreTable, b: ScoreTable) -> float:
@@ -104,16 +91,25 @@ def order_within_cuts(a: ScoreTable, b: ScoreTable, gains: PairGains, goal: Goal
             f"max_cut_gap {max_cut_gap:g} can be kept by no ordering of these scores; the smallest that can is "
             f"{np.ceil(smallest * 1e6) / 1e6:g}."
         )
-    thin_a, thin_b = a, b
-    levels = _LEVELS
-    region = _Region(a, b, max_cut_gap)
+    region, levels = _Region(a, b, max_cut_gap), _LEVELS
     while region.cells > _CELLS and levels <= max(len(a), len(b)):
         thinned = _thinned(a, levels), _thinned(b, levels)
         if smallest_cut_gap(*thinned) <= max_cut_gap:
-            (thin_a, thin_b), region = thinned, _Region(*thinned, max_cut_gap)
+            region = _Region(*thinned, max_cut_gap)
             break
         levels *= 2
-    return _solved(region, gains, goal).ordering(a, b, gains, thin_a, thin_b)
+    path, price, height = _solved(region, gains, goal)
+    tradeoff = abs(price) if goal.tradeoff is None else goal.tradeoff
+    if region.a is not a:
+        # From levels of the thinned tables to scores: whole levels stand together.
+        starts_b = np.append(np.searchsorted(-b.score, -region.b.score), len(b))
+        path = starts_b[path][np.searchsorted(-region.a.score, -a.score, side="right") - 1]
+        # What bounds all orderings of the scores themselves, the corridor's among them.
+        height = pair_bound(a, b, metric=gains, tradeoff=tradeoff)
+    found = path_ordering(a, b, path, gains, tradeoff, "frontier")
+    # What is left of a limit is worth its price to an ordering that uses all of it.
+    left = tradeoff * (goal.allowed - abs(found.gap)) if goal.tradeoff is None else 0.0
+    return replace(found, bound=max(height + left, found.objective))
 
 
 class _Region:
@@ -153,66 +149,20 @@ class _Region:
             path[i] = low[i] + (rises[last - 1] + 1 if last else 0)
         return path
 
-    def rows(self, path: IntArray, gains: PairGains) -> FloatArray:
-        """What each score of a adds to a quantity, standing behind so many scores of b."""
-        worth = np.stack([self.a.positive, self.a.negative], axis=1) @ gains.matrix
-        return np.asarray((worth * self.left[:, path].T).sum(axis=1))
 
-
-@dataclass(frozen=True, slots=True)
-class _Solution:
-    """The best path found, and what bounds all others: a price of the gap, and a height at that price."""
-
-    path: _Path
-    price: float
-    height: float
-    goal: Goal
-
-    @property
-    def bound(self) -> float:
-        """What no path is worth more than, by the goal."""
-        return self.height + (abs(self.price) * self.goal.allowed if self.goal.tradeoff is None else 0.0)
-
-    def ordering(
-        self, a: ScoreTable, b: ScoreTable, gains: PairGains, thin_a: ScoreTable, thin_b: ScoreTable
-    ) -> Ordering:
-        path = self.path.b_above
-        if thin_a is not a:
-            # From levels of the thinned tables to scores: whole levels stand together.
-            starts_b = np.append(np.searchsorted(-b.score, -thin_b.score), len(b))
-            level = np.searchsorted(-thin_a.score, -a.score, side="right") - 1
-            path = starts_b[path][level]
-        is_limit = self.goal.tradeoff is None
-        tradeoff = abs(self.price) if self.goal.tradeoff is None else self.goal.tradeoff
-        found = path_ordering(a, b, path, gains, tradeoff, "frontier")
-        bound = self.bound
-        if thin_a is not a:
-            # What bounds all orderings of the scores themselves, the corridor's among them.
-            bound = pair_bound(a, b, metric=gains, tradeoff=tradeoff) + (
-                tradeoff * self.goal.allowed if is_limit else 0.0
-            )
-        spent = tradeoff * abs(found.gap) if is_limit else 0.0
-        return replace(found, bound=max(bound - spent, found.objective))
-
-
-def _solved(region: _Region, gains: PairGains, goal: Goal) -> _Solution:
+def _solved(region: _Region, gains: PairGains, goal: Goal) -> tuple[IntArray, float, float]:
+    """Return the best path found, and what bounds all others: a price of the gap, and a height at that price."""
     utility = auc_gains(region.a, region.b)
-    tried: list[_Path] = []
+    tried: list[Corner] = []
 
-    def measured(path: IntArray) -> _Path:
-        auc, gap = (each.offset + float(region.rows(path, each).sum()) for each in (utility, gains))
-        tried.append(_Path(path, auc, gap))
+    def at(price: float) -> Corner:
+        path = region.best(utility.matrix - price * gains.matrix)
+        tried.append(Corner.of(region.a, region.b, path, utility, gains))
         return tried[-1]
-
-    def at(price: float) -> _Path:
-        return measured(region.best(utility.matrix - price * gains.matrix))
-
-    def solution(price: float, height: float) -> _Solution:
-        return _Solution(max(tried, key=lambda path: path.worth(goal)), price, height, goal)
 
     free = at(0.0)
     if goal.tradeoff == 0 or (goal.tradeoff is None and abs(free.gap) <= goal.allowed):
-        return solution(0.0, free.auc)
+        return free.b_above, 0.0, free.auc
     sign = 1.0 if free.gap > 0 else -1.0
     target = sign * goal.allowed
     price = sign * (1.0 if goal.tradeoff is None else goal.tradeoff)
@@ -220,49 +170,52 @@ def _solved(region: _Region, gains: PairGains, goal: Goal) -> _Solution:
     while goal.tradeoff is None and sign * (steep.gap - target) > 0 and abs(price) < _HIGHEST:
         price *= 8
         steep = at(price)
-    if sign * (steep.gap - target) >= 0:
-        return solution(price, steep.auc - price * steep.gap)
+    height = steep.auc - price * steep.gap
     # Between the two prices the lowest bound lies where the lines of two neighbouring paths meet.
-    upper, lower = free, steep
-    height = np.inf
-    for _ in range(_PRICES):
-        price = (upper.auc - lower.auc) / (upper.gap - lower.gap)
-        level = upper.auc - price * upper.gap
-        found = at(price)
-        height = found.auc - price * found.gap
-        if height <= level + _CLOSE:
-            break
-        upper, lower = (found, lower) if sign * (found.gap - target) > 0 else (upper, found)
-    if region.cells <= _FEW_CELLS:
-        best = solution(price, height)
-        loss = best.bound - best.path.worth(goal)
-        between = region.low, region.high
-        path = search_labels(region.a, region.b, (utility, gains), price, loss, goal.value, between)
+    if is_between := sign * (steep.gap - target) < 0:
+        upper, lower = free, steep
+        for _ in range(_PRICES):
+            price = (upper.auc - lower.auc) / (upper.gap - lower.gap)
+            level = upper.auc - price * upper.gap
+            found = at(price)
+            height = found.auc - price * found.gap
+            if height <= level + _CLOSE:
+                break
+            upper, lower = (found, lower) if sign * (found.gap - target) > 0 else (upper, found)
+    if is_between and region.cells <= _FEW_CELLS:
+        best = max(map(goal.worth, tried))
+        loss = height + (abs(price) * goal.allowed if goal.tradeoff is None else 0.0) - best
+        path = search_labels(region.a, region.b, (utility, gains), price, loss, goal, (region.low, region.high))
         if path is not None:
-            measured(path)
-    near = sorted(tried, key=lambda path: abs(path.gap - target))[:_SPLICED]
-    tried.extend(_spliced(region, utility, gains, near, goal))
-    return solution(price, height)
+            tried.append(Corner.of(region.a, region.b, path, utility, gains))
+    if is_between:
+        near = sorted(tried, key=lambda path: abs(path.gap - target))[:_SPLICED]
+        tried.extend(_spliced(region, utility, gains, near, goal))
+    return max(tried, key=goal.worth).b_above, price, height
 
 
-def _spliced(region: _Region, utility: PairGains, gains: PairGains, paths: list[_Path], goal: Goal) -> list[_Path]:
+def _spliced(region: _Region, utility: PairGains, gains: PairGains, paths: list[Corner], goal: Goal) -> list[Corner]:
     """Return, for each two of some paths, the best that follows the first up to a score of a and then the second.
 
     Each is worth a sum over the scores of a, so that all such paths are read off running sums.
     """
-    sums = [[np.append(0.0, np.cumsum(region.rows(path.b_above, each))) for each in (utility, gains)] for path in paths]
-    best: list[_Path] = []
+    masses, quantities = np.stack([region.a.positive, region.a.negative], axis=1), (utility, gains)
+    sums = [
+        [running(((masses @ each.matrix) * region.left[:, path.b_above].T).sum(axis=1)) for each in quantities]
+        for path in paths
+    ]
+    best: list[Corner] = []
     for one, other in permutations(range(len(paths)), 2):
         before, after = paths[one].b_above, paths[other].b_above
         # A path must not go back among the scores of b where it changes.
         fits = np.flatnonzero(np.append(np.append(True, before[:-1] <= after[1:]), True))
         auc, gap = (
             each.offset + own[fits] + (rest[-1] - rest[fits])
-            for each, own, rest in zip((utility, gains), sums[one], sums[other], strict=True)
+            for each, own, rest in zip(quantities, sums[one], sums[other], strict=True)
         )
         chosen = int(np.argmax(goal.value(auc, gap)))
         path = np.concatenate([before[: fits[chosen]], after[fits[chosen] :]])
-        best.append(_Path(path, float(auc[chosen]), float(gap[chosen])))
+        best.append(Corner(path, float(auc[chosen]), float(gap[chosen])))
     return best
 
 

@@ -2,49 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from xorder._metric import PairGains
 from xorder._table import BoolArray, FloatArray, IntArray, ScoreTable
 from xorder.ordering._hull import Crossing, Hull, expand
-from xorder.ordering._ordering import remaining
+from xorder.ordering._ordering import Goal, remaining
 
 # Cuts of the first block that are tried on either side of the target.
 _CUTS = 96
 
-Value = Callable[[FloatArray, FloatArray], FloatArray]
-"""What an AUC and a gap are worth; higher is better."""
 
-
-def split_pair(a: ScoreTable, b: ScoreTable, hull: Hull, crossing: Crossing, target: float, value: Value) -> IntArray:
+def split_pair(hull: Hull, crossing: Crossing, target: float, goal: Goal) -> IntArray:
     """Return the best interleaving found among the two corners and the splits of the pair between them."""
-    rows = slice(*hull.a.start[[crossing.a_block, crossing.a_block + 1]])
-    columns = slice(*hull.b.start[[crossing.b_block, crossing.b_block + 1]])
-    in_a, in_b = _prefixes(a, rows), _prefixes(b, columns)
+    rows = slice(*hull.a.start[crossing.a_block : crossing.a_block + 2])
+    columns = slice(*hull.b.start[crossing.b_block : crossing.b_block + 2])
+    in_a, in_b = (_prefixes(table, part) for table, part in zip(hull.tables, (rows, columns), strict=True))
+    height, width = len(in_a) - 1, len(in_b) - 1
     utility, gains = hull.utility.matrix, hull.gains.matrix
     upper, lower = crossing.upper, crossing.lower
-    paths = [expand(hull.a, hull.b, corner.b_above) for corner in (upper, lower)]
-    values = [float(value(np.array(corner.auc), np.array(corner.gap))) for corner in (upper, lower)]
-    base = expand(hull.a, hull.b, lower.b_above)
-
+    found = [(goal.worth(corner), expand(hull.a, hull.b, corner.b_above)) for corner in (upper, lower)]
     # From B above A, raise A1 above all of B and A2 above B2.
-    best, (i1, i2, j) = _three_by_two(in_a, in_b, (lower.auc, lower.gap), (utility, gains), target, value)
-    path = base.copy()
-    path[rows] = columns.start + np.repeat([0, j, columns.stop - columns.start], np.diff([0, i1, i2, len(in_a) - 1]))
-    paths.append(path)
-    values.append(best)
-
+    first, (i1, i2, j) = _three_by_two(in_a, in_b, (lower.auc, lower.gap), (utility, gains), target, goal)
     # From A above B, raise B1 above all of A and B2 above A2.
-    flipped = -utility.T, -gains.T
-    best, (j1, j2, i) = _three_by_two(in_b, in_a, (upper.auc, upper.gap), flipped, target, value)
-    path = base.copy()
-    path[rows] = columns.start + np.repeat([j1, j2], [i, len(in_a) - 1 - i])
-    paths.append(path)
-    values.append(best)
-    return paths[int(np.argmax(values))]
+    turned = -utility.T, -gains.T
+    second, (j1, j2, i) = _three_by_two(in_b, in_a, (upper.auc, upper.gap), turned, target, goal)
+    splits = (np.repeat([0, j, width], np.diff([0, i1, i2, height])), np.repeat([j1, j2], [i, height - i]))
+    for worth, split in zip((first, second), splits, strict=True):
+        path = found[1][1].copy()
+        path[rows] = columns.start + split
+        found.append((worth, path))
+    return max(found, key=lambda each: each[0])[1]
 
 
 def _three_by_two(
@@ -53,7 +43,7 @@ def _three_by_two(
     base: tuple[float, float],
     worth: tuple[FloatArray, FloatArray],
     target: float,
-    value: Value,
+    goal: Goal,
 ) -> tuple[float, tuple[int, int, int]]:
     """Cut ``first`` at i1 <= i2 and ``second`` at j; the first part stands above all, the next above what follows j.
 
@@ -82,7 +72,7 @@ def _three_by_two(
     rest = whole - second[j]
     found_auc = auc[i1] + np.einsum("ki,ij,kj->k", added, utility, rest)
     found_gap = gap[i1] + np.einsum("ki,ij,kj->k", added, gains, rest)
-    values = value(found_auc, found_gap)
+    values = goal.value(found_auc, found_gap)
     best = int(np.argmax(values))
     return float(values[best]), (int(i1[best]), int(i2[best]), int(j[best]))
 
@@ -124,13 +114,13 @@ def search_labels(
     worth: tuple[PairGains, PairGains],
     price: float,
     loss: float,
-    value: Value,
+    goal: Goal,
     between: tuple[IntArray, IntArray],
 ) -> IntArray | None:
     """Return the best interleaving of those that lose little at a price, or nothing where these are over the budget.
 
-    ``worth`` is that of pairs to AUC and gap, ``loss`` what a path may lose against the best at this price, ``value``
-    what an AUC and a gap are worth. Score i of a stands below ``between[0][i]`` to ``between[1][i]`` scores of b.
+    ``worth`` is that of pairs to AUC and gap, ``loss`` what a path may lose against the best at this price. Score i of
+    a stands below ``between[0][i]`` to ``between[1][i]`` scores of b.
     """
     if len(a) * len(b) > _LATTICE:
         return None
@@ -138,7 +128,7 @@ def search_labels(
     columns = np.arange(len(b) + 1)
     outside = (columns < between[0][:, None]) | (columns > between[1][:, None])
     gain = np.where(outside, -np.inf, utility - price * gains)
-    before, after = _best_before(gain), _best_after(gain)
+    before, after = _best_before(gain), _best_before(gain[::-1, ::-1])[::-1, ::-1]
     # Score i of a goes below j scores of b: the best path that does so, against the best of all.
     through = before + gain + after
     least = float(through.max()) - loss - 1e-12
@@ -148,14 +138,13 @@ def search_labels(
         return None
     labels = _walk(utility, gains, corridor, after, price, least, _LABELS // cells)
     ends = labels[-1]
-    if not ends.size:
+    if not ends.column.size:
         return None
     auc, gap = worth[0].offset + ends.utility, worth[1].offset + ends.gap
-    return _trace(labels, int(np.argmax(value(auc, gap))))
+    return _trace(labels, int(np.argmax(goal.value(auc, gap))))
 
 
-@dataclass(slots=True)
-class _Labels:
+class _Labels(NamedTuple):
     """Paths that have placed the first scores of a: their sums, the column taken last, and the label each goes on from.
 
     Columns rise along the arrays.
@@ -165,10 +154,6 @@ class _Labels:
     utility: FloatArray
     column: IntArray
     parent: IntArray
-
-    @property
-    def size(self) -> int:
-        return int(self.column.size)
 
 
 def _steps(a: ScoreTable, b: ScoreTable, matrix: FloatArray) -> FloatArray:
@@ -183,11 +168,6 @@ def _best_before(gain: FloatArray) -> FloatArray:
     for i in range(1, len(gain)):
         np.maximum.accumulate(best[i - 1] + gain[i - 1], out=best[i])
     return best
-
-
-def _best_after(gain: FloatArray) -> FloatArray:
-    """Highest sum over the scores of a after i, whose columns are at least j."""
-    return _best_before(gain[::-1, ::-1])[::-1, ::-1]
 
 
 def _walk(
@@ -215,7 +195,7 @@ def _walk(
             gaps, auc = last.gap[reach] + gains[i, j], last.utility[reach] + utility[i, j]
             alive = np.flatnonzero(auc - price * gaps + after[i, j] >= least)
             parts.append(_Labels(gaps[alive], auc[alive], np.full(alive.size, j), reach[alive]))
-        layers.append(_joined(parts))
+        layers.append(_Labels(*map(np.concatenate, zip(*parts, strict=True))))
     return layers
 
 
@@ -228,11 +208,6 @@ def _thinned(labels: _Labels, positions: IntArray, price: float, most: int) -> I
     bucket = np.floor(gaps / width)
     order = np.lexsort((price * gaps - labels.utility[positions], bucket))
     return np.asarray(positions[order[np.append(True, np.diff(bucket[order]) != 0)]])
-
-
-def _joined(parts: list[_Labels]) -> _Labels:
-    names = ("gap", "utility", "column", "parent")
-    return _Labels(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
 def _trace(layers: list[_Labels], label: int) -> IntArray:

@@ -80,10 +80,9 @@ def partial_objective(a: ScoreTable, b: ScoreTable, gains: PairGains) -> Partial
     """Set up the sums for a gap."""
     a_part = np.asarray(gains.a_part)
     b_part = a_part - gains.matrix
-    own_a, own_b = gains.own
     unit = _unit(np.concatenate([a_part.ravel(), b_part.ravel(), gains.own]))
     in_a, in_b, (of_a, of_b) = (_whole(part / unit) for part in (a_part, b_part, np.array(gains.own)))
-    within = own_a * pairs_within(a) + own_b * pairs_within(b)
+    within = gains.own[0] * pairs_within(a) + gains.own[1] * pairs_within(b)
     start = gains.offset - float(within) - float(np.sum(b_part * np.outer([a.n1, a.n0], [b.n1, b.n0])))
     return PartialObjective(
         from_a=_products(_A_POSITIVE, in_a, a, b),
@@ -107,11 +106,11 @@ def _sweep(rule: PartialObjective, tradeoff: float, rows: int, columns: int) -> 
     old_auc, new_auc = np.full((2, columns + 2), _NEVER)
     old_gap, new_gap = np.zeros((2, columns + 2))
     old_auc[1], old_gap[1] = 0.0, rule.start
-    auc_from_a, gap_from_a = ([(_padded(m[row, ::-1], 0, 1), left[row]) for m, left in rule.from_a] for row in (0, 1))
+    auc_from_a, gap_from_a = ([(np.pad(m[row, ::-1], (0, 1)), left[row]) for m, left in rule.from_a] for row in (0, 1))
     auc_from_b, gap_from_b = (
-        [(_padded(m[row], 1, 0), left[row, ::-1].copy()) for m, left in rule.from_b] for row in (0, 1)
+        [(np.pad(m[row], (1, 0)), left[row, ::-1].copy()) for m, left in rule.from_b] for row in (0, 1)
     )
-    own_a, own_b, has_own = _padded(rule.own_a[::-1], 0, 1), _padded(rule.own_b, 1, 0), rule.has_own
+    own_a, own_b, has_own = np.pad(rule.own_a[::-1], (0, 1)), np.pad(rule.own_b, (1, 0)), rule.has_own
     # Values are in units of one pair of the AUC.
     price = tradeoff * rule.gap_unit / rule.auc_unit
     # What rounding may add to the value of a prefix: less than this does not make one better than another.
@@ -155,10 +154,6 @@ def _place(
     for mass, left in credit:
         np.multiply(mass[mass_at], left[left_at], out=work)
         sums = np.add(sums, work, out=out)
-
-
-def _padded(mass: FloatArray, before: int, after: int) -> FloatArray:
-    return np.pad(mass, (before, after))
 
 
 def _trace(choices: list[NDArray[np.uint8]], rows: int, columns: int) -> IntArray:

@@ -12,12 +12,12 @@ import numpy as np
 
 from xorder._html import frontier_html
 from xorder._metric import PairGains
-from xorder._table import FloatArray, IntArray, ScoreTable
+from xorder._table import FloatArray, IntArray, ScoreTable, running
 from xorder.exceptions import InputError
 from xorder.ordering._crossing import search_labels, split_pair
 from xorder.ordering._dynamic import solve_dp
-from xorder.ordering._hull import Corner, Crossing, Hull, expand, hull_of, optimum
-from xorder.ordering._ordering import ROUNDING, Goal, Ordering, check_number, path_ordering
+from xorder.ordering._hull import Corner, Hull, expand, hull_of, optimum
+from xorder.ordering._ordering import ROUNDING, Goal, Ordering, check_number, path_ordering, sensitivity
 
 # More pairs of blocks than this and the curve is listed at a fixed resolution.
 _PAIRS = 1_000_000
@@ -77,7 +77,7 @@ class Frontier:
         Ordering
             Ordering with its bound.
         """
-        return _best(self.a, self.b, self._hull, Goal.of(tradeoff=tradeoff, max_gap=max_gap))
+        return _best(self._hull, Goal.of(tradeoff=tradeoff, max_gap=max_gap))
 
     def _repr_html_(self) -> str:
         return frontier_html(self)
@@ -150,8 +150,7 @@ def equal_cut(a: ScoreTable, b: ScoreTable, share: float) -> tuple[int, int]:
     """
     if not 0 < check_number(share, "share") < 1:
         raise InputError(f"share must lie between 0 and 1; got {share!r}.")
-    of_a, of_b = (np.append(0.0, np.cumsum(table.positive)) / table.n1 for table in (a, b))
-    rows_a, rows_b = (np.append(0.0, np.cumsum(table.mass)) for table in (a, b))
+    (of_a, rows_a), (of_b, rows_b) = ((sensitivity(table), running(table.mass)) for table in (a, b))
     # For each prefix of a, the one of b with which there are enough rows above the cut.
     wanted = share * (rows_a[-1] + rows_b[-1])
     above = np.searchsorted(rows_b, wanted - rows_a * (1 + 1e-12))
@@ -179,61 +178,41 @@ def solve_frontier(a: ScoreTable, b: ScoreTable, gains: PairGains, tradeoff: flo
     Guarantee: ``objective <= best possible <= bound``. The optimality gap is 0 where a merge of whole blocks
     is optimal. Time of sorting the scores.
     """
-    return _best(a, b, Hull(a, b, gains), Goal(tradeoff))
+    return _best(Hull(a, b, gains), Goal(tradeoff))
 
 
 def order_within_frontier(a: ScoreTable, b: ScoreTable, metric: str | PairGains, max_gap: float) -> Ordering:
     """Find the ordering of highest AUC with ``|gap| <= max_gap``, without a search over tradeoffs."""
-    return _best(a, b, hull_of(a, b, metric), Goal.of(tradeoff=None, max_gap=max_gap))
+    return _best(hull_of(a, b, metric), Goal.of(tradeoff=None, max_gap=max_gap))
 
 
-def _best(a: ScoreTable, b: ScoreTable, hull: Hull, goal: Goal) -> Ordering:
-    found, target, bound = optimum(hull, goal)
+def _best(hull: Hull, goal: Goal) -> Ordering:
+    """Find a good ordering: an optimal corner, or the best around the crossing where the gap passes the one aimed at.
+
+    Under a limit its tradeoff is the price of gap there.
+    """
+    (a, b), (found, target, bound) = hull.tables, optimum(hull, goal)
     if isinstance(found, Corner):
-        best = _wrapped(a, b, hull, expand(hull.a, hull.b, found.b_above), goal.tradeoff or 0.0)
+        best = _wrapped(hull, expand(hull.a, hull.b, found.b_above), goal.tradeoff or 0.0)
         return replace(best, bound=best.objective)
-    if goal.tradeoff is None:
-        return _within(a, b, hull, goal, found, target, bound)
-    return _for_tradeoff(a, b, hull, goal, found, bound)
-
-
-def _for_tradeoff(a: ScoreTable, b: ScoreTable, hull: Hull, goal: Goal, crossing: Crossing, bound: float) -> Ordering:
-    """Highest objective around the crossing at which the gap changes sign."""
-    tradeoff = goal.tradeoff or 0.0
-    best = _wrapped(a, b, hull, split_pair(a, b, hull, crossing, 0.0, goal.value), tradeoff)
-    cells = len(a) * len(b) if hull.is_free else np.inf
-    if cells <= _DP_CELLS or (cells <= _DP_CELLS_AT_MOST and bound - best.objective > _FAR_BELOW):
-        best = max(best, solve_dp(a, b, hull.gains, tradeoff), key=lambda ordering: ordering.objective)
-    path = search_labels(
-        a, b, (hull.utility, hull.gains), crossing.price, bound - best.objective, goal.value, hull.between
-    )
-    if path is not None:
-        best = max(best, _wrapped(a, b, hull, path, tradeoff), key=lambda ordering: ordering.objective)
-    return replace(best, bound=bound, solver="frontier")
-
-
-def _within(
-    a: ScoreTable, b: ScoreTable, hull: Hull, goal: Goal, crossing: Crossing, target: float, bound: float
-) -> Ordering:
-    """Highest AUC around the crossing at which the limit is met; its tradeoff is the price of gap there."""
-
-    def worth(ordering: Ordering) -> float:
-        return float(goal.value(np.array(ordering.auc), np.array(ordering.gap)))
-
-    price = abs(crossing.price)
-    best = _wrapped(a, b, hull, split_pair(a, b, hull, crossing, target, goal.value), price)
-    # What an ordering that meets the limit may lose: anything, as long as none is known, or else little.
-    for loss in (bound - worth(best), _FAR_BELOW):
-        path = search_labels(a, b, (hull.utility, hull.gains), crossing.price, loss, goal.value, hull.between)
+    is_limit, cells = goal.tradeoff is None, np.inf if len(hull.pins) > 2 else len(a) * len(b)
+    tradeoff = abs(found.price) if goal.tradeoff is None else goal.tradeoff
+    best = _wrapped(hull, split_pair(hull, found, target, goal), tradeoff)
+    is_far = cells <= _DP_CELLS_AT_MOST and bound - best.objective > _FAR_BELOW
+    if not is_limit and (cells <= _DP_CELLS or is_far):
+        best = max(best, solve_dp(a, b, hull.gains, tradeoff), key=goal.worth)
+    # What an ordering that meets a limit may lose: anything, as long as none is known, or else little.
+    for loss in (bound - goal.worth(best), _FAR_BELOW) if is_limit else (bound - best.objective,):
+        path = search_labels(a, b, (hull.utility, hull.gains), found.price, loss, goal, hull.between)
         if path is not None:
-            best = max(best, _wrapped(a, b, hull, path, price), key=worth)
+            best = max(best, _wrapped(hull, path, tradeoff), key=goal.worth)
             break
-    if abs(best.gap) > goal.allowed + ROUNDING and hull.is_free and len(a) * len(b) <= _DP_CELLS:
-        others = (_best(a, b, hull, Goal(tradeoff)) for tradeoff in (price + 1.0, price + 100.0))
-        best = max(best, *(replace(other, tradeoff=price) for other in others), key=worth)
+    if is_limit and abs(best.gap) > goal.allowed + ROUNDING and cells <= _DP_CELLS:
+        others = (_best(hull, Goal(tradeoff + more)) for more in (1.0, 100.0))
+        best = max(best, *(replace(other, tradeoff=tradeoff) for other in others), key=goal.worth)
     # What is left of the band is worth its price to an ordering that uses all of it.
-    return replace(best, bound=bound - price * min(abs(best.gap), goal.allowed))
+    return replace(best, bound=bound - tradeoff * min(abs(best.gap), goal.allowed), solver="frontier")
 
 
-def _wrapped(a: ScoreTable, b: ScoreTable, hull: Hull, path: IntArray, tradeoff: float) -> Ordering:
-    return path_ordering(a, b, path, hull.gains, tradeoff, "frontier", hull.utility)
+def _wrapped(hull: Hull, path: IntArray, tradeoff: float) -> Ordering:
+    return path_ordering(*hull.tables, path, hull.gains, tradeoff, "frontier", hull.utility)

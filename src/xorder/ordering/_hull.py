@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from xorder._metric import METRICS, PairGains, auc_gains, check_pair_gains
 from xorder._table import STEP, FloatArray, IntArray, ScoreTable, check_pair, in_threads, pairs_within
 from xorder.exceptions import InputError
-from xorder.ordering._ordering import ROUNDING, Goal, pairs_of_ordering
+from xorder.ordering._ordering import ROUNDING, Goal, Masses, pairs_of_ordering
 
 # Rounds of pooling all neighbours at once, which about halve a list, before the sequential method, which is slow to
 # load: four million rows take 19 rounds, and only a list made for it takes more than these.
@@ -72,18 +73,19 @@ def pool(table: ScoreTable, ends: Sequence[int] | IntArray = ()) -> Blocks:
     return Blocks(np.append(start, len(table)), p, n)
 
 
-def _ends(edges: IntArray) -> tuple[IntArray, IntArray]:
-    """Where each part begins, and where it ends."""
-    return edges[:-1], edges[1:]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Corner:
-    """A merge of whole blocks: ``b_above[A]`` blocks of b precede block A of a."""
+    """A merge of whole blocks, or scores: ``b_above[A]`` of b precede A of a."""
 
     b_above: IntArray
     auc: float
     gap: float
+
+    @classmethod
+    def of(cls, a: Masses, b: Masses, b_above: IntArray, utility: PairGains, gains: PairGains) -> Corner:
+        """Measure a merge."""
+        pairs = pairs_of_ordering(a, b, b_above)
+        return cls(b_above, utility.value(pairs), gains.value(pairs))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,6 +117,7 @@ class Hull:
                 "negative, pairs of a positive and a negative must count on both sides, and pairs of one class no more "
                 "than those two together. Use solver 'dp'."
             )
+        self.tables = a, b
         self.pins = np.array([(0, 0), *pins, (len(a), len(b))])
         sides = list(zip((a, b), self.pins[1:-1].T, strict=True))
         self.a, self.b = in_threads(len(a) + len(b), lambda side: pool(*side), sides)
@@ -127,11 +130,6 @@ class Hull:
         # Beyond these prices no entry of W is positive (negative), and all of b (a) stands above.
         pair = float(self.utility.matrix[0, 1])
         self.lowest, self.highest = -pair / gains.matrix[1, 0], pair / gains.matrix[0, 1]
-
-    @property
-    def is_free(self) -> bool:
-        """Whether nothing is pinned."""
-        return len(self.pins) == 2
 
     @property
     def between(self) -> tuple[IntArray, IntArray]:
@@ -152,14 +150,12 @@ class Hull:
         limit = np.divide(over_negative, span, out=np.zeros_like(span), where=span > 0)
         share = -self.b.share
         side: Literal["left", "right"] = "left" if tied_to_a else "right"
-        b_above = np.concatenate(
-            [
-                first_b + np.searchsorted(share[first_b:end_b], -limit[first_a:end_a], side=side)
-                for first_a, end_a, first_b, end_b in zip(*_ends(self.parts[0]), *_ends(self.parts[1]), strict=True)
-            ]
-        )
+        parts = [
+            first_b + np.searchsorted(share[first_b:end_b], -limit[first_a:end_a], side=side)
+            for (first_a, end_a), (first_b, end_b) in zip(*map(pairwise, self.parts), strict=True)
+        ]
         # Equal to itself but for rounding of nearly equal shares.
-        return self._measured(np.maximum.accumulate(b_above))
+        return self._measured(np.maximum.accumulate(np.concatenate(parts)))
 
     def crossing(self, target: float) -> Crossing | Corner:
         """Find the neighbouring corners around a gap; or the corner that has it exactly."""
@@ -189,7 +185,8 @@ class Hull:
                 if after.gap <= target:
                     if after.gap >= target - ROUNDING:
                         return after
-                    return Crossing(upper, after, int(block), int(count), self._price(int(block), int(count)))
+                    price = float(self._flips(np.array([block]), np.array([count]))[0][0])
+                    return Crossing(upper, after, int(block), int(count), price)
                 upper = after
         return upper
 
@@ -232,12 +229,8 @@ class Hull:
         order = np.argsort(auc / gap, kind="stable")
         return (auc / gap)[order], auc[order], gap[order]
 
-    def _price(self, a_block: int, b_block: int) -> float:
-        return float(self._flips(np.array([a_block]), np.array([b_block]))[0][0])
-
     def _measured(self, b_above: IntArray) -> Corner:
-        pairs = pairs_of_ordering(self.a, self.b, b_above)
-        return Corner(b_above, self.utility.value(pairs), self.gains.value(pairs))
+        return Corner.of(self.a, self.b, b_above, self.utility, self.gains)
 
 
 # Corners listed where there are too many pairs of blocks to list them all.
@@ -384,44 +377,33 @@ def prf_bound(
     goal = Goal.of(tradeoff=tradeoff, max_gap=max_gap)
     price, budget = (goal.allowed, 2.0) if goal.tradeoff is None else (0.0, min(2 * goal.tradeoff, 2.0))
 
-    def projected(weights: FloatArray) -> FloatArray:
-        """Pull weights towards the shares until they keep to the budget."""
-        distance = np.abs(weights - share).sum()
-        return np.asarray(share + (weights - share) * min(1.0, budget / distance if distance > 0 else 1.0))
-
-    query = share
-    one, none, eye = np.ones(size), np.zeros(size), np.eye(size)
-    # Unknowns: the weights, their distances from the shares, and the height of the highest cut.
-    fixed = np.vstack(
-        [
-            np.hstack([eye, -eye, np.zeros((size, 1))]),
-            np.hstack([-eye, -eye, np.zeros((size, 1))]),
-            np.concatenate([none, one, [0.0]]),
-        ]
-    )
-    limits = np.concatenate([share, -share, [budget]])
-    cost = np.concatenate([none, one * price / 2, [1.0]])
-    cuts: list[FloatArray] = []
-    best, found = np.inf, share
+    one = np.ones(size)
+    # Unknowns: how far the weights lie above the shares, and below them, and the height of the highest cut.
+    cost = np.concatenate([np.full(2 * size, price / 2), [1.0]])
+    rows, limits = [np.concatenate([one, one, [0.0]])], [budget]
+    best, found, query = np.inf, share, share
     for _ in range(max(_FEWEST_CUTS, _CUTS * size)):
         prf = merges.prf(query)
         value = float(prf @ query + price / 2 * np.abs(query - share).sum())
         if value < best:
             best, found = value, query
-        cuts.append(np.concatenate([prf, none, [-1.0]]))
+        rows.append(np.concatenate([prf, -prf, [-1.0]]))
+        limits.append(-float(prf @ share))
         master = linprog(
             cost,
-            A_ub=np.vstack([fixed, *cuts]),
-            b_ub=np.append(limits, np.zeros(len(cuts))),
-            A_eq=np.concatenate([one, none, [0.0]])[None, :],
-            b_eq=[1.0],
-            bounds=[(0, None)] * (2 * size) + [(None, None)],
+            A_ub=np.array(rows),
+            b_ub=limits,
+            A_eq=np.concatenate([one, -one, [0.0]])[None, :],
+            b_eq=[0.0],
+            bounds=[*[(0, None)] * size, *((0, most) for most in share), (None, None)],
         )
         if not master.success or best - master.fun <= TOLERANCE:
             break
-        lowest = np.maximum(master.x[:size], 0.0)
+        lowest = np.maximum(share + master.x[:size] - master.x[size:-1], 0.0)
         # Where the cuts are lowest jumps about; a point on the way there from the best so far is worth three of these.
-        query = projected(_TOWARDS * lowest / lowest.sum() + (1 - _TOWARDS) * found)
+        step = _TOWARDS * lowest / lowest.sum() + (1 - _TOWARDS) * found - share
+        # The budget is kept exactly, as the bound would not hold beyond it.
+        query = share + step * min(1.0, budget / max(float(np.abs(step).sum()), 1e-300))
     return best
 
 

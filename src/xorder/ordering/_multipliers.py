@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from xorder._metric import METRICS, check_metric
-from xorder._table import FloatArray, IntArray, ScoreTable, check_both_classes, in_threads, pairs_within
+from xorder._table import FloatArray, ScoreTable, check_both_classes, find, pairs_within
 from xorder.exceptions import InputError
-from xorder.ordering._ordering import ROUNDING, Goal
+from xorder.ordering._ordering import ROUNDING, Goal, chances, class_pairs, remaining
 
 # Bins of the axis, if that many fit into the size of all tables together.
 _BINS = 4096
@@ -30,62 +31,20 @@ class Curve(Protocol):
     def log_odds(self, score: FloatArray) -> FloatArray: ...
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Group:
-    """Positions of one group on the axis, rising, with the masses at each, and below each and the end."""
-
-    position: FloatArray
-    positive: FloatArray
-    negative: FloatArray
-    positive_below: FloatArray
-    negative_below: FloatArray
-
-    @classmethod
-    def of(cls, table: ScoreTable, curve: Curve) -> Group:
-        """Put a table on the axis; scores of one position become one."""
-        position = np.ascontiguousarray(curve.log_odds(table.score)[::-1])
-        positive, negative = table.positive[::-1], table.negative[::-1]
-        is_first = np.append(True, position[1:] > position[:-1])
-        if not is_first.all():
-            starts = np.flatnonzero(is_first)
-            position, positive, negative = position[starts], *_joined(starts, positive, negative)
-        return cls._at(position, positive, negative)
-
-    @classmethod
-    def _at(cls, position: FloatArray, positive: FloatArray, negative: FloatArray) -> Group:
-        return cls(position, positive, negative, *(np.append(0.0, np.cumsum(mass)) for mass in (positive, negative)))
-
-    def thinned(self, levels: int) -> Group:
-        """Merge neighbours at their mean, to about so many levels of equal mass; a shorter list stays as it is."""
-        if self.position.size <= levels:
-            return self
-        mass = self.positive + self.negative
-        below = np.cumsum(mass)
-        level = np.floor(below * (levels / below[-1]))
-        starts = np.flatnonzero(np.append(True, level[1:] > level[:-1]))
-        positive, negative, moment = _joined(starts, self.positive, self.negative, mass * self.position)
-        return self._at(moment / (positive + negative), positive, negative)
-
-
-def _joined(starts: IntArray, *masses: FloatArray) -> tuple[FloatArray, ...]:
-    return tuple(np.add.reduceat(mass, starts) for mass in masses)
-
-
 class ShiftedGroups:
     """K groups on the axis of log odds, each shifted by any amount: their AUC and gaps, counted exactly."""
 
     def __init__(self, tables: Sequence[ScoreTable], curves: Sequence[Curve], metric: str) -> None:
-        self.size = sum(map(len, tables))
-        self.groups = in_threads(self.size, Group.of, tables, curves)
+        # Scores of one position become one.
+        self.tables = [table.at(curve.log_odds(table.score)) for table, curve in zip(tables, curves, strict=True)]
         self.metric = METRICS[metric]
-        self.n1, self.n0 = (np.array([getattr(table, name) for table in tables]) for name in ("n1", "n0"))
-        self.share1, self.share0 = self.n1 / self.n1.sum(), self.n0 / self.n0.sum()
-        within = np.array([pairs_within(table) for table in tables])
-        self.within = within / (self.n1 * self.n0)
+        n1, n0 = (np.array([getattr(table, name) for table in tables]) for name in ("n1", "n0"))
+        self.share1, self.share0 = n1 / n1.sum(), n0 / n0.sum()
+        self.within = [pairs_within(table) / (table.n1 * table.n0) for table in tables]
         self.pairs = np.triu_indices(len(tables), 1)
 
     def __len__(self) -> int:
-        return len(self.groups)
+        return len(self.tables)
 
     def summary(self, auc: FloatArray, chance: FloatArray) -> tuple[FloatArray, FloatArray]:
         """AUC of all groups together, and the signed gap of each of the ``pairs``; both are linear in the chances.
@@ -97,20 +56,18 @@ class ShiftedGroups:
         overall = np.asarray(np.einsum("...gh,g,h->...", auc, self.share1, self.share0))
         return overall, self.metric.gaps(chance, self.share0)[..., *self.pairs]
 
-    def gap_matrix(self, gaps: FloatArray) -> FloatArray:
-        """Return the gaps of pairs as a K x K matrix."""
-        matrix = np.zeros((len(self), len(self)))
-        matrix[self.pairs] = gaps
-        return np.asarray(matrix - matrix.T)
-
     def measure(self, shift: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Count AUC and gaps at some shifts, ties one half; time of looking all groups up in each other."""
-        return self.summary(*self._chances(shift))
+        moved = zip(self.tables, shift.tolist(), strict=True)
+        counts = [_pairs_above(a, b, up - down) for (a, up), (b, down) in combinations(moved, 2)]
+        auc, above = chances(self.tables, counts)
+        np.fill_diagonal(auc, self.within)
+        return self.summary(auc, auc if self.metric.by_label else above)
 
     def thinned(self, levels: int) -> ShiftedGroups:
         """Return the same groups with their lists thinned; what is counted within a group stays."""
         thinner = copy(self)
-        thinner.groups = [group.thinned(levels) for group in self.groups]
+        thinner.tables = [table.thinned(levels) for table in self.tables]
         return thinner
 
     def along(self, shift: FloatArray, g: int) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -119,59 +76,37 @@ class ShiftedGroups:
         Return the shifts at which two positions flip, rising; and AUC and gaps before the first, between any two and
         after the last. Guarantee: exact. Time of sorting all pairs of positions of which one is g's.
         """
-        own, size, by_label = self.groups[g], len(self), self.metric.by_label
-        at, auc_steps, gap_steps = [], [], []
-        for h in range(size):
+        own, at, auc_steps, gap_steps = self.tables[g], [], [], []
+        units = np.eye(len(self) ** 2).reshape(len(self), len(self), len(self), len(self))
+        for h, other in enumerate(self.tables):
             if h == g:
                 continue
-            other, total = self.groups[h], self._pair_masses(g, h)
-            at.append(np.subtract.outer(other.position + shift[h], own.position).ravel())
+            at.append(np.subtract.outer(other.score + shift[h], own.score).ravel())
             # What a flip adds to the chances that g outranks h, and takes from those that h outranks g.
-            up = np.outer(other.negative, own.positive).ravel() / total[0, 1]
-            down = np.outer(other.positive, own.negative).ravel() / total[1, 0]
+            up = np.outer(other.negative, own.positive).ravel() / (own.n1 * other.n0)
+            down = np.outer(other.positive, own.negative).ravel() / (own.n0 * other.n1)
             both = up, down
-            if not by_label:
-                any_row = np.outer(other.positive + other.negative, own.positive + own.negative).ravel() / total.sum()
-                both = any_row, any_row
-            won, lost = np.zeros((2, size, size))
-            won[g, h], lost[h, g] = 1.0, -1.0
-            (auc_won, gap_won), (auc_lost, gap_lost) = self.summary(won, won), self.summary(lost, lost)
-            auc_steps.append(up * auc_won + down * auc_lost)
-            gap_steps.append(np.outer(gap_won, both[0]) + np.outer(gap_lost, both[1]))
-        # From below all others.
-        bottom = [matrix.copy() for matrix in self._chances(shift)]
-        for matrix in bottom:
-            own_chance = matrix[g, g]
-            matrix[g], matrix[:, g] = 0.0, 1.0
-            matrix[g, g] = own_chance
-        auc, gaps = self.summary(*bottom)
+            if not self.metric.by_label:
+                both = (np.outer(other.mass, own.mass).ravel() / (own.mass.sum() * other.mass.sum()),) * 2
+            (auc_won, gap_won), (auc_lost, gap_lost) = (self.summary(unit, unit) for unit in (units[g, h], units[h, g]))
+            auc_steps.append(up * auc_won - down * auc_lost)
+            gap_steps.append(np.outer(gap_won, both[0]) - np.outer(gap_lost, both[1]))
         flips = np.concatenate(at)
         order = np.argsort(flips)
+        # From below all others.
+        bottom = shift.copy()
+        bottom[g] = flips[order[0]] - 1.0
+        auc, gaps = self.measure(bottom)
         aucs = np.append(auc, np.concatenate(auc_steps)[order])
         steps = np.concatenate([gaps[:, None], np.concatenate(gap_steps, axis=1)[:, order]], axis=1)
         return flips[order], np.cumsum(aucs), np.cumsum(steps, axis=1)
 
-    def _chances(self, shift: FloatArray) -> tuple[FloatArray, FloatArray]:
-        auc, other = np.diag(self.within), np.full((len(self), len(self)), 0.5)
-        pairs = [(g, h) for g in range(len(self)) for h in range(g)]
 
-        def count(pair: tuple[int, int]) -> FloatArray:
-            g, h = pair
-            a, b, apart = self.groups[g], self.groups[h], float(shift[g] - shift[h])
-            # It is faster to look the shorter list up in the longer.
-            if a.position.size <= b.position.size:
-                return outranked(a, b, apart)
-            return np.asarray(self._pair_masses(g, h) - outranked(b, a, -apart).T)
-
-        for (g, h), up in zip(pairs, in_threads(self.size, count, pairs), strict=True):
-            total = self._pair_masses(g, h)
-            auc[g, h], auc[h, g] = up[0, 1] / total[0, 1], 1 - up[1, 0] / total[1, 0]
-            other[g, h] = up.sum() / total.sum()
-            other[h, g] = 1 - other[g, h]
-        return auc, auc if self.metric.by_label else other
-
-    def _pair_masses(self, g: int, h: int) -> FloatArray:
-        return np.outer([self.n1[g], self.n0[g]], [self.n1[h], self.n0[h]])
+def _pairs_above(a: ScoreTable, b: ScoreTable, shift: float) -> FloatArray:
+    """Mass of the pairs with the row of a above, a being shifted: by class, as 2 x 2."""
+    place, tied = find(a.score + shift, b.score)
+    masses = b.positive, b.negative
+    return class_pairs(a, [remaining(mass)[place] - 0.5 * tied * np.append(mass, 0.0)[place] for mass in masses])
 
 
 class ChanceTables:
@@ -185,13 +120,13 @@ class ChanceTables:
         size, bins = len(groups), _BINS
         while bins > 128 and bins * size**2 * 4 > _TABLE_NUMBERS:
             bins //= 2
-        ends = np.array([_central(group) for group in groups.groups])
-        low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
+        ends = [_central(table.score, mass) for table in groups.tables for mass in (table.positive, table.negative)]
+        low, high = float(np.min(ends)), float(np.max(ends))
         self.groups = groups
         self.step = max(high - low, 1e-6) / (bins - 1)
         self.span = bins * self.step
-        transforms = [_transforms(group, low, self.step, bins) for group in groups.groups]
-        spread = np.array([1 / np.sqrt(group.position.size) for group in groups.groups])
+        transforms = np.stack([_transforms(table, low, self.step, bins) for table in groups.tables])
+        spread = np.array([1 / np.sqrt(len(table)) for table in groups.tables])
         # Smoothed over the distance of neighbouring flips in short lists, where the chance itself is a staircase.
         deviation = np.maximum(1.0, 2 * bins * np.outer(spread, spread))
         self.width = self.step * float(deviation.max())
@@ -222,52 +157,37 @@ class ChanceTables:
         return value + (apart - index) * (after - value), (after - value) / self.step
 
 
-def _central(group: Group) -> tuple[float, float]:
-    ends = []
-    for below in (group.positive_below, group.negative_below):
-        index = np.searchsorted(below[1:], [_TAIL * below[-1], (1 - _TAIL) * below[-1]])
-        ends.append(group.position[np.minimum(index, group.position.size - 1)])
-    return float(np.min(ends)), float(np.max(ends))
+def _central(score: FloatArray, mass: FloatArray) -> FloatArray:
+    """Return the two scores beyond which a tail of a class lies on either side."""
+    above = np.cumsum(mass)
+    index = np.searchsorted(above, [_TAIL * above[-1], (1 - _TAIL) * above[-1]])
+    return np.asarray(score[np.minimum(index, score.size - 1)])
 
 
-def _transforms(group: Group, low: float, step: float, bins: int) -> FloatArray:
+def _transforms(table: ScoreTable, low: float, step: float, bins: int) -> FloatArray:
     """Fourier transforms of the histograms of positives, negatives and both, each of total 1."""
-    index = np.clip(np.rint((group.position - low) / step), 0, bins - 1).astype(np.int64)
-    masses = (group.positive, group.negative, group.positive + group.negative)
+    index = np.clip(np.rint((table.score - low) / step), 0, bins - 1).astype(np.int64)
+    masses = (table.positive, table.negative, table.mass)
     histograms = np.stack([np.bincount(index, mass / mass.sum(), minlength=bins) for mass in masses])
     return np.asarray(np.fft.rfft(histograms, 4 * bins, axis=1))
 
 
-def _tables(transforms: list[FloatArray], deviation: FloatArray, above: int, below: int) -> FloatArray:
+def _tables(transforms: FloatArray, deviation: FloatArray, above: int, below: int) -> FloatArray:
     """Chance, at differences from -bins to bins steps, that class ``above`` of g outranks class ``below`` of h."""
-    size, frequencies = len(transforms), transforms[0].shape[1]
-    length = 2 * (frequencies - 1)
-    bins = length // 4
-    tables = np.empty((size, size, 2 * bins + 1))
-    angle = 2 * np.pi * np.arange(frequencies) / length
-    for g in range(size):
-        for h in range(size):
-            # Mass of pairs by how many bins h's row lies above g's; smoothed by a bell of that deviation.
-            product = transforms[h][below] * np.conj(transforms[g][above])
-            smooth = np.exp(-0.5 * (angle * min(deviation[g, h], bins / 4)) ** 2)
-            lead = np.roll(np.fft.irfft(product * smooth, length), length // 2)
-            total = np.cumsum(lead)
-            tables[g, h] = (total - 0.5 * lead)[length // 2 - bins : length // 2 + bins + 1]
-    return tables
+    length = 2 * (transforms.shape[2] - 1)
+    middle, bins = length // 2, length // 4
+    angle = 2 * np.pi * np.arange(middle + 1) / length
+    tables = []
+    for own, spread in zip(transforms, np.minimum(deviation, bins / 4), strict=True):
+        # Mass of pairs by how many bins h's row lies above g's; smoothed by a bell of that deviation.
+        product = transforms[:, below] * np.conj(own[above]) * np.exp(-0.5 * np.outer(spread, angle) ** 2)
+        lead = np.roll(np.fft.irfft(product, length), middle, axis=1)
+        tables.append((np.cumsum(lead, axis=1) - 0.5 * lead)[:, middle - bins : middle + bins + 1])
+    return np.stack(tables)
 
 
-def outranked(a: Group, b: Group, shift: float) -> FloatArray:
-    """Mass of pairs with the row of a above, a being shifted: by class, as 2 x 2."""
-    position = a.position + shift
-    first = np.searchsorted(b.position, position)
-    tied = np.flatnonzero(b.position[np.minimum(first, b.position.size - 1)] == position)
-    below = [mass[first] for mass in (b.positive_below, b.negative_below)]
-    for lower, mass in zip(below, (b.positive, b.negative), strict=True):
-        lower[tied] += 0.5 * mass[first[tied]]
-    return np.array([[float(own @ other) for other in below] for own in (a.positive, a.negative)])
-
-
-# Levels that two groups' lists are thinned to, so that there are fifty thousand flips to sort.
+# Levels that two groups' lists are thinned to, so that there are fifty thousand flips to sort; a longer list may have
+# more where the other is shorter.
 _LEVELS_OF_TWO = 224
 
 # Most numbers kept for the flips of one group: three or more are searched flip by flip only if theirs fit.
@@ -369,7 +289,9 @@ def solve_multipliers(
         raise InputError(f"reference must be the number of a group, 0 to {len(tables) - 1}; got {reference!r}.")
     groups = ShiftedGroups(tables, curves, metric)
     found = _search(groups, goal, reference)
-    gaps = groups.gap_matrix(found.gaps)
+    gaps = np.zeros((len(tables), len(tables)))
+    gaps[groups.pairs] = found.gaps
+    gaps -= gaps.T
     for array in (found.shift, gaps):
         array.flags.writeable = False
     return Multipliers(shift=found.shift, auc=float(found.auc), gaps=gaps, worst=found.worst)
@@ -392,16 +314,15 @@ class _Count(NamedTuple):
 
 def _search(groups: ShiftedGroups, goal: Goal, reference: int) -> _Count:
     """Return the best of all that was counted; of equals, the one found first."""
-    size, pairs = len(groups), len(groups.pairs[0])
-    unshifted = np.zeros(size)
-    levels = _LEVELS_OF_TWO if size == 2 else int(np.sqrt(_NUMBERS / ((size - 1) * pairs)))
-    is_short = max(group.position.size for group in groups.groups) <= levels
-    margin = 0.0 if is_short else _CLOSE
+    size, lengths = len(groups), [len(table) for table in groups.tables]
     if size == 2:
+        levels = _LEVELS_OF_TWO**2 // min(_LEVELS_OF_TWO, *lengths)
+        unshifted, margin = np.zeros(size), 0.0 if max(lengths) <= levels else _CLOSE
         path = _Path(groups.thinned(levels), unshifted, 1 - reference)
         counts = [_count(groups, unshifted), *_corrected(groups, goal, path, margin)]
     else:
-        counts = _corrected(groups, goal, _Descent(groups, reference), margin)
+        is_short = max(lengths) <= np.sqrt(_NUMBERS / ((size - 1) * len(groups.pairs[0])))
+        counts = _corrected(groups, goal, _Descent(groups, reference), 0.0 if is_short else _CLOSE)
         if is_short:
             # Few levels make high steps, which slopes do not show.
             counts += [_polished(groups, goal, count, reference) for count in counts]
@@ -497,15 +418,33 @@ class _Descent:
         Each step solves the problem linearised around the present shifts, within a box that shrinks where the straight
         lines promised too much.
         """
+        from scipy.optimize import linprog  # Imported here, as it is slow to load.
 
         def measure(shift: FloatArray) -> tuple[FloatArray, float]:
             auc, gaps = self.measure(shift)
             gaps = gaps + off_gaps
             return gaps, float(auc + off_auc - price * max(np.abs(gaps).max() - allowed, 0.0))
 
+        limit = np.ones((shift.size, 1))
+        limit[self.reference] = 0.0
         gaps, value = measure(shift)
         for _ in range(_STEPS):
-            step, promise = self._linear_step(shift, gaps, allowed, price, radius)
+            auc_slope, gap_slope = self.tables.slopes(shift)
+            # Pairs that cannot become the worst, or too far apart, within the box are left out.
+            reach = radius * np.abs(gap_slope).sum(axis=0)
+            kept = np.abs(gaps) + reach >= max(float((np.abs(gaps) - reach).max()), allowed)
+            gap, slope = gaps[kept], gap_slope[:, kept].T
+            # Unknowns: the step, and the excess of the worst gap after it.
+            found = linprog(
+                np.append(-auc_slope, min(price, _HIGHEST_PRICE)),
+                A_ub=np.hstack([np.vstack([slope, -slope]), np.full((2 * gap.size, 1), -1.0)]),
+                b_ub=allowed - np.concatenate([gap, -gap]),
+                bounds=[*(radius * limit * [-1.0, 1.0]), (0.0, None)],
+            )
+            if not found.success:
+                break
+            step, excess = found.x[:-1], max(float(np.abs(gaps).max()) - allowed, 0.0)
+            promise = float(auc_slope @ step) - price * (found.x[-1] - excess)
             if promise <= _PROMISE:
                 break
             next_gaps, next_value = measure(shift + step)
@@ -513,28 +452,3 @@ class _Descent:
             if next_value > value:
                 shift, gaps, value = shift + step, next_gaps, next_value
         return shift
-
-    def _linear_step(
-        self, shift: FloatArray, gaps: FloatArray, allowed: float, price: float, radius: float
-    ) -> tuple[FloatArray, float]:
-        """Best step in the box for the linearised problem, and the gain that it promises."""
-        from scipy.optimize import linprog  # Imported here, as it is slow to load.
-
-        auc_slope, gap_slope = self.tables.slopes(shift)
-        excess = max(float(np.abs(gaps).max()) - allowed, 0.0)
-        # Pairs that cannot become the worst, or too far apart, within the box are left out.
-        reach = radius * np.abs(gap_slope).sum(axis=0)
-        kept = np.abs(gaps) + reach >= max(float((np.abs(gaps) - reach).max()), allowed)
-        gap, slope = gaps[kept], gap_slope[:, kept].T
-        limit = np.full(shift.size, radius)
-        limit[self.reference] = 0.0
-        # Unknowns: the step, and the excess of the worst gap after it.
-        found = linprog(
-            np.append(-auc_slope, min(price, _HIGHEST_PRICE)),
-            A_ub=np.hstack([np.vstack([slope, -slope]), np.full((2 * gap.size, 1), -1.0)]) if gap.size else None,
-            b_ub=allowed - np.concatenate([gap, -gap]) if gap.size else None,
-            bounds=[*zip(-limit, limit, strict=True), (0.0, None)],
-        )
-        if not found.success:
-            return np.zeros(shift.size), 0.0
-        return found.x[:-1], float(auc_slope @ found.x[:-1]) - price * (found.x[-1] - excess)

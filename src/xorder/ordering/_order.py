@@ -9,13 +9,13 @@ import numpy as np
 
 from xorder._metric import PairGains, check_pair_gains
 from xorder._parameters import check_word
-from xorder._table import FloatArray, IntArray, ScoreTable, check_pair
+from xorder._table import FloatArray, ScoreTable, check_pair, running
 from xorder.exceptions import InputError
 from xorder.ordering._corridor import order_within_cuts
 from xorder.ordering._dynamic import Products, partial_objective, solve_dp
 from xorder.ordering._frontier import order_within_frontier, solve_frontier
 from xorder.ordering._hull import has_frontier, pair_bound
-from xorder.ordering._ordering import Goal, Ordering, check_number, path_ordering
+from xorder.ordering._ordering import Goal, Ordering, check_number, path_ordering, remaining
 
 # Gaps closer than this, relative to what they are the difference of, are equal but for rounding.
 _ROUNDING = 8 * float(np.finfo(np.float64).eps)
@@ -50,37 +50,26 @@ def solve_insertion(a: ScoreTable, b: ScoreTable, gains: PairGains, tradeoff: fl
 
     Guarantee: for xAUC and PRF, on rows of equal weight, the bounds of Proposition 1. Time ``n log n``.
     """
-    whole_b_in_a = [_block(len(a), len(b), place) for place in _crossing(gains, a, b)]
-    whole_a_in_b = [np.full(len(a), place) for place in _crossing(gains, b, a, swapped=True)]
-    found = [path_ordering(a, b, path, gains, tradeoff, "insertion") for path in whole_b_in_a + whole_a_in_b]
+    in_a, in_b = (np.stack([of(table.positive), of(table.negative)]) for of, table in ((running, a), (remaining, b)))
+    # Gaps with all of b below the first so many scores of a, and with all of a below the first so many of b.
+    of_a = gains.offset + in_b[:, 0] @ gains.matrix.T @ in_a
+    of_b = gains.offset + in_a[:, -1] @ gains.matrix @ in_b
+    paths = [np.where(np.arange(len(a)) < place, 0, len(b)) for place in _least(of_a)]
+    paths += [np.full(len(a), place) for place in _least(of_b)]
+    found = [path_ordering(a, b, path, gains, tradeoff, "insertion") for path in paths]
     size = float(np.sum(np.abs(gains.matrix) * np.outer([a.n1, a.n0], [b.n1, b.n0]))) + abs(gains.offset)
     smallest = min(abs(ordering.gap) for ordering in found) + _ROUNDING * size
     return max((o for o in found if abs(o.gap) <= smallest), key=lambda ordering: ordering.auc)
 
 
+def _least(gaps: FloatArray) -> range:
+    """Places around the one at which the gap, monotone in the place, is closest to 0."""
+    best = int(np.argmin(np.abs(gaps)))
+    return range(max(best - 1, 0), min(best + 2, gaps.size))
+
+
 def _credit(products: Products, place: int, other: int) -> float:
     return float(sum(mass[1, place] * left[1, other] for mass, left in products))
-
-
-def _block(rows: int, columns: int, place: int) -> IntArray:
-    """All of b between the first ``place`` scores of a and the rest."""
-    return np.where(np.arange(rows) < place, 0, columns)
-
-
-def _crossing(gains: PairGains, host: ScoreTable, guest: ScoreTable, *, swapped: bool = False) -> list[int]:
-    """Places in the host around the one at which the gap, monotone in the place, is closest to 0."""
-    gaps = _gaps_by_place(gains, host, guest, swapped=swapped)
-    best = int(np.argmin(np.abs(gaps)))
-    return [place for place in (best - 1, best, best + 1) if 0 <= place <= len(host)]
-
-
-def _gaps_by_place(gains: PairGains, host: ScoreTable, guest: ScoreTable, *, swapped: bool) -> FloatArray:
-    """Gap with the whole guest below the first ``place`` scores of the host, for each place."""
-    matrix = gains.matrix.T if swapped else gains.matrix
-    steps = np.stack([host.positive, host.negative], axis=1) @ matrix @ np.array([guest.n1, guest.n0])
-    above = np.append(0.0, np.cumsum(steps))
-    # Seen from b, "the host's first scores above all of a" are pairs that a loses.
-    return gains.offset + (float(above[-1]) - above if swapped else above)
 
 
 Solver = Callable[[ScoreTable, ScoreTable, PairGains, float], Ordering]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 from numbers import Real
@@ -54,8 +54,12 @@ class Goal:
             return cls(None, check_number(max_gap, "max_gap"))
         return cls(check_number(tradeoff, "tradeoff"))
 
+    def worth(self, found: Any) -> float:
+        """Worth of anything that has an AUC and a gap."""
+        return float(self.value(found.auc, found.gap))
+
     def value(self, auc: FloatArray, gap: FloatArray) -> FloatArray:
-        """Worth of an AUC and a gap: what keeps to a limit always comes before what does not."""
+        """Worth of AUCs and gaps: what keeps to a limit always comes before what does not."""
         if self.tradeoff is not None:
             return np.asarray(auc - self.tradeoff * np.abs(gap))
         excess = np.abs(gap) - self.allowed
@@ -80,7 +84,7 @@ class Masses(Protocol):
 
 def pairs_of_ordering(a: Masses, b: Masses, b_above: IntArray) -> FloatArray:
     """Mass of the pairs with the member of a above, where ``b_above[i]`` scores of b precede score i of a."""
-    return _pairs(a, [remaining(mass)[b_above] for mass in (b.positive, b.negative)])
+    return class_pairs(a, [remaining(mass)[b_above] for mass in (b.positive, b.negative)])
 
 
 class _Step(NamedTuple):
@@ -174,11 +178,6 @@ def _pairs_above(step: _Step) -> FloatArray:
     return pairs
 
 
-def pairs_of_scores(a: ScoreTable, b: ScoreTable) -> FloatArray:
-    """Mass of the pairs with the member of a above, as the scores stand; equal scores count one half."""
-    return Places(a, b).pairs()
-
-
 def as_scored(a: ScoreTable, b: ScoreTable, metric: str | PairGains) -> tuple[float, float]:
     """AUC and signed gap of two groups as their scores stand.
 
@@ -196,19 +195,11 @@ def as_scored(a: ScoreTable, b: ScoreTable, metric: str | PairGains) -> tuple[fl
     gap : float
         The gap, a minus b; equal scores count one half.
     """
-    pairs = pairs_of_scores(a, b)
+    pairs = Places(a, b).pairs()
     return auc_gains(a, b).value(pairs), check_pair_gains(metric, a, b).value(pairs)
 
 
-class Standing(NamedTuple):
-    """AUC of K groups, signed gaps of all pairs as a K x K matrix, and the widest cut gap of any pair."""
-
-    auc: float
-    gaps: FloatArray
-    worst_cut: float
-
-
-def standing(tables: Sequence[ScoreTable], metric: str) -> Standing:
+def standing(tables: Sequence[ScoreTable], metric: str) -> tuple[float, FloatArray, float]:
     """Measure any number of groups as their scores stand.
 
     Parameters
@@ -227,24 +218,31 @@ def standing(tables: Sequence[ScoreTable], metric: str) -> Standing:
     worst_cut : float
         Widest difference of sensitivities at any cut between any two groups; ``nan`` of a single one.
     """
+    size, pairs = sum(map(len, tables)), list(combinations(tables, 2))
+    # Each is counted once, and kept.
+    in_threads(size, pairs_within, tables)
+    met = in_threads(size, lambda pair: Places(*pair).meet(), pairs)
     n1, n0 = (np.array([getattr(table, name) for table in tables]) for name in ("n1", "n0"))
-    pairs = list(combinations(range(len(tables)), 2))
-
-    def meet(pair: tuple[int, int]) -> tuple[FloatArray, float]:
-        return Places(tables[pair[0]], tables[pair[1]]).meet()
-
-    size = sum(map(len, tables))
-    own = in_threads(size, pairs_within, tables)
-    auc = np.diag(np.array(own) / (n1 * n0))
-    above, worst_cut = np.full_like(auc, 0.5), np.nan
-    for (g, h), (up, cut) in zip(pairs, in_threads(size, meet, pairs), strict=True):
-        auc[g, h], auc[h, g] = up[0, 1] / (n1[g] * n0[h]), 1 - up[1, 0] / (n1[h] * n0[g])
-        above[g, h] = up.sum() / ((n1[g] + n0[g]) * (n1[h] + n0[h]))
-        above[h, g] = 1 - above[g, h]
-        worst_cut = np.fmax(worst_cut, cut)
+    auc, above = chances(tables, [pairs for pairs, _ in met])
     known = METRICS[metric]
     gaps = known.gaps(auc if known.by_label else above, n0 / n0.sum())
-    return Standing(float((n1 / n1.sum()) @ auc @ (n0 / n0.sum())), gaps, float(worst_cut))
+    worst_cut = float(np.fmax.reduce([cut for _, cut in met], initial=np.nan))
+    return float((n1 / n1.sum()) @ auc @ (n0 / n0.sum())), gaps, worst_cut
+
+
+def chances(tables: Sequence[ScoreTable], counts: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """Chances that one of K groups outranks another: its positives the other's negatives, and any row any other.
+
+    ``counts`` are, of each two groups, the mass of the pairs with the member of the first above.
+    """
+    auc = np.diag([pairs_within(table) / (table.n1 * table.n0) for table in tables])
+    above = np.full_like(auc, 0.5)
+    for (g, h), up in zip(combinations(range(len(tables)), 2), counts, strict=True):
+        a, b = tables[g], tables[h]
+        auc[g, h], auc[h, g] = up[0, 1] / (a.n1 * b.n0), 1 - up[1, 0] / (b.n1 * a.n0)
+        above[g, h] = up.sum() / ((a.n1 + a.n0) * (b.n1 + b.n0))
+        above[h, g] = 1 - above[g, h]
+    return auc, above
 
 
 def sensitivity_gaps(a: ScoreTable, b: ScoreTable) -> FloatArray:
@@ -273,7 +271,8 @@ def remaining(mass: FloatArray) -> FloatArray:
     return np.append(np.cumsum(mass[::-1])[::-1], 0.0)
 
 
-def _pairs(a: Masses, outranked: list[FloatArray]) -> FloatArray:
+def class_pairs(a: Masses, outranked: list[FloatArray]) -> FloatArray:
+    """Mass of the pairs of a with what each of its scores outranks: by class of both, as 2 x 2."""
     return np.array([[float(own @ other) for other in outranked] for own in (a.positive, a.negative)])
 
 
@@ -351,15 +350,6 @@ def path_ordering(
     )
 
 
-class Roles(NamedTuple):
-    """Who stays and who moves, with the AUC and the gap, reference minus moved, as the scores stand."""
-
-    reference: Hashable
-    moved: Hashable
-    auc: float
-    gap: float
-
-
 def check_two_groups(tables: Tables) -> None:
     """Refuse what is not two groups, each with positives and negatives."""
     if len(tables) != 2:
@@ -369,15 +359,3 @@ def check_two_groups(tables: Tables) -> None:
         )
     for group, table in tables.items():
         check_both_classes(table, f"group {group!r}")
-
-
-def roles_of_two(tables: Tables, metric: str, reference: Hashable | None) -> Roles:
-    """Find who of two groups stays: the one named, or the one on the winning side of the gap; of equals the first."""
-    check_two_groups(tables)
-    first, second = tables
-    auc, gap = as_scored(tables[first], tables[second], metric)
-    if reference is None:
-        reference = first if gap >= 0 else second
-    if reference not in tables:
-        raise InputError(f"reference must name one of the groups {[first, second]!r}; got {reference!r}.")
-    return Roles(first, second, auc, gap) if reference == first else Roles(second, first, auc, -gap)

@@ -15,29 +15,17 @@ from xorder._metric import METRICS
 from xorder._optional import import_optional
 from xorder._present import count, gap_title, group_names, level, one_line, percent, pvalue_text, shortened
 from xorder.metrics._sheet import AuditTable
+from xorder.reporting import _text as say
 from xorder.reporting._charts import charts
 from xorder.reporting._numbers import Drawn
 from xorder.reporting._svg import bar, strip
-from xorder.reporting._text import (
-    called,
-    capital,
-    interval_in_points,
-    interval_text,
-    lacking,
-    listed,
-    number,
-    points,
-    signed,
-    signed_points,
-    summary,
-    tolerated,
-)
+from xorder.reporting._text import capital, lacking, listed, summary, tolerated
 
 # Rows of gaps shown; of more, the widest. The numbers have all.
-_MOST_GAPS = 28
+_MOST_GAPS = 15
 
-# Characters of a column's name that the summary quotes, and of the title.
-_LONGEST_NAME, _LONGEST_TITLE = 60, 200
+# Characters of a group's name, of a column's that the summary quotes, and of the title.
+_LONGEST_GROUP, _LONGEST_NAME, _LONGEST_TITLE = 80, 60, 200
 
 # A map that this share of a group's scores lies outside of may have been fitted to another score.
 _MUCH_OUTSIDE = 0.1
@@ -51,17 +39,8 @@ _LONGEST_MOVE = 0.25
 CALIBRATION = ("observed_to_expected", "intercept", "slope", "ici")
 """Columns of the table of calibration that the page shows."""
 
-TABLES = {
-    "groups": "by group",
-    "gaps": "gaps",
-    "cuts": "rates at cuts",
-    "cut_gaps": "differences at cuts",
-    "moves": "who enters and leaves at cuts",
-    "calibration": "calibration",
-    "net_benefit": "net benefit",
-    "scores": "scores",
-}
-"""Tables that can be had from the page, and what they are called there."""
+TABLES = ("groups", "gaps", "cuts", "cut_gaps", "moves", "calibration", "net_benefit", "scores")
+"""Tables that can be had from the page."""
 
 # Thresholds of net benefit that the page shows; the table to keep has more.
 _THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.5)
@@ -69,39 +48,17 @@ _THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.5)
 # Rates at a cut that the page shows.
 _RATES = {"sensitivity": "sensitivity", "false_positive_rate": "false positive rate", "ppv": "precision (PPV)"}
 
-_CONTENTS = (
-    ("audit", "The audit"),
-    ("tradeoff", "What closing the gap would do"),
-    ("top", "At the cuts of the list"),
-    ("moves", "Who moves"),
-    ("sheet", "The sheet"),
-    ("data", "The data"),
-    ("appendix", "Appendix"),
-    ("provenance", "Where this comes from"),
-)
-
 # Characters of a table that an address can hold as they are.
 _PLAIN = ",.:;+*()!$@/ ".replace(" ", "")
 
 # What the template writes numbers and names with.
-_FILTERS = (
-    count,
-    interval_in_points,
-    interval_text,
-    number,
-    one_line,
-    percent,
-    points,
-    pvalue_text,
-    shortened,
-    signed,
-    signed_points,
-)
+_FILTERS: list[Any] = [count, one_line, percent, pvalue_text, shortened, say.number, say.signed, say.points]
+_FILTERS += [say.signed_points, say.interval_text, say.interval_in_points]
 
 
 def display_names(numbers: dict[str, Any]) -> list[str]:
     """Return the names of the groups as the page has room for them."""
-    names = group_names(numbers["groups"], 32)
+    names = group_names(numbers["groups"], _LONGEST_GROUP)
     # A name that runs from right to left must not turn what stands beside it.
     return [
         f"\u2068{name}\u2069" if any(bidirectional(each) in ("R", "AL") for each in name) else name for name in names
@@ -182,7 +139,7 @@ def page_view(numbers: dict[str, Any], drawn: Drawn) -> dict[str, Any]:
         "other_gaps": tables.values(),
         "stops": [_stop(entry, numbers, shown, places) for entry in path["stops"]],
         "last": len(path["stops"]) - 1,
-        "reference": None if path["reference"] is None else called(names[path["reference"]]),
+        "reference": None if path["reference"] is None else say.called(names[path["reference"]]),
         "moved": _several(path["moved"] or [], names),
         "left": _several(path["left"], names),
         "two": path["moved"] is not None and len(path["moved"]) == 1,
@@ -193,9 +150,8 @@ def page_view(numbers: dict[str, Any], drawn: Drawn) -> dict[str, Any]:
         "rates": rates,
         "benefits": benefits,
         "downloads": _downloads(numbers),
-        "contents": [entry for entry in _CONTENTS if entry[0] != "moves" or after],
         "outside": [
-            f"{percent(share)} of {called(name)}"
+            f"{percent(share)} of {say.called(name)}"
             for name, share in zip(names, after["outside"] if after else [], strict=False)
             if share is not None and share > _MUCH_OUTSIDE
         ],
@@ -230,31 +186,37 @@ def _stop(
     auc, gap = (stop[f"{what}_change"] or unchanged for what in ("auc", "gap"))
     text = {
         "label": capital(label),
-        "auc": number(stop["auc"]),
-        "auc_interval": interval_text(stop["auc_interval"], sign=""),
-        "change": signed(auc["value"]),
-        "change_interval": interval_text(auc["interval"]) if auc["interval"] else "–",
-        "gap": signed_points(stop["gap"]),
-        "gap_interval": interval_in_points(stop["gap_interval"]),
-        "gap_change": signed_points(gap["value"]),
-        "gap_change_interval": interval_in_points(gap["interval"]) if gap["interval"] else "–",
-        "worst": points(stop["worst"]),
-        "first": number(chances[0]),
-        "second": number(chances[1]),
+        "auc": say.number(stop["auc"]),
+        "auc_interval": say.interval_text(stop["auc_interval"], sign=""),
+        "change": say.signed(auc["value"]),
+        "change_interval": say.interval_text(auc["interval"]) if auc["interval"] else "–",
+        "gap": say.signed_points(stop["gap"]),
+        "gap_interval": say.interval_in_points(stop["gap_interval"]),
+        "gap_change": say.signed_points(gap["value"]),
+        "gap_change_interval": say.interval_in_points(gap["interval"]) if gap["interval"] else "–",
+        "worst": say.points(stop["worst"]),
+        "first": say.number(chances[0]),
+        "second": say.number(chances[1]),
         "below": "–" if stop.get("below_best") is None else _rounded_up(stop["below_best"]),
     }
     text["verdict"] = tolerated(stop)
     text["spoken"] = f"{label}: AUC {text['auc']}, gap {text['gap']} points"
     bars = {name: [0, _percent(chance)] for name, chance in zip(("first", "second"), chances, strict=True)}
     for c, cut in enumerate(stop["cuts"]):
-        text |= {f"cut-{c}": signed_points(cut["value"]), f"cut-{c}-interval": interval_in_points(cut["interval"])}
+        text |= {
+            f"cut-{c}": say.signed_points(cut["value"]),
+            f"cut-{c}-interval": say.interval_in_points(cut["interval"]),
+        }
     for g in shown:
-        text[f"prf-{g}"] = number(stop["prf"][g])
+        text[f"prf-{g}"] = say.number(stop["prf"][g])
         for c, top in enumerate(stop["top"]):
             text |= {f"top-{c}-{g}-{what}": percent(top[g][what]) for what in ("share", "precision", "found")}
         for who, move in stop["moves"][g].items():
             key, mean = f"move-{g}-{who}", min(max(move["mean"] or 0.0, -_LONGEST_MOVE), _LONGEST_MOVE) / _LONGEST_MOVE
-            text |= {key: signed_points(move["mean"]), f"{key}-range": interval_in_points([move["low"], move["high"]])}
+            text |= {
+                key: say.signed_points(move["mean"]),
+                f"{key}-range": say.interval_in_points([move["low"], move["high"]]),
+            }
             text |= {f"{key}-up": percent(move["up"]), f"{key}-down": percent(move["down"])}
             bars[key] = [_percent(0.5 + min(mean, 0.0) / 2), _percent(abs(mean) / 2)]
     return {"short": short, "text": text | _sheet_text(stop, numbers, places), "bars": bars}
@@ -267,26 +229,49 @@ def _sheet_text(stop: dict[str, Any], numbers: dict[str, Any], places: dict[str,
     text: dict[str, str] = {}
     calibration = [row for row in sheet["calibration"]["rows"] if row["scores"] == "as they are"]
     for place, row in enumerate(calibration if is_first else after["calibration"]):
-        text |= {f"calibration-{place}-{name}": number(row[name], 3) for name in CALIBRATION}
+        text |= {f"calibration-{place}-{name}": say.number(row[name], 3) for name in CALIBRATION}
     for name, value in (("cuts", "value"), ("net_benefit", "net_benefit")):
         now = [{"after": row[value], "change": 0.0} for row in sheet[name]["rows"]]
         for place, row in enumerate(now if is_first else after[name]):
             if place not in places[name]:
                 continue
-            ends = None if is_first else interval_text([row["change_low"], row["change_high"]])
-            text[f"{name}-{place}"] = number(row["after"])
-            text[f"{name}-{place}-change"] = signed(row["change"]) + ("" if ends is None else f" ({ends})")
+            ends = None if is_first else say.interval_text([row["change_low"], row["change_high"]])
+            text[f"{name}-{place}"] = say.number(row["after"])
+            text[f"{name}-{place}-change"] = say.signed(row["change"]) + ("" if ends is None else f" ({ends})")
     return text
 
 
 def _downloads(numbers: dict[str, Any]) -> list[dict[str, str]]:
     """Return the tables of the sheet as files to keep: what they are, their names, and their content in the address."""
     found = []
-    for name, words in TABLES.items():
-        table = AuditTable(name, numbers["sheet"].get(name, {"rows": []})["rows"])
-        if table.rows:
-            address = f"data:text/csv;charset=utf-8,{quote(table.to_csv(), safe=_PLAIN)}"
-            found.append({"words": words, "file": f"{name}.csv", "address": address})
+    tables = {name: numbers["sheet"].get(name, {"rows": []})["rows"] for name in TABLES}
+    for name, rows in (tables | {"steps": _steps(numbers)}).items():
+        if rows:
+            address = f"data:text/csv;charset=utf-8,{quote(AuditTable(name, rows).to_csv(), safe=_PLAIN)}"
+            found.append({"words": name.replace("_", " "), "file": f"{name}.csv", "address": address})
+    return found
+
+
+def _steps(numbers: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return AUC, gap and rates at cuts at all steps of the control, a row for each number; none without a control."""
+    groups, found, stops = numbers["groups"], list[dict[str, Any]](), numbers["path"]["stops"]
+    pair = " - ".join(str(groups[g]) for g in numbers["finding"]["pair"] or ())
+
+    def add(what: str, at: str, whose: str, value: Any, ends: Any, change: Any = None) -> None:
+        low, high = change["interval"] if change else (None, None)
+        names = ("step", "what", "at", "group", "value", "low", "high", "change", "change_low", "change_high")
+        row = (stop.get("part", stop["kind"]), what, at, whose, value, *ends, change and change["value"], low, high)
+        found.append(dict(zip(names, row, strict=True)))
+
+    for stop in stops if len(stops) > 1 else ():
+        add("auc", "", "all", stop["auc"], stop["auc_interval"], stop["auc_change"])
+        if pair:
+            add("gap", "", pair, stop["gap"], stop["gap_interval"], stop["gap_change"])
+        for cut in stop["cuts"]:
+            add("sensitivity gap", f"{cut['percent']:g} %", pair, cut["value"], cut["interval"])
+        for row, then in zip(numbers["sheet"]["cuts"]["rows"], stop["sheet"]["cuts"], strict=False):
+            change = {"value": then["change"], "interval": (then["change_low"], then["change_high"])}
+            add(row["rate"], row["at"], row["group"], then["after"], (None, None), change)
     return found
 
 
@@ -318,13 +303,13 @@ def _percent(share: float | None) -> float:
 
 def _several(groups: list[int], names: list[str]) -> str:
     """Name a few groups, or count them."""
-    return listed([called(names[g]) for g in groups]) if len(groups) <= _FEW_GROUPS else f"{len(groups)} groups"
+    return listed([say.called(names[g]) for g in groups]) if len(groups) <= _FEW_GROUPS else f"{len(groups)} groups"
 
 
 def _kept(numbers: dict[str, Any], names: list[str]) -> str:
     """Say what share of each moved group's correction the evidence carries."""
     path = numbers["path"]
-    moved = [(path["kept"][g], called(names[g])) for g in path["moved"] or [] if path["kept"][g] is not None]
+    moved = [(path["kept"][g], say.called(names[g])) for g in path["moved"] or [] if path["kept"][g] is not None]
     shares = [f"{percent(share, 0)} for {name}" for share, name in moved]
     if len(moved) > _FEW_GROUPS:
         shares = [f"from {percent(min(moved)[0], 0)} to {percent(max(moved)[0], 0)}"]
@@ -337,4 +322,4 @@ def _rounded_up(value: float) -> str:
     >>> _rounded_up(0.00001), _rounded_up(0.0)
     ('0.0001', '0.0000')
     """
-    return number(math.ceil(value * 1e4) / 1e4)
+    return say.number(math.ceil(value * 1e4) / 1e4)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xorder._atomic import atomic_path
+from xorder._groups import BETWEEN
 from xorder._parameters import HIGH_IS, HighIs, WeightKind, check_number, check_word
 from xorder._present import gap_title, number
 from xorder._table import ScoreTable, Tables, as_tables
@@ -25,6 +26,8 @@ from xorder.reporting._page import display_names, render
 from xorder.reporting._text import summary
 
 if TYPE_CHECKING:
+    from xorder._progress import Progress
+    from xorder.engines._cells import GroupNames
     from xorder.estimators import FittedRepair, XOrder
 
 _COLUMNS = ("score", "label", "group")
@@ -188,20 +191,110 @@ def report(
     tables = rows.tables()
     if clusters is not None:
         tables = replace(tables, held=rows.held(clusters))
-    return report_tables(
-        tables,
-        repair=repair,
-        metric=metric,
-        names=names,
-        title=title,
-        high_is=high_is,
-        model=model,
-        period=period,
-        author=author,
-        tolerance=tolerance,
-        confidence=confidence,
-        source=source,
-    )
+    about = About(names or {}, title, high_is, model, period, author, source)
+    return report_fitted(tables, _fitted(repair), about, metric=metric, tolerance=tolerance, confidence=confidence)
+
+
+def report_frame(
+    frame: Any,
+    *,
+    score: str,
+    label: str,
+    group: GroupNames,
+    weight: str | None = None,
+    weights_are: WeightKind = "counts",
+    cluster: str | None = None,
+    positive: Any = None,
+    missing_group: str = "error",
+    repair: XOrder | None = None,
+    metric: str | None = None,
+    title: str | None = None,
+    high_is: HighIs | None = None,
+    model: str | None = None,
+    period: str | None = None,
+    author: str | None = None,
+    tolerance: float | None = None,
+    confidence: float = 0.95,
+    progress: Progress | None = None,
+    memory: str = "2GB",
+) -> Report:
+    """Report how a score ranks people of different groups, where the rows are.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame, polars.DataFrame, polars.LazyFrame, pyarrow.Table, DuckDBPyRelation, \
+            pyspark.sql.DataFrame, str or path
+        The rows, or the path or glob of parquet or csv files, as in :func:`xorder.audit_frame`. What is lazy stays
+        lazy; of a single file the page notes name and SHA-256.
+    score : str
+        The column of the score.
+    label : str
+        The column of the label.
+    group : str or list of str
+        The column of the group, or several, of which each combination is a group.
+    weight : str, optional
+        The column of the weights.
+    weights_are : {"counts", "sampling"}, default="counts"
+        What weights mean for the uncertainty, as in :func:`xorder.audit`.
+    cluster : str, optional
+        The column of who or what each row belongs to, as in :func:`xorder.audit_frame`.
+    positive : object, optional
+        The value of the label that counts as 1, all others being 0.
+    missing_group : {"error", "leave", "group"}, default="error"
+        What to do with rows whose group is missing, as in :func:`xorder.audit`.
+    repair : XOrder, default=None
+        Fitted repair whose effect on these rows is reported; without one, what a repair could do.
+    metric : {"xauc", "prf", "parity"}, default=None
+        The gap to speak of; by default that of ``repair``, or xAUC.
+    title : str, default=None
+        Title of the page.
+    high_is : {"help", "burden"}, default=None
+        What a high place in the list brings, as in :func:`report`.
+    model, period, author : str, default=None
+        What the page says of where the score comes from, when the rows were gathered, and who made it.
+    tolerance : float, default=None
+        Widest gap that is tolerated between any two groups; the page says whether all are within it.
+    confidence : float, default=0.95
+        Confidence of the intervals.
+    progress : callable, optional
+        Called with what is being done and, if that is known, the share that is done.
+    memory : str, default="2GB"
+        How much memory DuckDB may use for files.
+
+    Returns
+    -------
+    Report
+        As from :func:`report`.
+
+    Raises
+    ------
+    InputError
+        If rows cannot be used, as in :func:`xorder.audit_frame`.
+
+    Examples
+    --------
+    >>> import polars
+    >>> from xorder.datasets import simulate_population
+    >>> people = simulate_population(1000)
+    >>> frame = polars.LazyFrame({"risk": people.y_score, "died": people.y_true, "sex": people.group})
+    >>> report_frame(frame, score="risk", label="died", group="sex", high_is="help")
+    <Report: Group B is ranked too low; 2 groups, xAUC gap 0.2286>
+    """
+    from xorder.engines import tables_of
+
+    columns: dict[str, Any] = {"score": score, "label": label, "group": group}
+    read: dict[str, Any] = {
+        "positive": positive,
+        "missing_group": missing_group,
+        "progress": progress,
+        "memory": memory,
+    }
+    tables = tables_of(frame, **columns, weight=weight, weights_are=weights_are, cluster=cluster, **read)
+    # A pattern has no one file to be named.
+    source = frame if isinstance(frame, str | os.PathLike) and Path(frame).is_file() else None
+    columns["group"] = BETWEEN.join([group] if isinstance(group, str) else group)
+    about = About(columns, title, high_is, model, period, author, source)
+    return report_fitted(tables, _fitted(repair), about, metric=metric, tolerance=tolerance, confidence=confidence)
 
 
 def report_tables(
@@ -250,9 +343,8 @@ def report_tables(
     Report
         As from :func:`report`.
     """
-    fitted = None if repair is None else _fitted(repair)
     about = About(names or {}, title, high_is, model, period, author, source)
-    return report_fitted(tables, fitted, about, metric=metric, tolerance=tolerance, confidence=confidence)
+    return report_fitted(tables, _fitted(repair), about, metric=metric, tolerance=tolerance, confidence=confidence)
 
 
 class About(NamedTuple):
@@ -323,7 +415,9 @@ def _now() -> datetime:
     return datetime.now(UTC) if fixed is None else datetime.fromtimestamp(int(fixed), UTC)
 
 
-def _fitted(repair: XOrder) -> FittedRepair:
+def _fitted(repair: XOrder | None) -> FittedRepair | None:
+    if repair is None:
+        return None
     if not hasattr(repair, "fitted_"):
         raise InputError("repair must be a fitted XOrder, such as xorder.load gives; fit it first.")
     return repair.fitted_.choosing(missing_group=repair.missing_group, unseen_group=repair.unseen_group)

@@ -521,7 +521,7 @@ LARGEST_FILE = 96 << 20
 """Bytes of a map file: room for two million knots."""
 
 FORMAT = "xorder-map"
-VERSION = 2
+VERSION = 3
 
 
 def write_maps(

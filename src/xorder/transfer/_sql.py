@@ -169,14 +169,12 @@ def _tree(name: str, lines: list[str], knots: list[str]) -> str:
 
 
 def _group_literal(label: Hashable, dialect: str) -> str:
-    if isinstance(label, np.generic):
-        label = label.item()
-    if isinstance(label, bool):
-        return str(label).upper()
+    label = label.item() if isinstance(label, np.generic) else label
     if isinstance(label, str):
         return text(label, dialect)
     if isinstance(label, int):
-        return str(label)
+        # Truth values are whole numbers in Python.
+        return str(label).upper()
     if isinstance(label, float) and np.isfinite(label):
         return number(label, dialect)
     raise InputError(f"group {label!r} cannot be written in SQL: labels must be text, numbers or booleans.")

@@ -1,4 +1,8 @@
-"""From a user's own eICU tables to a cohort file: who is in it, the labels, the groups and the inputs."""
+"""The eICU problem, from the user's own copy of the tables: who is in the cohort, labels, groups and 60 inputs.
+
+The paper names neither its inputs nor its cohort; these are our own. All are known a day after admission to the unit:
+see ``docs/design/eicu-features.md``. What each input is made from is listed in ``eicu.toml``.
+"""
 
 from __future__ import annotations
 
@@ -7,29 +11,97 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import accumulate
 from pathlib import Path
+from typing import Literal
 
 from xorder._progress import Progress
 from xorder.datasets._clinical import Database, SourceTable, find_tables, open_database
-from xorder.datasets._cohort_file import check_output, write_cohort
-from xorder.datasets._eicu._features import FACTS, FEATURES, LABS, VITALS, Measurement
+from xorder.datasets._cohort_file import Impute, check_output, cohort_problem, write_cohort
+from xorder.datasets._facts import read_facts
+from xorder.datasets._problem import Problem
 from xorder.exceptions import InputError
 
-KIND = "eicu"
-ABOUT: dict[str, str] = FACTS["about"]
+FACTS = read_facts("eicu")
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A vital sign or a laboratory value, and what each source calls it.
+
+    ``daily`` are the statistics of its hourly medians that are inputs. ``columns`` are columns of vitalPeriodic and
+    vitalAperiodic, ``labs`` are values of ``labname`` in lab, ``grid`` is the column of hourly_48vars. Readings outside
+    of ``low`` to ``high`` are taken for errors and left out.
+    """
+
+    name: str
+    unit: str
+    daily: tuple[str, ...]
+    low: float
+    high: float
+    grid: str
+    columns: tuple[str, ...] = ()
+    labs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """An input: ``sql`` makes it from the tables ``p`` (patient), ``aps``, ``pred`` and ``day`` (the first day)."""
+
+    name: str
+    unit: str
+    source: str
+    sql: str
+
+
+VITALS = tuple(Measurement(name, **facts) for name, facts in FACTS["vitals"].items())
+LABS = tuple(Measurement(name, **facts) for name, facts in FACTS["labs"].items())
+
+_ALIASES = {"patient": "p", "apacheApsVar": "aps", "apachePredVar": "pred"}
+
+
+def _within(value: str, low: float, high: float) -> str:
+    """Return SQL for ``value`` where it lies in a range, and null elsewhere."""
+    return f"CASE WHEN {value} BETWEEN {low} AND {high} THEN {value} END"
+
+
+def _stated(
+    name: str,
+    source: str,
+    unit: str = "0/1",
+    within: tuple[float, float] = (0, 1),
+    one_of: tuple[str, ...] = (),
+    sql: str | None = None,
+) -> Feature:
+    """An input from one column of a table: where it is in a range, whether it is one of some texts, or by ``sql``."""
+    table, _, column = source.partition(".")
+    value = f"{_ALIASES[table]}.{column}"
+    if one_of:
+        listed = ", ".join(f"'{text}'" for text in one_of)
+        sql = f"CASE WHEN {value} IS NOT NULL THEN {value} IN ({listed}) END"
+        return Feature(name, unit, f"{source}: {', '.join(one_of)}", sql)
+    return Feature(name, unit, source, sql or _within(value, *within))
+
+
+def _daily(measurement: Measurement) -> list[Feature]:
+    where = ", ".join((*measurement.columns, *(f"lab {lab}" for lab in measurement.labs)))
+    return [
+        Feature(name, measurement.unit, f"first day: {statistic} of {where}", f"day.{name}")
+        for statistic in measurement.daily
+        for name in [f"{measurement.name}_{statistic}"]
+    ]
+
+
+FEATURES: tuple[Feature, ...] = (
+    *(_stated(name, **facts) for name, facts in FACTS["features"].items()),
+    *(feature for measurement in (*VITALS, *LABS) for feature in _daily(measurement)),
+)
+
 FIRST_DAY = 24 * 60
 
 _TABLES: dict[str, dict[str, str]] = FACTS["tables"]
 # A step of the selection, and what a stay must meet in addition to the steps before it.
-_STEPS = (
-    ("unit stays", "true"),
-    ("of adults (18 years or more)", "years >= 18"),
-    ("in intensive care, not in a step-down unit", "unitstaytype IS DISTINCT FROM 'stepdown/other'"),
-    ("still in the unit after 24 hours", f"unitdischargeoffset >= {FIRST_DAY}"),
-    ("with a vital sign or laboratory value of that day", "measured"),
-    ("first such stay of the patient", "turn = 1"),
-)
+_STEPS: dict[str, str] = FACTS["selection"]
 # What a stay must meet to be left after each step.
-_LEFT = tuple(accumulate((condition for _, condition in _STEPS), "{} AND {}".format))
+_LEFT = tuple(accumulate(_STEPS.values(), "{} AND {}".format))
 _CANDIDATE = _LEFT[3]
 
 
@@ -49,17 +121,11 @@ class EicuSummary:
 
     def __str__(self) -> str:
         width = max(len(f"{count:,}") for _, count in self.steps)
-        return "\n".join(
-            [
-                *(f"{count:>{width},} {step}" for step, count in self.steps),
-                f"from {self.hospitals:,} hospitals; {self.long_stays:,} stay longer than 7 days; "
-                f"{self.deaths:,} die in hospital, unknown for {self.unknown_mortality:,}",
-                "ethnicity: " + ", ".join(f"{count:,} {value}" for value, count in self.ethnicity),
-                "gender: " + ", ".join(f"{count:,} {value}" for value, count in self.gender),
-                f"vital signs and laboratory values from {', '.join(self.readings)}",
-                f"{len(FEATURES)} inputs",
-            ]
-        )
+        steps = "\n".join(f"{count:>{width},} {step}" for step, count in self.steps)
+        groups = [", ".join(f"{count:,} {value}" for value, count in each) for each in (self.ethnicity, self.gender)]
+        counts = {name: value for name, value in asdict(self).items() if isinstance(value, int)}
+        lists = {"steps": steps, "ethnicity": groups[0], "gender": groups[1], "readings": ", ".join(self.readings)}
+        return str(FACTS["summary"].format(**counts, **lists, inputs=len(FEATURES)))
 
 
 def build_eicu(
@@ -126,7 +192,7 @@ def build_eicu(
         summary = _summarise(database, Path(output), tuple(readings), steps)
         about = {key: value for key, value in asdict(summary).items() if key != "path"}
         cohort = database.arrow("SELECT * FROM cohort ORDER BY patientunitstayid")
-    write_cohort(cohort, output, kind=KIND, about=about, overwrite=overwrite)
+    write_cohort(cohort, output, kind=FACTS["kind"], about=about, overwrite=overwrite)
     return summary
 
 
@@ -155,7 +221,7 @@ def _select(database: Database) -> tuple[tuple[str, int], ...]:
         f"(SELECT patientunitstayid, row_number() OVER (PARTITION BY {person} ORDER BY {order}) AS turn "
         "FROM candidate SEMI JOIN day USING (patientunitstayid)) USING (patientunitstayid)"
     )
-    about = [f"{sql} AS {name}" for name, sql in ABOUT.items()]
+    about = [f"{sql} AS {name}" for name, sql in FACTS["about"].items()]
     inputs = [f"({feature.sql})::DOUBLE AS {feature.name}" for feature in FEATURES]
     database.run(
         f"CREATE TEMP TABLE cohort AS SELECT {', '.join(about + inputs)} FROM selected AS p "
@@ -165,7 +231,7 @@ def _select(database: Database) -> tuple[tuple[str, int], ...]:
     )
     counted = ", ".join(f"count(*) FILTER (WHERE {condition})" for condition in _LEFT)
     (counts,) = database.run(f"SELECT {counted} FROM selected")
-    return tuple((step, count) for (step, _), count in zip(_STEPS, counts, strict=True))
+    return tuple(zip(_STEPS, counts, strict=True))
 
 
 def _summarise(
@@ -211,7 +277,10 @@ def summarise_first_day(database: Database, tables: Mapping[str, SourceTable]) -
     columns = _day_columns([*VITALS, *LABS])
     database.run(f"CREATE TEMP TABLE part (stay BIGINT, {', '.join(f'{name} DOUBLE' for name in columns)})")
     if _GRID in tables:
-        _read_grid(database, tables[_GRID])
+        measurements = {m.grid: m for m in (*VITALS, *LABS)}
+        hours = _first_day(tables[_GRID], "hour", measurements, stay="stay_id", end=FIRST_DAY // 60)
+        sql = _insert_days([*VITALS, *LABS], f"SELECT stay_id AS stay, {_plausible(measurements)} FROM {hours}")
+        database.read(sql, tables[_GRID])
     else:
         _read_vitals(database, tables)
         _read_labs(database, tables["lab"])
@@ -243,18 +312,9 @@ def _first_day(
     )
 
 
-def _read_grid(database: Database, grid: SourceTable) -> None:
-    measurements = {m.grid: m for m in (*VITALS, *LABS)}
-    day = _first_day(grid, "hour", measurements, stay="stay_id", end=FIRST_DAY // 60)
-    hours = f"SELECT stay_id AS stay, {_plausible(measurements)} FROM {day}"
-    database.read(_insert_days([*measurements.values()], hours), grid)
-
-
 def _plausible(measurements: Mapping[str, Measurement]) -> str:
     """Return SQL for the cells of columns, where plausible, under the names of their measurements."""
-    return ", ".join(
-        f"{measurement.plausible(column)} AS {measurement.name}" for column, measurement in measurements.items()
-    )
+    return ", ".join(f"{_within(column, m.low, m.high)} AS {m.name}" for column, m in measurements.items())
 
 
 def _read_vitals(database: Database, tables: Mapping[str, SourceTable]) -> None:
@@ -304,3 +364,51 @@ def _add_medians(database: Database, measurements: Sequence[Measurement], median
 def _insert_days(measurements: Sequence[Measurement], hours: str) -> str:
     days = ", ".join(f"{sql} AS {name}" for name, sql in _day_columns(measurements).items())
     return f"INSERT INTO part BY NAME SELECT stay, {days} FROM ({hours}) GROUP BY stay"
+
+
+def load_eicu(
+    cohort: str | os.PathLike[str],
+    *,
+    task: Literal["long_stay", "mortality"] = "long_stay",
+    group: Literal["ethnicity", "gender"] = "ethnicity",
+    splits: int | None = None,
+    impute: Impute = None,
+) -> Problem:
+    """Load a cohort that :func:`build_eicu` wrote.
+
+    Neither gender nor ethnicity is among the inputs. Nothing is filled by default: some models take NaN as it is, and
+    only the user knows what the training part is. For one split, ``impute_mean(problem.X, problem.splits[0].train)``
+    fills it; for all of them, a model that imputes by itself::
+
+        make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler(), LogisticRegression())
+
+    Stays whose label or group is not known are left out; ``warnings`` says how many. Row numbers, also in ``impute``,
+    are those of ``X``, without them.
+
+    Parameters
+    ----------
+    cohort : str or path-like
+        Parquet file of the cohort.
+    task : {"long_stay", "mortality"}, default="long_stay"
+        Label: longer than 7 days in the unit, or death in hospital.
+    group : {"ethnicity", "gender"}, default="ethnicity"
+        Groups: Caucasian and not Caucasian, or female and male.
+    splits : int, optional
+        Number of random splits into training (70 %) and test part to draw.
+    impute : array-like of int or "mean", optional
+        Numbers of training rows, whose means fill what was not measured; or ``"mean"`` for means over all rows, which
+        lets a little of a test part into training. By default NaN stays.
+
+    Returns
+    -------
+    Problem
+        Inputs, labels and groups, with what to know about them.
+
+    References
+    ----------
+    .. [1] T. J. Pollard, A. E. W. Johnson, J. D. Raffa, L. A. Celi, R. G. Mark and O. Badawi (2018), The eICU
+       Collaborative Research Database, a freely available multi-center database for critical care research,
+       Scientific Data 5, 180178.
+    """
+    inputs = [feature.name for feature in FEATURES]
+    return cohort_problem(cohort, FACTS, inputs, task=task, group=group, splits=splits, impute=impute)

@@ -1,25 +1,75 @@
-"""From a folder of MIMIC-III tables to the cohort file."""
+"""The paper's two MIMIC-III problems, from the user's own copy of the tables: the cohort file, and what it holds.
+
+A stay has 714 features: 17 clinical variables, seven windows and six statistics of each. Which items of MIMIC-III a
+variable is charted under, how they are read and what is plausible are facts of the benchmark of Harutyunyan et al.
+(Scientific Data 6, 96, 2019; ``mimic3-benchmarks``, MIT), listed in ``mimic3.toml``: its map of item ids, its unit
+conversions, the numbers it gives to charted words, its ranges, and its selection of stays.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xorder._optional import import_optional
 from xorder._progress import Progress
+from xorder._table import FloatArray, IntArray
 from xorder.datasets._clinical import Database, SourceTable, find_tables, open_database
-from xorder.datasets._cohort_file import check_output, write_cohort
-from xorder.datasets._mimic3._features import FACTS, FEATURES, VARIABLES, Variable, window_features
+from xorder.datasets._cohort_file import Impute, check_output, cohort_problem, write_cohort
+from xorder.datasets._facts import read_facts
+from xorder.datasets._problem import Problem
 from xorder.exceptions import InputError
+
+FACTS = read_facts("mimic3")
+
+# The columns that are used, and their types.
+TABLES: dict[str, dict[str, str]] = FACTS["tables"]
+EVENTS: dict[str, dict[str, str]] = FACTS["events"]
 
 _STAY_COLUMNS = "subject_id, hadm_id, icustay_id, gender, ethnicity, age, los, mortality, hospital_expire_flag"
 _BATCH_STAYS = 1000
 _PURPOSE = "Building a MIMIC-III cohort"
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One variable.
+
+    Attributes
+    ----------
+    name : how its columns start in the cohort file
+    unit : after conversion
+    items : the item ids it is charted or measured under
+    reading : how its text becomes a number; a name in :data:`READINGS`
+    outlier : values outside are taken for errors, where ranges are applied
+    valid : values outside, but within ``outlier``, are moved to the nearer end, where ranges are applied
+    words : the numbers of charted words, for variables that are charted in words
+    by_text : of several values at one time the benchmark keeps the last by text, not by number
+    """
+
+    name: str
+    unit: str
+    items: tuple[int, ...]
+    reading: str
+    outlier: tuple[float, float]
+    valid: tuple[float, float]
+    words: Mapping[str, float] = field(default_factory=dict)
+    by_text: bool = False
+
+
+VARIABLES = tuple(Variable(name, **facts) for name, facts in FACTS["variables"].items())
+
+WINDOWS: dict[str, tuple[int, int]] = FACTS["windows"]
+"""Shares, in per cent, of the time between the first and the last reading of the variable in the stay's 48 hours."""
+
+STATISTICS = ("min", "max", "mean", "std", "skew", "count")
+FEATURES = tuple(f"{v.name}|{window}|{statistic}" for v in VARIABLES for window in WINDOWS for statistic in STATISTICS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +165,7 @@ def build_mimic3(
         steps = ", ".join(" ".join(line.split()) for line in str(summary).splitlines()[:6])
         raise InputError(f"no stay in {folder} belongs to the cohort ({steps}, none with readings). Check the tables.")
     about = {"source": Path(folder).resolve().name, "apply_ranges": apply_ranges, "counts": asdict(summary)}
-    write_cohort(cohort, output, kind="mimic3", about=about, overwrite=overwrite)
+    write_cohort(cohort, output, kind=FACTS["kind"], about=about, overwrite=overwrite)
     return summary
 
 
@@ -139,29 +189,14 @@ def _cohort(database: Database, candidates: int) -> tuple[Any, int]:
     return table.filter(pa.array(~np.isnan(features).all(axis=1))), readings
 
 
-_NUMBER = "try_cast(value AS DOUBLE)"
-_PLAIN = rf"CASE WHEN regexp_full_match(value, '\d+(\.\d*)?|\.\d+') THEN {_NUMBER} END"
-_UNIT = "lower(coalesce(valueuom, ''))"
-_POUNDS = 0.453592
-
+# How the text of a reading becomes a number.
 READINGS = {
-    "number": _NUMBER,
-    # Laboratories write words, or characters such as < and >, where they have no number.
-    "laboratory": _PLAIN,
-    # A pressure is a number, or a pair such as 120/80.
-    "first of pair": r"try_cast(CASE WHEN regexp_full_match(value, '\d+/\d+') THEN split_part(value, '/', 1) "
-    "ELSE value END AS DOUBLE)",
-    "second of pair": r"try_cast(CASE WHEN regexp_full_match(value, '\d+/\d+') THEN split_part(value, '/', 2) "
-    "ELSE value END AS DOUBLE)",
-    "coma scale": f"CASE WHEN {_NUMBER} BETWEEN 3 AND 15 THEN {_NUMBER} END",
-    "fraction": f"CASE WHEN {_NUMBER} > 1 AND NOT contains({_UNIT}, 'torr') THEN {_NUMBER} / 100 ELSE {_NUMBER} END",
-    "saturation": f"CASE WHEN ({_PLAIN}) <= 1 THEN 100 * ({_PLAIN}) ELSE ({_PLAIN}) END",
-    # Nobody is 79 degrees Celsius warm, nor alive at 79 degrees Fahrenheit for long.
-    "temperature": f"CASE WHEN {_NUMBER} >= 79 THEN ({_NUMBER} - 32) * 5 / 9 ELSE {_NUMBER} END",
-    "weight": f"CASE WHEN contains({_UNIT}, 'oz') OR itemid = 3582 THEN {_NUMBER} / 16 * {_POUNDS} "
-    f"WHEN contains({_UNIT}, 'lb') OR itemid IN (3581, 226531) THEN {_NUMBER} * {_POUNDS} ELSE {_NUMBER} END",
-    "height": f"CASE WHEN contains({_UNIT}, 'in') OR itemid = 1394 THEN round_even({_NUMBER} * 2.54, 0) "
-    f"ELSE {_NUMBER} END",
+    name: sql.format(
+        number="try_cast(value AS DOUBLE)",
+        plain=r"CASE WHEN regexp_full_match(value, '\d+(\.\d*)?|\.\d+') THEN try_cast(value AS DOUBLE) END",
+        unit="lower(coalesce(valueuom, ''))",
+    )
+    for name, sql in FACTS["readings"].items()
 }
 
 
@@ -178,11 +213,22 @@ def read_events(database: Database, tables: Mapping[str, SourceTable], *, apply_
     # DuckDB cannot know how many rows a csv file has, and may take the small tables for the larger side of a join: it
     # would then gather hundreds of millions of events in a hash table. As written, events stream past small tables.
     database.run("SET disabled_optimizers = 'join_order,build_side_probe_side'")
+    numbers = " ".join(
+        f"WHEN {number} THEN {_reading(variable, apply_ranges=apply_ranges)}"
+        for number, variable in enumerate(VARIABLES)
+    )
     for name, types in EVENTS.items():
-        same_stay = (
-            "event.icustay_id IS NULL OR event.icustay_id = adult.icustay_id" if "icustay_id" in types else "true"
-        )
-        sql = _insert_readings(tables[name].scan(**types), same_stay, apply_ranges=apply_ranges)
+        same_stay = "event.icustay_id IS NULL OR event.icustay_id = adult.icustay_id"
+        sql = f"""
+            INSERT INTO readings
+            SELECT candidate.stay, item.variable, date_diff('second', candidate.intime, event.charttime),
+                   CASE item.variable {numbers} END, event.value
+            FROM {tables[name].scan(**types)} AS event
+            JOIN items AS item USING (itemid)
+            JOIN adults AS adult ON adult.hadm_id = event.hadm_id AND adult.subject_id = event.subject_id
+            JOIN at_least_48_hours AS candidate ON candidate.subject_id = event.subject_id
+            WHERE event.value IS NOT NULL AND ({same_stay if "icustay_id" in types else "true"})
+              AND event.charttime BETWEEN candidate.intime AND candidate.intime + INTERVAL 48 HOUR"""
         database.read(sql, tables[name])
 
 
@@ -200,23 +246,6 @@ def merged_readings(first: int, last: int) -> str:
         GROUP BY stay, variable, second ORDER BY stay, variable, second"""
 
 
-def _insert_readings(events: str, same_stay: str, *, apply_ranges: bool) -> str:
-    numbers = " ".join(
-        f"WHEN {number} THEN {_reading(variable, apply_ranges=apply_ranges)}"
-        for number, variable in enumerate(VARIABLES)
-    )
-    return f"""
-        INSERT INTO readings
-        SELECT candidate.stay, item.variable, date_diff('second', candidate.intime, event.charttime),
-               CASE item.variable {numbers} END, event.value
-        FROM {events} AS event
-        JOIN items AS item USING (itemid)
-        JOIN adults AS adult ON adult.hadm_id = event.hadm_id AND adult.subject_id = event.subject_id
-        JOIN at_least_48_hours AS candidate ON candidate.subject_id = event.subject_id
-        WHERE event.value IS NOT NULL AND ({same_stay})
-          AND event.charttime BETWEEN candidate.intime AND candidate.intime + INTERVAL 48 HOUR"""
-
-
 def _reading(variable: Variable, *, apply_ranges: bool) -> str:
     if variable.words:
         words = " ".join(f"WHEN '{word}' THEN {number}" for word, number in variable.words.items())
@@ -230,42 +259,104 @@ def _reading(variable: Variable, *, apply_ranges: bool) -> str:
     return f"(CASE WHEN ({number}) BETWEEN {lowest} AND {highest} THEN {clipped} END)"
 
 
-# The columns that are used, and their types.
-TABLES: dict[str, dict[str, str]] = FACTS["tables"]
-EVENTS: dict[str, dict[str, str]] = FACTS["events"]
-
-# The steps of the selection, as the summary names them, each with the stays that are left.
-_STEPS = {
-    "stays": "SELECT * FROM icustays",
-    "without_transfer": "SELECT * FROM stays WHERE first_wardid = last_wardid AND first_careunit = last_careunit",
-    # Stays with a transfer are gone by now: an admission whose other stays had one counts as having a single stay.
-    "one_per_admission": """
-        SELECT * FROM without_transfer JOIN admissions USING (subject_id, hadm_id) JOIN patients USING (subject_id)
-        QUALIFY count(*) OVER (PARTITION BY hadm_id) = 1""",
-    # Birth dates of people over 89 are moved back by 300 years; the benchmark, too, gives 90 as their age.
-    "adults": """
-        SELECT * REPLACE (CASE WHEN age < 0 OR age > 150 THEN 90 ELSE age END AS age)
-        FROM (SELECT *, date_diff('second', dob, intime) / (365 * 86400.0) AS age FROM one_per_admission)
-        WHERE age < 0 OR age >= 18""",
-    # The benchmark has no row for a stay without any diagnosis that the dictionary of codes knows.
-    "with_diagnosis": """
-        SELECT * FROM adults SEMI JOIN (SELECT * FROM diagnoses_icd SEMI JOIN d_icd_diagnoses USING (icd9_code))
-        USING (subject_id, hadm_id)""",
-    # Lengths of stay are given in days, to four decimals.
-    "at_least_48_hours": """
-        SELECT row_number() OVER (ORDER BY icustay_id) - 1 AS stay, *,
-               (coalesce(dod BETWEEN admittime AND dischtime, false)
-                OR coalesce(deathtime BETWEEN admittime AND dischtime, false))::TINYINT AS mortality
-        FROM with_diagnosis WHERE 24 * los >= 48 - 1e-6""",
-}
-
-
 def select_stays(database: Database, tables: Mapping[str, SourceTable]) -> dict[str, int]:
     """Make a table of each step of the selection, and return how many stays each has."""
     for name, types in TABLES.items():
         database.load(tables[name], types, FACTS["keys"].get(name))
     counts = {}
-    for name, sql in _STEPS.items():
+    for name, sql in FACTS["selection"].items():
         database.run(f"CREATE TEMP TABLE {name} AS {sql}")
         counts[name] = database.run(f"SELECT count(*) FROM {name}")[0][0]
     return counts
+
+
+def window_features(
+    stays: int, stay: IntArray, variable: IntArray, second: IntArray, number: FloatArray
+) -> NDArray[np.float32]:
+    """Return the features of stays 0, 1, ..., one row each, from readings sorted by stay, variable and time.
+
+    A variable that was never read has NaN in all its features, the count too, as in the benchmark. Readings at the
+    very ends of a window belong to it. The deviation divides by n; the skewness is the third central moment over the
+    second to the power 3/2, and 0 where all readings are equal.
+    """
+    features = np.full((stays, len(VARIABLES), len(WINDOWS), len(STATISTICS)), np.nan, dtype=np.float32)
+    if len(number) == 0:
+        return features.reshape(stays, len(FEATURES))
+    series = np.concatenate([[True], (np.diff(stay) != 0) | (np.diff(variable) != 0)])
+    start = np.flatnonzero(series)
+    size = np.diff(np.append(start, len(number)))
+    row, column = stay[start], variable[start]
+    # Whole seconds and whole per cent: no reading falls on the wrong side of an end by rounding.
+    elapsed = 100 * (second - np.repeat(second[start], size))
+    duration = np.repeat(second[start + size - 1] - second[start], size)
+    for window, (begin, end) in enumerate(WINDOWS.values()):
+        inside = (elapsed >= begin * duration) & (elapsed <= end * duration)
+        counts = np.add.reduceat(inside, start, dtype=np.int64)
+        for which, values in enumerate(_statistics(number[inside], counts)):
+            features[row, column, window, which] = values
+    return features.reshape(stays, len(FEATURES))
+
+
+def _statistics(number: FloatArray, counts: IntArray) -> Iterator[FloatArray]:
+    """Yield the statistics of consecutive pieces of ``number``, none of them empty."""
+    start = np.cumsum(counts) - counts
+    mean = np.add.reduceat(number, start) / counts
+    deviation = number - np.repeat(mean, counts)
+    second = np.add.reduceat(deviation**2, start) / counts
+    third = np.add.reduceat(deviation**3, start) / counts
+    # Equal readings may leave a deviation of rounding errors only.
+    flat = second <= (np.finfo(np.float64).resolution * mean) ** 2
+    yield np.minimum.reduceat(number, start)
+    yield np.maximum.reduceat(number, start)
+    yield mean
+    yield np.sqrt(second)
+    yield np.where(flat, 0.0, third / np.where(flat, 1.0, second) ** 1.5)
+    yield counts.astype(np.float64)
+
+
+def load_mimic3(
+    cohort: str | os.PathLike[str],
+    *,
+    task: Literal["mortality", "long_stay"] = "mortality",
+    group: Literal["gender", "ethnicity"] | None = None,
+    splits: int | None = None,
+    impute: Impute = None,
+) -> Problem:
+    """Load a cohort that :func:`build_mimic3` wrote, as one of the paper's two MIMIC-III problems.
+
+    Nothing is filled by default, as only the user knows what the training part is, and with several splits there are
+    several. Any of these gives the benchmark's values for a split::
+
+        problem = load_mimic3(cohort, splits=10)
+        X = impute_mean(problem.X, problem.splits[0].train)
+        X = load_mimic3(cohort, impute=problem.splits[0].train).X
+        make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler(), LogisticRegression(C=0.001))
+
+    Parameters
+    ----------
+    cohort : str or path-like
+        Parquet file of the cohort.
+    task : {"mortality", "long_stay"}, default="mortality"
+        Label: death in hospital, or longer than 7 days in intensive care.
+    group : {"gender", "ethnicity"}, optional
+        Groups: female and male, or white and not white; by default the paper's for the task, which is gender for
+        mortality and ethnicity for long stays.
+    splits : int, optional
+        Number of random splits into training (70 %) and test part to draw; all stays of a patient go together.
+    impute : array-like of int or "mean", optional
+        Numbers of training rows, whose means fill what was not measured, as in the benchmark; or ``"mean"`` for means
+        over all rows, which lets a little of a test part into training. By default NaN stays.
+
+    Returns
+    -------
+    Problem
+        Inputs, labels and groups, with what to know about them.
+
+    References
+    ----------
+    .. [1] H. Harutyunyan, H. Khachatrian, D. C. Kale, G. Ver Steeg and A. Galstyan (2019), Multitask learning and
+       benchmarking with clinical time series data, Scientific Data 6, 96.
+    .. [2] S. Cui, W. Pan, C. Zhang and F. Wang (2021), Towards model-agnostic post-hoc adjustment for balancing ranking
+       fairness and algorithm utility, KDD '21.
+    """
+    return cohort_problem(cohort, FACTS, FEATURES, task=task, group=group, splits=splits, impute=impute)
