@@ -30,8 +30,9 @@ def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_whatever_fails_nothing_is_lost(scene: Scene, name: str) -> None:
-    most = 2 if name == "report" else 8
-    found = {kind: complaints(scene, name, kind, most=most) for kind in KINDS}
+    # A page takes the time of ten other commands.
+    kinds, most = (("open", "write", "rename", "print"), 1) if name == "report" else (KINDS, 8)
+    found = {kind: complaints(scene, name, kind, most=most) for kind in kinds}
     assert [each for _, wrong in found.values() for each in wrong] == []
     # A fault that never happens is not one that is survived.
     points = {kind: count for kind, (count, _) in found.items()}
@@ -46,7 +47,7 @@ def test_whatever_fails_nothing_is_lost(scene: Scene, name: str) -> None:
 @pytest.mark.parametrize("name", ["audit", "apply-csv", "apply-parquet"])
 def test_whatever_array_finds_no_memory_nothing_is_lost(scene: Scene, name: str) -> None:
     """Arrays of 4 kB and more, as the file is small."""
-    count, wrong = complaints(scene, name, "array", most=12, at_least=4096)
+    count, wrong = complaints(scene, name, "array", most=10, at_least=4096)
     assert count
     assert wrong == []
 
@@ -67,7 +68,7 @@ def test_with_little_memory_it_ends_in_one_line(scene: Scene, name: str) -> None
 def test_a_run_that_is_killed_leaves_the_old_output_and_the_next_clears_up(
     scene: Scene, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert faults.main(["kill", "--runs", "2", "--people", "3000", "--command", "apply-csv"]) == 0, capsys.readouterr()
+    assert faults.main(["kill", "--runs", "1", "--people", "3000", "--command", "apply-csv"]) == 0, capsys.readouterr()
 
 
 def test_a_fault_comes_when_it_is_due(scene: Scene, tmp_path: Path) -> None:
