@@ -51,7 +51,7 @@ OPTIONS = {
         "--tradeoff",
     }
     | {"--method", "--bounds", "--reference", "--do-no-harm", "--no-do-no-harm"}
-    | {"--min-group-size", "--small-groups", "--unseen-group"},
+    | {"--min-group-size", "--small-groups", "--unseen-group", "--confidence", "--next"},
     "apply": READING
     | {"--map", "--output", "--force", "--into", "--cut", "--unseen-group", "--explain", "--escape-formulas"},
     "report": READING
