@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xorder import ScoreTable
-from xorder._table import Tables, as_tables, falling, pairs_within, scores_at
+from xorder._table import Tables, as_tables, pairs_within, scores_at
 from xorder.exceptions import InputError
 from xorder.metrics import audit_tables
 
@@ -348,26 +348,3 @@ def test_sums_by_steps_are_those_of_the_whole(data, step):
         )
         assert pairs_within(table) == table.concordant.sum()
         assert table.thinned(3) == thinned
-
-
-RANDOM = np.random.default_rng(0)
-SCORES = {
-    "even": RANDOM.random(1000),
-    "both signs": 10 * RANDOM.normal(size=1000),
-    "tied": RANDOM.random(1000).round(2),
-    "zeros": RANDOM.choice([0.0, -0.0, 1e-9, 1.0], 1000),
-    # More alike than there is room for in the bits beside an index.
-    "close together": np.append(1 - 1e-14 * RANDOM.random(1000), [0.0, -1e300]),
-    "ends": RANDOM.choice([1.7e308, 1e-300, 5e-324, 0.0, -5e-324, -1.7e308], 1000),
-    "one": np.array([0.3]),
-    "none": np.empty(0),
-}
-
-
-@pytest.mark.parametrize("name", SCORES)
-def test_falling_scores_are_those_of_a_sort(name: str) -> None:
-    score = SCORES[name]
-    order, turned = falling(score)
-    np.testing.assert_array_equal(np.sort(order), np.arange(score.size))
-    np.testing.assert_array_equal(turned, np.sort(-score))
-    np.testing.assert_array_equal(turned, -score[order])

@@ -563,35 +563,6 @@ def running(mass: FloatArray, start: float = 0.0) -> FloatArray:
     return np.cumsum(sums, out=sums)
 
 
-def falling(score: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
-    """Return the order of scores from the highest down, and the scores turned round in that order.
-
-    Values sort many times as fast as indices do. So a score and its index become one whole number, the score in the
-    high bits, as far as there is room; the few scores that this leaves undecided are sorted once more.
-    """
-    # 0 - x rather than -x: 0 and -0 are one score.
-    turned = np.subtract(0.0, score)
-    bits = turned.view(np.int64)
-    # Whole numbers in the order of the scores: below 0 the bits of a float count the other way.
-    whole = np.where(bits < 0, bits ^ np.int64(2**63 - 1), bits)
-    whole -= whole.min(initial=0)
-    key, room = whole.view(np.uint64), 64 - int(score.size).bit_length()
-    lost = max(int(key.max(initial=0)).bit_length() - room, 0)
-    key >>= np.uint64(lost)
-    key <<= np.uint64(64 - room)
-    key |= np.arange(score.size, dtype=np.uint64)
-    key.sort()
-    order = (key & np.uint64(2 ** (64 - room) - 1)).astype(np.intp)
-    turned = turned[order]
-    if lost and bool(np.any(turned[1:] < turned[:-1])):
-        key >>= np.uint64(64 - room)
-        same = np.flatnonzero(key[1:] == key[:-1])
-        unsure = np.unique(np.concatenate([same, same + 1]))
-        again = np.argsort(turned[unsure], kind="stable")
-        order[unsure], turned[unsure] = order[unsure][again], turned[unsure][again]
-    return order, turned
-
-
 _EMPTY = ScoreTable(np.empty(0), np.empty(0), np.empty(0))
 
 

@@ -175,9 +175,7 @@ def _numbered(labels: NDArray[Any]) -> IntArray:
         if low > -(2**62) and high < min(2**62, low + 4 * labels.size):
             # Few numbers are left out: counting finds those that are there.
             offset = labels.astype(np.int64) - low
-            is_there = np.zeros(high - low + 1, dtype=bool)
-            is_there[offset] = True
-            return offset if is_there.all() else np.asarray((np.cumsum(is_there) - 1)[offset])
+            return np.asarray((np.cumsum(np.bincount(offset) > 0) - 1)[offset])
     if labels.dtype.kind not in "OU":
         return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
     # Less work than sorting: in a table with room for all, a label has the slot that its hash names, and the last row

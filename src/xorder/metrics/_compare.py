@@ -245,7 +245,8 @@ def compare_tables(
     if held.clusters is None and rows.weight is not None and not squares:
         # A row that counts as four is four that vary each by itself: four squares, not the square of four.
         rows = rows._replace(weight=np.sqrt(rows.weight), counted=True)
-    return _compared(every, list(others), rows, cuts, confidence)
+    found = _compared(every, list(others), rows, cuts, confidence)
+    return found if held.clusters is None else replace(found, clusters=int(np.unique(rows.unit).size))
 
 
 def compare_map(
@@ -285,7 +286,7 @@ def compare_map(
             parts.append((number_of * same, is_positive * same, np.sqrt(spread[held]), table.score[held], moved[held]))
     group_of, positive, weight, score, other = map(np.concatenate, zip(*parts, strict=True))
     counted = all(len(table.sums) == 2 for table in before.values())
-    rows = Rows(group_of.astype(np.int64), positive > 0, weight, (score, other), np.empty(0, dtype=np.int64), counted)
+    rows = Rows(group_of.astype(np.int64), positive > 0, weight, (score, other), np.arange(score.size), counted)
     change = changes(list(after.values()), list(before.values()))
     return _compared([before, after], ["after"], rows, cuts, confidence, change)
 
@@ -310,10 +311,7 @@ def _compared(
         raise InputError(f"a comparison needs two groups or more; there is only one: {groups[0]!r}.")
     cuts = check_cuts(cuts, float(sum(table.n1 + table.n0 for table in every[0].values())))
     units = Units([list(tables.values()) for tables in every], rows)
-    found = [
-        moments(list(tables.values()), keep=units.keeping(number_of) if change is None else None)
-        for number_of, tables in enumerate(every)
-    ]
+    found = [moments(list(tables.values())) for tables in every]
     by_cut = [Cuts(tables, confidence, units, number_of) for number_of, tables in enumerate(every)]
     pairs = list(combinations(range(len(groups)), 2))
 
@@ -349,8 +347,7 @@ def _compared(
     families += [[at_cut(cut, other, *pair) for other in numbers for pair in pairs] for cut in cuts]
     too_few = tuple(group for group, table in every[0].items() if is_too_few(table))
     differences = [each for family in families for each in with_holm(family, too_few)]
-    clusters = units.count if rows.unit.size else None
-    return Comparison(groups, tuple(others), differences, confidence, clusters=clusters, too_few=too_few)
+    return Comparison(groups, tuple(others), differences, confidence, too_few=too_few)
 
 
 def compare_audits(first: Mapping[str, Any], second: Mapping[str, Any], confidence: float = 0.95) -> Comparison:

@@ -6,16 +6,14 @@ Every metric of the package is an average of placements, and every standard erro
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import pairwise, starmap
+from itertools import combinations, pairwise, starmap
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from xorder._table import STEP, FloatArray, IntArray, ScoreTable, in_threads
+from xorder._table import STEP, FloatArray, IntArray, ScoreTable, find, in_threads, running
 
 if TYPE_CHECKING:
     from xorder.metrics._units import Units
@@ -54,10 +52,14 @@ class Placements:
         """Add rows: a K x rows matrix of placements less one half, the rows' masses, and spreads if they differ."""
         self.mass += float(mass.sum())
         self.spread += float((mass if spread is None else spread).sum())
-        first = _product(placement, mass)
-        self.first += first
-        self.spread_first += first if spread is None else _product(placement, spread)
-        self.spread_second += products(placement * (mass if spread is None else spread), placement)
+        weighted = placement * (mass if spread is None else spread)
+        alone = min(max(_ALONE // self.size**2, _LEAST), STEP)
+        for start in range(0, mass.size, alone):
+            some = slice(start, start + alone)
+            first = _product(placement[:, some], mass[some])
+            self.first += first
+            self.spread_first += first if spread is None else _product(placement[:, some], spread[some])
+            self.spread_second += weighted[:, some] @ placement[:, some].T
 
     def include(self, other: Placements) -> None:
         """Add other rows of the same sample, whose sums were taken apart."""
@@ -73,13 +75,6 @@ class Placements:
         both.include(self)
         both.include(other)
         return both
-
-    def through(self, matrix: FloatArray, samples: tuple[int, ...]) -> Placements:
-        """Return the sums of other numbers of the same rows, each a sum of these as a row of the matrix says."""
-        found = Placements(len(matrix), self.mass, self.spread, samples)
-        found.first, found.spread_first = matrix @ self.first, matrix @ self.spread_first
-        found.spread_second = matrix @ self.spread_second @ matrix.T
-        return found
 
     def mean(self) -> FloatArray:
         """Mean placement in each of the K others; ``nan`` without mass."""
@@ -97,13 +92,6 @@ class Placements:
 def _product(placement: FloatArray, mass: FloatArray) -> FloatArray:
     """Product of a matrix and a column: row by row where BLAS would start threads."""
     return placement @ mass if placement.size <= STEP else np.array([row @ mass for row in placement])
-
-
-def products(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Products of the rows of two matrices, added up over the columns."""
-    alone = min(max(_ALONE // (len(one) * len(other)), _LEAST), STEP)
-    parts = (slice(start, start + alone) for start in range(0, one.shape[1], alone))
-    return sum((one[:, part] @ other[:, part].T for part in parts), np.zeros((len(one), len(other))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,26 +124,14 @@ class Moments:
         object.__setattr__(self, "above", np.stack([sample.mean() for sample in self.row]))
 
 
-def moments(tables: Sequence[ScoreTable], units: Units | None = None, keep: Keep | None = None) -> Moments:
-    """Sweep the tables of K groups, in steps, and collect their :class:`Moments`; ``keep`` is given what it finds."""
-    if units is not None:
-        keep = units.keeping(0)
+def moments(tables: Sequence[ScoreTable], units: Units | None = None) -> Moments:
+    """Sweep the tables of K groups, in steps, and collect their :class:`Moments`."""
 
-    def shares(g: int, window: Window, side: int, index: NDArray[np.intp]) -> FloatArray:
-        found = window.shares(g, index)
-        if keep is not None:
-            keep(2 * g + side, window, index, found)
-        return found
-
-    def of_stretch(stretch: Bounds) -> list[list[Placements]]:
-        sums = _nothing(tables)
-        for window in windows(tables, stretch):
-            for g, (table, part) in enumerate(zip(tables, window.parts, strict=True)):
-                _add(sums[g], table, part, partial(shares, g, window))
-        return sums
+    def of_stretch(bounds: IntArray) -> list[list[Placements]]:
+        return _added_up(tables, _sweep(tables, bounds), 0.5)
 
     # Stretches of the list are independent, and numpy lets go of the interpreter while it works.
-    found = in_threads(sum(map(len, tables)), of_stretch, stretches(tables))
+    found = in_threads(sum(map(len, tables)), of_stretch, _stretches(tables))
     for more in found[1:]:
         for samples, others in zip(found[0], more, strict=True):
             for sample, other in zip(samples, others, strict=True):
@@ -168,82 +144,58 @@ def changes(tables: Sequence[ScoreTable], before: Sequence[ScoreTable]) -> Momen
 
     Each is one half more than the change, as if that were a placement.
     """
-    above = [_shares_above(table, slice(0, len(table)), np.zeros((2, 1)))[0] for table in tables]
-    rising = [[np.append(-table.score, np.inf) for table in every] for every in (tables, before)]
-
-    def changed(g: int, start: int, side: int, index: NDArray[np.intp]) -> FloatArray:
-        more = np.zeros((len(tables), 2, index.size))
-        for sign, keys in zip((0.5, -0.5), rising, strict=True):
-            own = keys[g][start + index]
-            for h, among in enumerate(keys):
-                place = np.searchsorted(among, own)
-                # Equal scores count one half: half way from above them to below them.
-                for each in (place, place + (among[place] == own)):
-                    more[h] += sign * above[h].take(each, axis=1)
-        return more.reshape(-1, index.size)
-
-    sums = _nothing(tables)
-    for g, table in enumerate(tables):
-        for start in range(0, len(table), STEP):
-            _add(sums[g], table, slice(start, start + STEP), partial(changed, g, start))
-    return _moments(tables, sums)
-
-
-def _nothing(tables: Sequence[ScoreTable]) -> list[list[Placements]]:
-    """Sums without rows, of the positives and of the negatives of each group."""
-    return [[Placements(2 * len(tables)) for _ in range(2)] for _ in tables]
-
-
-def _add(
-    sums: Sequence[Placements], table: ScoreTable, part: slice, shares: Callable[[int, NDArray[np.intp]], FloatArray]
-) -> None:
-    """Add the rows of both classes in a part of a table; ``shares`` finds those above some scores of it."""
-    for side, (found, mass, spread) in enumerate(zip(sums, table.sums[:2], table.spreads, strict=True)):
-        held = np.flatnonzero(mass[part] > 0)
-        if held.size:
-            of_rows = mass[part][held]
-            found.add(shares(side, held), of_rows, None if spread is mass else spread[part][held])
+    return _moments(tables, _added_up(tables, _changed(tables, before), 0.0))
 
 
 def _moments(tables: Sequence[ScoreTable], sums: list[list[Placements]], units: Units | None = None) -> Moments:
-    """Turn sums of the shares that are above rows into those of their placements."""
     n1, n0 = (np.array([getattr(table, name) for table in tables]) for name in ("n1", "n0"))
-    positive, negative = zip(*sums, strict=True)
-    samples = (positive, negative, [one + other for one, other in sums])
-    found = [
-        tuple(sample.through(matrix, (kind * len(tables) + g,)) for g, sample in enumerate(of_kind))
-        for kind, (matrix, of_kind) in enumerate(zip(placements_of(n1, n0), samples, strict=True))
-    ]
-    return Moments(n1, n0, found[0], found[1], found[2], units)
+    positive, negative, row = map(tuple, sums)
+    return Moments(n1, n0, positive, negative, row, units)
 
 
-def placements_of(n1: FloatArray, n0: FloatArray) -> FloatArray:
-    """Return the matrices that make placements of shares above, all less one half, by kind.
-
-    Of positives in negatives, of negatives the shares of positives that outrank them, and of all rows in all. Shares
-    are those of the positives and of the negatives of each group in turn.
-    """
-    every = np.arange(n1.size)
-    matrices = np.zeros((3, n1.size, 2 * n1.size))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        matrices[0, every, 2 * every + 1] = -n0 / n0
-        matrices[1, every, 2 * every] = n1 / n1
-        matrices[2, every, 2 * every] = -n1 / (n1 + n0)
-        matrices[2, every, 2 * every + 1] = -n0 / (n1 + n0)
-    return matrices
-
-
-Bounds = tuple[IntArray, FloatArray]
-
-# Takes the number of a sample, a window, the index of some scores there, and the shares above them.
-Keep = Callable[[int, "Window", NDArray[np.intp], FloatArray], None]
+def _added_up(
+    tables: Sequence[ScoreTable], steps: Iterable[tuple[int, slice, FloatArray, FloatArray]], half: float
+) -> list[list[Placements]]:
+    """Add up the placements of each sample, less one half, from steps that :func:`_sweep` yields."""
+    size = len(tables)
+    n1, n0 = (np.array([getattr(table, name) for table in tables])[:, None] for name in ("n1", "n0"))
+    sums = [[Placements(size, samples=(kind * size + g,)) for g in range(size)] for kind in range(3)]
+    for g, part, higher1, higher0 in steps:
+        p, n = tables[g].positive[part], tables[g].negative[part]
+        sp, sn = (None, None) if tables[g].positive_squares is None else (each[part] for each in tables[g].spreads)
+        both = None if sp is None or sn is None else sp + sn
+        with np.errstate(invalid="ignore", divide="ignore"):
+            sums[0][g].add(half - higher0 / n0, p, sp)
+            sums[1][g].add(higher1 / n1 - half, n, sn)
+            sums[2][g].add(half - (higher1 + higher0) / (n1 + n0), p + n, both)
+    return sums
 
 
-def stretches(tables: Sequence[ScoreTable]) -> list[Bounds]:
+def _changed(
+    tables: Sequence[ScoreTable], before: Sequence[ScoreTable]
+) -> Iterator[tuple[int, slice, FloatArray, FloatArray]]:
+    """Yield, in steps as :func:`_sweep`, how much more mass of each group's classes is above a score than before."""
+    sums = [[(mass, running(mass)) for mass in (table.positive, table.negative)] for table in tables]
+    rising = [[np.append(-table.score, np.inf) for table in every] for every in (tables, before)]
+    for g, table in enumerate(tables):
+        for start in range(0, len(table), STEP):
+            part = slice(start, min(start + STEP, len(table)))
+            higher = np.zeros((2, len(tables), part.stop - start))
+            for sign, keys in zip((1.0, -1.0), rising, strict=True):
+                own = keys[g][part]
+                for h, among in enumerate(keys):
+                    place = np.searchsorted(among, own)
+                    tied = np.flatnonzero(among[place] == own)
+                    for row, (mass, total) in enumerate(sums[h]):
+                        higher[row, h] += sign * total[place]
+                        higher[row, h, tied] += sign * 0.5 * mass[place[tied]]
+            yield g, part, higher[0], higher[1]
+
+
+def _stretches(tables: Sequence[ScoreTable]) -> list[IntArray]:
     """Cut all tables at the same scores, about a step of each at a time; return stretches of such bounds.
 
-    Row by row, bounds say how many scores of each table lie above a cut. With them come the masses above the first, of
-    both classes of each table.
+    Row by row, bounds say how many scores of each table lie above a cut.
     """
     every = STEP * len(tables)
     edges = np.sort(np.concatenate([table.score[every::every] for table in tables]))[::-1]
@@ -254,81 +206,38 @@ def stretches(tables: Sequence[ScoreTable]) -> list[Bounds]:
     # Each stretch has sums of its own, K x K for each group.
     parts = max(_STRETCHES // len(tables), 4)
     ends = np.unique(np.linspace(0, len(bounds) - 1, parts + 1).astype(int)).tolist()
-    found, seen = [], np.zeros((len(tables), 2, 1))
-    for first, last in pairwise(ends):
-        found.append((bounds[first : last + 1], seen))
-        inside = starmap(slice, zip(bounds[first], bounds[last], strict=True))
-        seen = seen + [
-            [[mass[part].sum()] for mass in table.sums[:2]] for table, part in zip(tables, inside, strict=True)
-        ]
-    return found
+    return [bounds[first : last + 1] for first, last in pairwise(ends)]
 
 
-def windows(tables: Sequence[ScoreTable], stretch: Bounds) -> Iterator[Window]:
-    """Yield the windows between the bounds of a stretch."""
-    bounds, seen = stretch
-    for ends in pairwise(bounds.tolist()):
-        window = Window(tables, list(starmap(slice, zip(*ends, strict=True))), seen)
-        seen = window.seen
-        yield window
+def _sweep(tables: Sequence[ScoreTable], bounds: IntArray) -> Iterator[tuple[int, slice, FloatArray, FloatArray]]:
+    """Yield the number of a group and a slice of its scores, with the mass of each group's classes above them.
 
-
-class Window:
-    """The scores of all tables between two bounds, put in order; ``parts`` are the slices of the tables."""
-
-    def __init__(self, tables: Sequence[ScoreTable], parts: list[slice], seen: FloatArray) -> None:
-        self.parts = parts
-        found = [_shares_above(table, part, sums) for table, part, sums in zip(tables, parts, seen, strict=True)]
-        self._above, self.seen = [shares for shares, _ in found], np.stack([sums for _, sums in found])
-        turned = np.concatenate([-table.score[part] for table, part in zip(tables, parts, strict=True)])
-        order = np.argsort(turned, kind="stable")
-        ends = np.cumsum([part.stop - part.start for part in parts])
-        place = np.empty(order.size, dtype=np.intp)
-        place[order] = np.arange(order.size)
-        # By group, where each of its scores stands in the order; and how many of them stand before each place.
-        self._place = np.split(place, ends[:-1])
-        group = np.repeat(np.arange(len(parts), dtype=np.int16), np.diff(ends, prepend=0))[order]
-        self._before = np.zeros((len(parts), order.size + 1), dtype=np.intp)
-        for g, before in enumerate(self._before):
-            np.cumsum(group == g, out=before[1:])
-        turned = turned[order]
-        is_new = np.append(True, turned[1:] != turned[:-1])[: order.size]
-        # Where scores of two groups are equal: the first place of these, and the place past them.
-        self._first = self._past = None
-        if not is_new.all():
-            edges, run = np.append(np.flatnonzero(is_new), order.size), np.cumsum(is_new)
-            self._first, self._past = edges[run - 1], edges[run]
-
-    def shares(self, g: int, index: NDArray[np.intp]) -> FloatArray:
-        """Shares of each class of each group above some scores of group g's part, ties counting half, less one half.
-
-        One row each for the positives and the negatives of each group in turn.
-        """
-        place = self._place[g][index]
-        found = np.empty((len(self.parts), 2, index.size))
-        for h, (above, before, shares) in enumerate(zip(self._above, self._before, found, strict=True)):
-            if self._first is not None and self._past is not None:
-                first, past = before[self._first[place]], before[self._past[place]]
-            else:
-                first, past = before[place], index + 1
-            above.take(first, axis=1, out=shares, mode="clip")
-            if h == g or self._first is not None:
-                shares += above.take(past, axis=1)
-                shares *= 0.5
-        return found.reshape(-1, index.size)
-
-
-def _shares_above(table: ScoreTable, part: slice, seen: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the shares of both classes above each score of a part and below its last, less one half; and masses there.
-
-    ``seen`` are the masses above the part.
+    The matrices, of positives and of negatives, have one row per group and one column per score; mass at the very same
+    score counts one half.
     """
-    sums = np.empty((2, part.stop - part.start + 1))
-    sums[:, :1] = seen
-    for mass, row in zip(table.sums[:2], sums, strict=True):
-        row[1:] = mass[part]
-        np.cumsum(row, out=row)
-    last = sums[:, -1:].copy()
-    sums /= np.maximum([[table.n1], [table.n0]], np.finfo(np.float64).tiny)
-    sums -= 0.5
-    return sums, last
+    both = [(table.positive, table.negative) for table in tables]
+    seen = [[mass[:last].sum() for mass in masses] for masses, last in zip(both, bounds[0], strict=True)]
+    for window in pairwise(bounds.tolist()):
+        parts = list(starmap(slice, zip(*window, strict=True)))
+        scores = [table.score[part] for table, part in zip(tables, parts, strict=True)]
+        masses = [[mass[part] for mass in classes] for classes, part in zip(both, parts, strict=True)]
+        sums = [list(map(running, *each)) for each in zip(masses, seen, strict=True)]
+        seen = [[total[-1] for total in totals] for totals in sums]
+        higher = [np.empty((2, len(tables), score.size)) for score in scores]
+        for g, above in enumerate(higher):
+            for row, (mass, total) in enumerate(zip(masses[g], sums[g], strict=True)):
+                np.add(total[:-1], 0.5 * mass, out=above[row, g])
+        for pair in combinations(range(len(tables)), 2):
+            g, h = sorted(pair, key=lambda each: scores[each].size)
+            place, is_tied = find(scores[g], scores[h])
+            tied = np.flatnonzero(is_tied)
+            # The same seen from h: above its score j stand those of g with at most j of h's at or above them.
+            reverse = np.cumsum(np.bincount(place + is_tied, minlength=scores[h].size + 1))[:-1]
+            at = place[tied]
+            for own, other, places, here, there in ((g, h, place, tied, at), (h, g, reverse, at, tied)):
+                for row, (mass, total) in enumerate(zip(masses[other], sums[other], strict=True)):
+                    total.take(places, out=higher[own][row, other], mode="clip")
+                    higher[own][row, other, here] += 0.5 * mass[there]
+        for g, part in enumerate(parts):
+            if scores[g].size:
+                yield g, part, higher[g][0], higher[g][1]
