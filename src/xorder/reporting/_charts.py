@@ -40,13 +40,13 @@ def charts(numbers: dict[str, Any], drawn: Drawn, names: list[str]) -> dict[str,
 
 
 def _tradeoff(stops: list[dict[str, Any]], curve: list[list[float]]) -> str:
-    """AUC over the gap, fairer to the right: the curve, the stops on it, the score as it is, and the stop chosen."""
+    """AUC over the gap: the curve, the stops on it, the score as it is, and the stop chosen."""
     # Of two groups the curve has a sign; of more it is the largest gap that counts.
     key = "gap" if curve else "worst"
     line = curve or [[entry[key], entry["auc"]] for entry in stops if entry["kind"] != "map"]
     marks = [(100 * entry[key], entry["auc"]) for entry in stops]
     along = [(100 * gap, auc) for gap, auc in line]
-    across = padded((x for x, _ in (*along, *marks)), 2.0, "gap left, in points (fairer to the right)", turned=True)
+    across = padded((x for x, _ in (*along, *marks)), 2.0, "gap left, in points")
     chart = Chart(across, padded((y for _, y in (*along, *marks)), 0.02, "AUC"))
     if across.low <= 0 <= across.high:
         chart.upright(0.0, "zero")
