@@ -271,6 +271,11 @@ CLUSTERS = {
     "amounts": np.random.default_rng(0).random(50).round(1),
     "times": np.random.default_rng(0).integers(0, 9, 50).astype("datetime64[ns]"),
     "one": np.array([7]),
+    "far apart": np.random.default_rng(0).integers(0, 9, 50) * 2**58 - 2**62,
+    "unsigned": np.array([2**64 - 1, 0, 2**63, 2**64 - 1], dtype=np.uint64),
+    "long text": np.array(["a" * length for length in range(30)] * 2),
+    "letters of several bytes": np.array(["é", "病院", "e", "病", "é"] * 9),
+    "empty text": np.array(["", ""]),
 }
 
 
@@ -284,7 +289,7 @@ def test_clusters_are_numbered_from_0_up(name: str) -> None:
 
 
 def test_texts_with_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("xorder._validation._hashes", lambda labels: np.zeros(labels.size, dtype=np.uint64))
+    monkeypatch.setattr("xorder._validation._hashes", lambda words: np.zeros(words[0].size, dtype=np.uint64))
     found = check_clusters(np.array(["a", "b", "c", "a"]), 4)
     assert {*found.tolist()} == {0, 1, 2}
     assert found[0] == found[3]

@@ -170,43 +170,54 @@ def no_cluster(name: str, rows: int, first: str | None = None) -> InputError:
 
 def _numbered(labels: NDArray[Any]) -> IntArray:
     """Return numbers from 0 up in place of labels, the same for the same label."""
+    if labels.dtype == object:
+        numbers: dict[Any, int] = {}
+        return np.array([numbers.setdefault(label, len(numbers)) for label in labels.tolist()], dtype=np.int64)
     if labels.dtype.kind in "iu":
         low, high = int(labels.min()), int(labels.max())
         if low > -(2**62) and high < min(2**62, low + 4 * labels.size):
             # Few numbers are left out: counting finds those that are there.
             offset = labels.astype(np.int64) - low
             return np.asarray((np.cumsum(np.bincount(offset) > 0) - 1)[offset])
-    if labels.dtype.kind not in "OU":
+    elif labels.dtype.kind != "U":
         return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
     # Less work than sorting: in a table with room for all, a label has the slot that its hash names, and the last row
     # that comes stays in it. Rows whose label it has take its number; the others try again with other bits of the hash.
-    hashes = _hashes(labels)
+    words = _words(labels)
+    hashes = _hashes(words)
     bits = max((2 * labels.size).bit_length(), 8)
-    slots, found = np.zeros(2**bits, dtype=np.int64), np.zeros(labels.size, dtype=np.int64)
-    rows, shift = np.arange(labels.size), 0
+    found, rows, shift = np.empty(labels.size, dtype=np.int64), np.arange(labels.size), 0
+    slots = np.zeros(2**bits, dtype=np.int64)
     while rows.size:
-        slot = (hashes[rows] >> np.uint64(shift) & np.uint64(2**bits - 1)).astype(np.int64)
+        slot = (hashes >> np.uint64(shift) & np.uint64(2**bits - 1)).astype(np.int64)
         slots[slot] = rows
         there = slots[slot]
-        same = np.asarray(labels[there] == labels[rows], dtype=bool)
+        same = np.logical_and.reduce([word[there] == word[rows] for word in words])
         found[rows[same]] = there[same]
-        rows, shift = rows[~same], (shift + 11) % (64 - bits)
+        rows, hashes, shift = rows[~same], hashes[~same], (shift + 11) % (64 - bits)
     return _numbered(found)
 
 
-def _hashes(labels: NDArray[Any]) -> NDArray[np.uint64]:
+def _words(labels: NDArray[Any]) -> list[NDArray[np.uint64]]:
+    """Return whole numbers or text as columns of 64 bits: of eight letters each, where a letter is a byte."""
+    if labels.dtype.kind != "U":
+        return [labels.astype(np.int64).view(np.uint64)]
+    letters: NDArray[Any] = np.ascontiguousarray(labels).view(np.uint32).reshape(labels.size, -1)
+    if letters.max(initial=0) < 256:
+        letters = letters.astype(np.uint8)
+    letters = letters.view(np.uint8)
+    padded = np.zeros((labels.size, -(-letters.shape[1] // 8) * 8), dtype=np.uint8)
+    padded[:, : letters.shape[1]] = letters
+    return [np.ascontiguousarray(word) for word in padded.view(np.uint64).T]
+
+
+def _hashes(words: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
     """Return a number for each label, the same for the same label and nearly always another for another."""
-    if labels.dtype == object:
-        return np.fromiter(map(hash, labels.tolist()), np.int64, labels.size).view(np.uint64)
-    letters = np.ascontiguousarray(labels).view(np.uint32).reshape(labels.size, -1)
-    found = np.zeros(labels.size, dtype=np.uint64)
-    # A part at a time stays in the processor's cache.
-    for first in range(0, labels.size, 8_192):
-        part = found[first : first + 8_192]
-        for column in letters[first : first + 8_192].T:
-            part ^= column
-            part *= np.uint64(0x9E3779B97F4A7C15)
-            part ^= part >> np.uint64(32)
+    found = np.zeros(words[0].size, dtype=np.uint64)
+    for word in words:
+        found ^= word
+        found *= np.uint64(0x9E3779B97F4A7C15)
+        found ^= found >> np.uint64(32)
     return found
 
 
