@@ -71,7 +71,7 @@ class ScoreTable:
         if (self.positive_squares is None) != (self.negative_squares is None):
             raise InputError("a ScoreTable has sums of squared weights of both classes, or of neither.")
         for name in ("score", "positive", "negative", "positive_squares", "negative_squares"):
-            if getattr(self, name) is None:
+            if getattr(self, name) is None and name.endswith("squares"):
                 continue
             column = np.ascontiguousarray(as_numbers(getattr(self, name), name), dtype=np.float64)
             if column.ndim != 1 or column.size != np.size(self.score):

@@ -100,7 +100,7 @@ class RepairSettings:
             raise InputError(f"reference must be the label of a group, such as text; got {self.reference!r}.")
         if not isinstance(self.do_no_harm, bool | np.bool_ | None):
             raise InputError(f"do_no_harm must be True, False or None; got {self.do_no_harm!r}.")
-        if not (isinstance(self.min_group_size, int | float | np.number) and self.min_group_size >= 0):
+        if not (isinstance(self.min_group_size, int | float | np.number) and in_range(self.min_group_size, 0.0)):
             raise InputError(f"min_group_size must be a number of rows from 0 up; got {brief(self.min_group_size)}.")
         for name in ("tradeoff", "max_cut_gap"):
             if getattr(self, name) is not None:

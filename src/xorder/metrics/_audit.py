@@ -208,13 +208,13 @@ class Audit:
         InputError
             If there is no such metric or group.
         """
-        found = [gap for gap in self.gaps if gap.metric == metric]
+        found = [gap for gap in self.gaps if isinstance(metric, str) and gap.metric == metric]
         if pair is not None:
             two = _as_pair(pair)
-            found = [gap if gap.pair == two else gap.reversed() for gap in found if {*gap.pair} == {*two}]
+            found = [gap if gap.pair == two else gap.reversed() for gap in found if two in (gap.pair, gap.pair[::-1])]
         if not found:
             raise InputError(
-                f"no gap for metric {metric!r} and pair {brief(pair)}; metrics: {', '.join(METRICS)}; groups: "
+                f"no gap for metric {brief(metric)} and pair {brief(pair)}; metrics: {', '.join(METRICS)}; groups: "
                 f"{', '.join(map(repr, self.groups))}."
             )
         return max(found, key=lambda gap: abs(gap.value) if np.isfinite(gap.value) else -1.0)
@@ -655,7 +655,7 @@ def paired_changes(first: Audit, second: Audit, metric: str, name: str) -> tuple
 def _as_pair(pair: Any) -> Pair:
     """Return what was given for a pair of groups as a tuple, which is empty if it cannot be one."""
     try:
-        return tuple(dict.fromkeys(pair))
+        return tuple(pair) if {*pair} else ()  # type: ignore[return-value]
     except TypeError:
         return ()  # type: ignore[return-value]
 
