@@ -655,7 +655,7 @@ def paired_changes(first: Audit, second: Audit, metric: str, name: str) -> tuple
 def _as_pair(pair: Any) -> Pair:
     """Return what was given for a pair of groups as a tuple, which is empty if it cannot be one."""
     try:
-        return tuple(pair) if {*pair} else ()  # type: ignore[return-value]
+        return tuple(pair) if {*pair} else ()
     except TypeError:
         return ()  # type: ignore[return-value]
 
