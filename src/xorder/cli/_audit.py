@@ -27,63 +27,22 @@ EXAMPLES = ("{} --tolerance 0.05", "{} --cut 200 --table cuts")
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     shared.add_input(command, labelled=True)
-    shared.add_cluster(command)
-    shared.add_cuts(command)
-    shared.add_confidence(command)
-    command.add_argument("--all", action="store_true", help="Print all gaps and cuts, not only the widest")
-    command.add_argument("--pair", nargs=2, metavar="GROUP", help="Print these two groups alone")
-    command.add_argument(
-        "--table",
-        action=_Table,
-        choices=(*TABLES, _LL144),
-        help="Print this table of the audit instead of its text; may be given several times. ll144, of NYC Local Law "
-        "144, needs no --label",
-    )
-    command.add_argument(
-        "--format", choices=FORMATS, default="markdown", help="Format of the tables (default markdown)"
-    )
-    command.add_argument("--map", metavar="MAP", help="Map that fit wrote: show in tables what it changes")
-    command.add_argument(
-        "--reference",
-        metavar="GROUP",
-        help="Group that others are compared to (default in tables the largest, else each other)",
-    )
-    command.add_argument(
-        "--threshold",
-        action="append",
-        type=float,
-        metavar="CHANCE",
-        help="Threshold of net benefit, between 0 and 1; may be given several times",
-    )
-    command.add_argument(
-        "--suppress",
-        type=int,
-        metavar="COUNT",
-        help="Do not show rows of tables with a count from 1 up to less than this; 11 is usual",
-    )
-    shared.add_output(command, "OUT", "File to write the tables to", "md", required=False)
-    command.add_argument(
-        "--statements",
-        metavar="FILE",
-        help="Markdown file to write what the audit knows on items of TRIPOD+AI and the EU AI Act to; --map, "
-        "--reference, --threshold and --suppress go with it",
-    )
-    command.add_argument(
-        "--tolerance",
-        type=float,
-        metavar="GAP",
-        help="Widest gap tolerated between any two groups: the exit code is 0 if all are within it, 1 if one is beyond "
-        "it, and 3 if that cannot be told",
-    )
-    command.add_argument(
-        "--metric", choices=METRICS, default="xauc", help="Gap that the text and the tolerance are about (default xauc)"
-    )
-    command.add_argument(
-        "--tolerance-cut",
-        type=float,
-        metavar="GAP",
-        help="Widest difference of sensitivities tolerated at any cut of the list, besides --tolerance",
-    )
+    command.add_argument("--cluster", metavar="COLUMN")
+    command.add_argument("--cut", action="append", type=shared.read_cut, metavar="CUT")
+    command.add_argument("--confidence", type=float, default=0.95)
+    command.add_argument("--all", action="store_true")
+    command.add_argument("--pair", nargs=2, metavar="GROUP")
+    command.add_argument("--table", action=_Table, choices=(*TABLES, _LL144))
+    command.add_argument("--format", choices=FORMATS, default="markdown")
+    command.add_argument("--map", metavar="MAP")
+    command.add_argument("--reference", metavar="GROUP")
+    command.add_argument("--threshold", action="append", type=float, metavar="CHANCE")
+    command.add_argument("--suppress", type=int, metavar="COUNT")
+    shared.add_output(command, "OUT", "md", required=False)
+    command.add_argument("--statements", metavar="FILE")
+    command.add_argument("--tolerance", type=float, metavar="GAP")
+    command.add_argument("--metric", choices=METRICS, default="xauc")
+    command.add_argument("--tolerance-cut", type=float, metavar="GAP")
 
 
 class _Table(argparse.Action):

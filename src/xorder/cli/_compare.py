@@ -20,17 +20,12 @@ EXAMPLES = ("{} --other t", "monday.json tuesday.json")
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     shared.add_input(command, labelled=True, required=False)
-    command.add_argument("second", nargs="?", metavar="SECOND", help="Second audit, where FILE is one, as JSON")
-    command.add_argument(
-        "--other",
-        action="append",
-        metavar="COLUMN",
-        help="Column of another score of the same people; may be given several times",
-    )
-    command.add_argument("--map", metavar="MAP", help="Map that fit wrote: compare the score with the adjusted one")
-    shared.add_cluster(command)
-    shared.add_cuts(command)
-    shared.add_confidence(command)
+    command.add_argument("second", nargs="?", metavar="SECOND")
+    command.add_argument("--other", action="append", metavar="COLUMN")
+    command.add_argument("--map", metavar="MAP")
+    command.add_argument("--cluster", metavar="COLUMN")
+    command.add_argument("--cut", action="append", type=shared.read_cut, metavar="CUT")
+    command.add_argument("--confidence", type=float, default=0.95)
 
 
 def run(options: argparse.Namespace) -> None:
