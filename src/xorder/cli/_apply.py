@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from xorder.cli._program import add_input, add_output, add_unseen, progress_line, read_cut, show
+from xorder.cli._program import add_input, add_output, add_unseen, chosen, progress_line, read_cut, show
 
 if TYPE_CHECKING:
     from xorder.engines import CutMoves
@@ -42,16 +42,9 @@ def run(options: argparse.Namespace) -> None:
     explained = None if options.explain is None else _explained(repair, options)
     with progress_line(sys.stderr) as progress:
         rows, left_alone, moves = apply_to_file(
-            repair.group_maps(),
-            options.file,
-            options.output,
-            score=options.score,
-            group=options.group,
-            into=options.into,
-            cut=options.cut,
+            *(repair.group_maps(), options.file, options.output),
+            **chosen(options, "score", "group", "into", "cut", "escape_formulas", "encoding"),
             overwrite=options.force,
-            escape_formulas=options.escape_formulas,
-            encoding=options.encoding,
             progress=progress,
         )
     if options.json:

@@ -84,16 +84,11 @@ def run(options: argparse.Namespace) -> int:
     elif options.suppress is not None:
         shared.show(said or "The text of the audit has small counts, and is not printed.")
     elif options.json:
-        tolerated = {"tolerance": options.tolerance, "metric": options.metric, "tolerance_cut": options.tolerance_cut}
+        tolerated = shared.chosen(options, "tolerance", "metric", "tolerance_cut")
         shared.show(result.to_dict() | (tolerated | {"verdict": verdict} if verdict else {}))
     else:
-        text = result.describe(
-            metric=options.metric,
-            pair=options.pair,
-            reference=options.reference,
-            everything=options.all,
-            width=shared.terminal_width(),
-        )
+        asked = shared.chosen(options, "metric", "pair", "reference")
+        text = result.describe(**asked, everything=options.all, width=shared.terminal_width())
         shared.show(shared.headed(text) + (f"\n\n{shared.judged(said, str(verdict))}" if said else ""))
     if options.statements is not None and not options.json and (not options.table or options.output is not None):
         shared.show(f"Wrote statements to {options.statements}.")
@@ -152,27 +147,9 @@ def _check_ll144(options: argparse.Namespace) -> None:
 def _ll144(options: argparse.Namespace) -> AuditTable:
     from xorder.engines import ll144_frame
 
+    asked = shared.chosen(options, "score", "group", "suppress", "encoding", "memory")
     with shared.progress_line(sys.stderr) as progress:
-        return ll144_frame(
-            options.file,
-            score=options.score,
-            group=options.group,
-            suppress=options.suppress,
-            encoding=options.encoding,
-            memory=options.memory,
-            progress=progress,
-        )
-
-
-def _repair(options: argparse.Namespace) -> Any:
-    """Load the map, if there is one."""
-    if options.map is None:
-        return None
-    from xorder.estimators import load_fitted
-
-    repair = load_fitted(options.map)
-    repair.warn_of_other_columns(options.score, options.group)
-    return repair
+        return ll144_frame(options.file, **asked, progress=progress)
 
 
 def _write_statements(result: Audit, options: argparse.Namespace) -> None:
@@ -180,20 +157,16 @@ def _write_statements(result: Audit, options: argparse.Namespace) -> None:
     from xorder.engines._sources import files_of
     from xorder.reporting import statements
 
-    columns = {name: getattr(options, name) for name in ("score", "label", "weight", "cluster")}
+    columns = shared.chosen(options, "score", "label", "weight", "cluster")
     text = statements(
         result,
         source=[*files_of(options.file), *([] if options.map is None else [options.map])],
         names={name: column for name, column in columns.items() if column is not None}
         | {"group": BETWEEN.join(options.group)},
-        repair=_repair(options),
-        reference=options.reference,
+        repair=shared.load_map(options),
         thresholds=options.threshold,
-        suppress=options.suppress,
-        metric=options.metric,
-        tolerance=options.tolerance,
-        tolerance_cut=options.tolerance_cut,
         command=options.as_typed,
+        **shared.chosen(options, "reference", "suppress", "metric", "tolerance", "tolerance_cut"),
     )
     with atomic_path(options.statements, overwrite=options.force) as path:
         path.write_text(text, encoding="utf-8", newline="\n")
@@ -201,17 +174,10 @@ def _write_statements(result: Audit, options: argparse.Namespace) -> None:
 
 def _show_tables(result: Audit | None, options: argparse.Namespace) -> None:
     """Print the tables asked for, or write them to a file."""
-    repair = _repair(options)
+    asked = shared.chosen(options, "reference", "suppress")
+    asked |= {"repair": shared.load_map(options), "thresholds": options.threshold}
     found = [
-        _ll144(options)
-        if result is None or name == _LL144
-        else result.table(
-            name,
-            reference=options.reference,
-            repair=repair,
-            thresholds=options.threshold,
-            suppress=options.suppress,
-        )
+        _ll144(options) if result is None or name == _LL144 else result.table(name, **asked)
         for name in dict.fromkeys(options.table)
     ]
     if options.json or options.format == "json":

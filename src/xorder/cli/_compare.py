@@ -60,22 +60,18 @@ def _saved(name: str) -> dict[str, Any]:
 
 
 def _of_rows(options: argparse.Namespace) -> Comparison:
-    missing = [name for name in ("score", "label", "group") if getattr(options, name) is None]
-    if missing:
-        raise InputError(f"the following options are required: {', '.join(f'--{name}' for name in missing)}.")
+    shared.check_columns(options)
     if (options.other is None) == (options.map is None):
         raise InputError("name what to compare with: --other COLUMN, or --map MAP, one of the two.")
-    tables, cuts = shared.read_tables(options), options.cut or CUTS
-    if options.other is not None:
-        return compare_tables(tables, options.other, cuts=cuts, confidence=options.confidence)
-    if options.cluster is not None:
+    if options.map is not None and options.cluster is not None:
         raise InputError("--cluster and --map do not go together yet: adjust the file with apply, and name --other.")
+    tables, cuts = shared.read_tables(options), options.cut or CUTS
+    repair = shared.load_map(options)
+    if repair is None:
+        return compare_tables(tables, options.other, cuts=cuts, confidence=options.confidence)
     from xorder.engines._match_groups import GroupNumbers
-    from xorder.estimators import load_fitted
     from xorder.estimators._learn import mapped
 
-    repair = load_fitted(options.map)
-    repair.warn_of_other_columns(options.score, options.group)
     of_groups, maps = GroupNumbers(repair.group_maps()), {}
     for group in tables:
         # Groups of files are text; those of a map need not be.

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from xorder import datasets
-from xorder.cli._program import Parser, add_output, progress_line, show
+from xorder.cli._program import Parser, add_output, chosen, progress_line, show
 from xorder.datasets._catalogue import Entry, available, describe, fetch
 from xorder.datasets._open_set import OPEN_SETS
 from xorder.exceptions import InputError, XorderError
@@ -138,18 +138,10 @@ def _fetch(options: argparse.Namespace) -> None:
 def _build(options: argparse.Namespace, *, name: str) -> None:
     if options.output.lower().endswith((".csv", ".csv.gz")):
         raise InputError(f"the cohort is a parquet file, and {options.output} is named as csv; name it *.parquet.")
-    settings = {"apply_ranges": options.apply_ranges} if name == "mimic3" else {}
+    settings = chosen(options, *(each for each in ("memory", "spill", "apply_ranges") if each in options))
     build = getattr(datasets, f"build_{name}")
     with progress_line(sys.stderr) as progress:
-        summary = build(
-            options.folder,
-            options.output,
-            memory=options.memory,
-            spill=options.spill,
-            progress=progress,
-            overwrite=options.force,
-            **settings,
-        )
+        summary = build(options.folder, options.output, progress=progress, overwrite=options.force, **settings)
     load = f"from xorder.datasets import load_{name}; problem = load_{name}({options.output!r})"
     if options.json:
         counts = {key: _plain_counts(value) for key, value in asdict(summary).items() if key != "path"}

@@ -13,6 +13,7 @@ from xorder.cli._program import (
     add_output,
     add_unseen,
     check_output,
+    chosen,
     headed,
     read_tables,
     show,
@@ -67,7 +68,7 @@ def run(options: argparse.Namespace) -> None:
     from xorder.metrics._gaps import judge
 
     check_output(options.output, overwrite=options.force, inputs=[options.file])
-    settings = RepairSettings(**{each.name: getattr(options, each.name) for each in fields(RepairSettings)}).checked()
+    settings = RepairSettings(**chosen(options, *(each.name for each in fields(RepairSettings)))).checked()
     tables = read_tables(options)
     with stage("fitting the repair"):
         repair = learn_repair(tables, settings)

@@ -7,7 +7,7 @@ from inspect import signature
 from typing import Any
 
 from xorder._metric import METRICS
-from xorder.cli._program import add_input, given_options, read_tables, show, wrapped_lines
+from xorder.cli._program import add_input, check_columns, chosen, given_options, read_tables, show, wrapped_lines
 from xorder.exceptions import InputError
 from xorder.metrics import audit_tables, plan
 
@@ -41,12 +41,11 @@ def _by_group(text: str) -> float | dict[str, float]:
 
 def run(options: argparse.Namespace) -> None:
     """Plan from the rows of a file, or from a few numbers."""
-    missing = [f"--{name}" for name in ("score", "label", "group") if getattr(options, name) is None]
-    if options.file is not None and missing:
-        raise InputError(f"the following options are required: {', '.join(missing)}.")
-    if options.file is None and (len(missing) < 3 or given_options(options) & {"cluster", "weight"}):
+    if options.file is not None:
+        check_columns(options)
+    elif options.group is not None or given_options(options) & {"score", "label", "cluster", "weight"}:
         raise InputError("columns are those of a file: name FILE, or leave them out.")
     audit = None if options.file is None else audit_tables(read_tables(options), confidence=options.confidence)
-    asked: Any = {name: getattr(options, name) for name in signature(plan).parameters if name in options}
+    asked: Any = chosen(options, *(name for name in signature(plan).parameters if name in options))
     found = plan(audit, **asked)
     show(found.to_dict() if options.json else wrapped_lines(str(found)))

@@ -33,6 +33,7 @@ from xorder.exceptions import InputError, XorderError, XorderWarning, warn_calle
 
 if TYPE_CHECKING:
     from xorder._table import Tables
+    from xorder.estimators import FittedRepair
     from xorder.metrics._cuts import Cut
 
 # Each command has a module of its name, which adds its options and runs it.
@@ -459,15 +460,42 @@ def show(what: str | dict[str, Any]) -> None:
     print(harmless(what, painted=True) if isinstance(what, str) else json.dumps(what, indent=2, allow_nan=False))
 
 
+def chosen(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return options by their names, which are those of arguments of Python, too."""
+    return {name: getattr(options, name) for name in names}
+
+
+# Options that name the columns without which a file of rows says nothing.
+_COLUMNS = ("score", "label", "group")
+
+
+def check_columns(options: argparse.Namespace) -> None:
+    """Refuse a file without its columns, where a command can also do without a file."""
+    missing = [f"--{name}" for name, column in chosen(options, *_COLUMNS).items() if column is None]
+    if missing:
+        raise InputError(f"the following options are required: {', '.join(missing)}.")
+
+
+def load_map(options: argparse.Namespace) -> FittedRepair | None:
+    """Load the map, if there is one; warn if it was fitted to columns of other names."""
+    if options.map is None:
+        return None
+    from xorder.estimators import load_fitted
+
+    repair = load_fitted(options.map)
+    repair.warn_of_other_columns(options.score, options.group)
+    return repair
+
+
 # Options that say how to read a file, which are called what the argument of Python is.
-_READING = ("score", "group", "label", "positive", "weight", "weights_are", "missing_group", "encoding", "memory")
+_READING = (*_COLUMNS, "positive", "weight", "weights_are", "missing_group", "encoding", "memory")
 
 
 def read_tables(options: argparse.Namespace) -> Tables:
     """Read the tables of the file that a command names."""
     from xorder.engines import tables_of
 
-    given = {name: getattr(options, name) for name in _READING}
+    given = chosen(options, *_READING)
     given |= {"cluster": vars(options).get("cluster"), "others": vars(options).get("other") or ()}
     with progress_line(sys.stderr) as progress:
         return tables_of(options.file, **given, as_text=True, progress=progress)

@@ -59,12 +59,12 @@ def run(options: argparse.Namespace) -> int:
         check_matched(maps, tables, options.file, score=options.score, group=options.group, encoding=options.encoding)
     about = About(
         {"score": options.score, "label": options.label, "group": BETWEEN.join(options.group)},
-        *(options.title, options.high_is, options.model, options.period, options.author),
+        **shared.chosen(options, "title", "high_is", "model", "period", "author"),
         # A pattern has no one file to be named.
         source=options.file if Path(options.file).is_file() else None,
         saved=options.map,
     )
-    asked = {name: getattr(options, name) for name in ("metric", "tolerance", "confidence")}
+    asked = shared.chosen(options, "metric", "tolerance", "confidence")
     with shared.stage("working out the page"):
         result = report_fitted(tables, repair, about, **asked)
         if options.output is not None:
