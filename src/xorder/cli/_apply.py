@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from xorder.cli._program import add_cut, add_input, add_output, add_unseen, progress_line, show
+from xorder.cli._program import add_input, add_output, add_unseen, chosen, progress_line, read_cut, show
 
 if TYPE_CHECKING:
     from xorder.engines import CutMoves
@@ -22,19 +22,13 @@ EXAMPLES = (f"{_NEW} -o out.csv", f"{_NEW} --cut 200 -o out.csv")
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     add_input(command, labelled=False, missing="as in fit")
-    command.add_argument("--map", required=True, metavar="MAP", help="Map that 'xorder fit' wrote")
-    add_output(command, "OUT", "File to write, with the adjusted scores", "")
-    command.add_argument(
-        "--into", default="adjusted", metavar="COLUMN", help="Name of the new column (default adjusted)"
-    )
-    command.add_argument(
-        "--escape-formulas", action="store_true", help="Write what a spreadsheet would take for a formula as text"
-    )
-    add_cut(command, "columns selected_before and selected_after say of each row whether it is in, out or tied")
+    command.add_argument("--map", required=True, metavar="MAP")
+    add_output(command, "OUT", "")
+    command.add_argument("--into", default="adjusted", metavar="COLUMN")
+    command.add_argument("--escape-formulas", action="store_true")
+    command.add_argument("--cut", type=read_cut, metavar="CUT")
     add_unseen(command, None)
-    command.add_argument(
-        "--explain", type=int, metavar="ROW", help="Row, the first being 1, of which to say what became of it, and why"
-    )
+    command.add_argument("--explain", type=int, metavar="ROW")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -48,16 +42,9 @@ def run(options: argparse.Namespace) -> None:
     explained = None if options.explain is None else _explained(repair, options)
     with progress_line(sys.stderr) as progress:
         rows, left_alone, moves = apply_to_file(
-            repair.group_maps(),
-            options.file,
-            options.output,
-            score=options.score,
-            group=options.group,
-            into=options.into,
-            cut=options.cut,
+            *(repair.group_maps(), options.file, options.output),
+            **chosen(options, "score", "group", "into", "cut", "escape_formulas", "encoding"),
             overwrite=options.force,
-            escape_formulas=options.escape_formulas,
-            encoding=options.encoding,
             progress=progress,
         )
     if options.json:

@@ -27,63 +27,22 @@ EXAMPLES = ("{} --tolerance 0.05", "{} --cut 200 --table cuts")
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     shared.add_input(command, labelled=True)
-    shared.add_cluster(command)
-    shared.add_cuts(command)
-    shared.add_confidence(command)
-    command.add_argument("--all", action="store_true", help="Print all gaps and cuts, not only the widest")
-    command.add_argument("--pair", nargs=2, metavar="GROUP", help="Print these two groups alone")
-    command.add_argument(
-        "--table",
-        action=_Table,
-        choices=(*TABLES, _LL144),
-        help="Print this table of the audit instead of its text; may be given several times. ll144, of NYC Local Law "
-        "144, needs no --label",
-    )
-    command.add_argument(
-        "--format", choices=FORMATS, default="markdown", help="Format of the tables (default markdown)"
-    )
-    command.add_argument("--map", metavar="MAP", help="Map that fit wrote: show in tables what it changes")
-    command.add_argument(
-        "--reference",
-        metavar="GROUP",
-        help="Group that others are compared to (default in tables the largest, else each other)",
-    )
-    command.add_argument(
-        "--threshold",
-        action="append",
-        type=float,
-        metavar="CHANCE",
-        help="Threshold of net benefit, between 0 and 1; may be given several times",
-    )
-    command.add_argument(
-        "--suppress",
-        type=int,
-        metavar="COUNT",
-        help="Do not show rows of tables with a count from 1 up to less than this; 11 is usual",
-    )
-    shared.add_output(command, "OUT", "File to write the tables to", "md", required=False)
-    command.add_argument(
-        "--statements",
-        metavar="FILE",
-        help="Markdown file to write what the audit knows on items of TRIPOD+AI and the EU AI Act to; --map, "
-        "--reference, --threshold and --suppress go with it",
-    )
-    command.add_argument(
-        "--tolerance",
-        type=float,
-        metavar="GAP",
-        help="Widest gap tolerated between any two groups: the exit code is 0 if all are within it, 1 if one is beyond "
-        "it, and 3 if that cannot be told",
-    )
-    command.add_argument(
-        "--metric", choices=METRICS, default="xauc", help="Gap that the text and the tolerance are about (default xauc)"
-    )
-    command.add_argument(
-        "--tolerance-cut",
-        type=float,
-        metavar="GAP",
-        help="Widest difference of sensitivities tolerated at any cut of the list, besides --tolerance",
-    )
+    command.add_argument("--cluster", metavar="COLUMN")
+    command.add_argument("--cut", action="append", type=shared.read_cut, metavar="CUT")
+    command.add_argument("--confidence", type=float, default=0.95)
+    command.add_argument("--all", action="store_true")
+    command.add_argument("--pair", nargs=2, metavar="GROUP")
+    command.add_argument("--table", action=_Table, choices=(*TABLES, _LL144))
+    command.add_argument("--format", choices=FORMATS, default="markdown")
+    command.add_argument("--map", metavar="MAP")
+    command.add_argument("--reference", metavar="GROUP")
+    command.add_argument("--threshold", action="append", type=float, metavar="CHANCE")
+    command.add_argument("--suppress", type=int, metavar="COUNT")
+    shared.add_output(command, "OUT", "md", required=False)
+    command.add_argument("--statements", metavar="FILE")
+    command.add_argument("--tolerance", type=float, metavar="GAP")
+    command.add_argument("--metric", choices=METRICS, default="xauc")
+    command.add_argument("--tolerance-cut", type=float, metavar="GAP")
 
 
 class _Table(argparse.Action):
@@ -125,16 +84,11 @@ def run(options: argparse.Namespace) -> int:
     elif options.suppress is not None:
         shared.show(said or "The text of the audit has small counts, and is not printed.")
     elif options.json:
-        tolerated = {"tolerance": options.tolerance, "metric": options.metric, "tolerance_cut": options.tolerance_cut}
+        tolerated = shared.chosen(options, "tolerance", "metric", "tolerance_cut")
         shared.show(result.to_dict() | (tolerated | {"verdict": verdict} if verdict else {}))
     else:
-        text = result.describe(
-            metric=options.metric,
-            pair=options.pair,
-            reference=options.reference,
-            everything=options.all,
-            width=shared.terminal_width(),
-        )
+        asked = shared.chosen(options, "metric", "pair", "reference")
+        text = result.describe(**asked, everything=options.all, width=shared.terminal_width())
         shared.show(shared.headed(text) + (f"\n\n{shared.judged(said, str(verdict))}" if said else ""))
     if options.statements is not None and not options.json and (not options.table or options.output is not None):
         shared.show(f"Wrote statements to {options.statements}.")
@@ -193,27 +147,9 @@ def _check_ll144(options: argparse.Namespace) -> None:
 def _ll144(options: argparse.Namespace) -> AuditTable:
     from xorder.engines import ll144_frame
 
+    asked = shared.chosen(options, "score", "group", "suppress", "encoding", "memory")
     with shared.progress_line(sys.stderr) as progress:
-        return ll144_frame(
-            options.file,
-            score=options.score,
-            group=options.group,
-            suppress=options.suppress,
-            encoding=options.encoding,
-            memory=options.memory,
-            progress=progress,
-        )
-
-
-def _repair(options: argparse.Namespace) -> Any:
-    """Load the map, if there is one."""
-    if options.map is None:
-        return None
-    from xorder.estimators import load_fitted
-
-    repair = load_fitted(options.map)
-    repair.warn_of_other_columns(options.score, options.group)
-    return repair
+        return ll144_frame(options.file, **asked, progress=progress)
 
 
 def _write_statements(result: Audit, options: argparse.Namespace) -> None:
@@ -221,20 +157,16 @@ def _write_statements(result: Audit, options: argparse.Namespace) -> None:
     from xorder.engines._sources import files_of
     from xorder.reporting import statements
 
-    columns = {name: getattr(options, name) for name in ("score", "label", "weight", "cluster")}
+    columns = shared.chosen(options, "score", "label", "weight", "cluster")
     text = statements(
         result,
         source=[*files_of(options.file), *([] if options.map is None else [options.map])],
         names={name: column for name, column in columns.items() if column is not None}
         | {"group": BETWEEN.join(options.group)},
-        repair=_repair(options),
-        reference=options.reference,
+        repair=shared.load_map(options),
         thresholds=options.threshold,
-        suppress=options.suppress,
-        metric=options.metric,
-        tolerance=options.tolerance,
-        tolerance_cut=options.tolerance_cut,
         command=options.as_typed,
+        **shared.chosen(options, "reference", "suppress", "metric", "tolerance", "tolerance_cut"),
     )
     with atomic_path(options.statements, overwrite=options.force) as path:
         path.write_text(text, encoding="utf-8", newline="\n")
@@ -242,17 +174,10 @@ def _write_statements(result: Audit, options: argparse.Namespace) -> None:
 
 def _show_tables(result: Audit | None, options: argparse.Namespace) -> None:
     """Print the tables asked for, or write them to a file."""
-    repair = _repair(options)
+    asked = shared.chosen(options, "reference", "suppress")
+    asked |= {"repair": shared.load_map(options), "thresholds": options.threshold}
     found = [
-        _ll144(options)
-        if result is None or name == _LL144
-        else result.table(
-            name,
-            reference=options.reference,
-            repair=repair,
-            thresholds=options.threshold,
-            suppress=options.suppress,
-        )
+        _ll144(options) if result is None or name == _LL144 else result.table(name, **asked)
         for name in dict.fromkeys(options.table)
     ]
     if options.json or options.format == "json":

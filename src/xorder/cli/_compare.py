@@ -20,17 +20,12 @@ EXAMPLES = ("{} --other t", "monday.json tuesday.json")
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     shared.add_input(command, labelled=True, required=False)
-    command.add_argument("second", nargs="?", metavar="SECOND", help="Second audit, where FILE is one, as JSON")
-    command.add_argument(
-        "--other",
-        action="append",
-        metavar="COLUMN",
-        help="Column of another score of the same people; may be given several times",
-    )
-    command.add_argument("--map", metavar="MAP", help="Map that fit wrote: compare the score with the adjusted one")
-    shared.add_cluster(command)
-    shared.add_cuts(command)
-    shared.add_confidence(command)
+    command.add_argument("second", nargs="?", metavar="SECOND")
+    command.add_argument("--other", action="append", metavar="COLUMN")
+    command.add_argument("--map", metavar="MAP")
+    command.add_argument("--cluster", metavar="COLUMN")
+    command.add_argument("--cut", action="append", type=shared.read_cut, metavar="CUT")
+    command.add_argument("--confidence", type=float, default=0.95)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -65,22 +60,18 @@ def _saved(name: str) -> dict[str, Any]:
 
 
 def _of_rows(options: argparse.Namespace) -> Comparison:
-    missing = [name for name in ("score", "label", "group") if getattr(options, name) is None]
-    if missing:
-        raise InputError(f"the following options are required: {', '.join(f'--{name}' for name in missing)}.")
+    shared.check_columns(options)
     if (options.other is None) == (options.map is None):
         raise InputError("name what to compare with: --other COLUMN, or --map MAP, one of the two.")
-    tables, cuts = shared.read_tables(options), options.cut or CUTS
-    if options.other is not None:
-        return compare_tables(tables, options.other, cuts=cuts, confidence=options.confidence)
-    if options.cluster is not None:
+    if options.map is not None and options.cluster is not None:
         raise InputError("--cluster and --map do not go together yet: adjust the file with apply, and name --other.")
+    tables, cuts = shared.read_tables(options), options.cut or CUTS
+    repair = shared.load_map(options)
+    if repair is None:
+        return compare_tables(tables, options.other, cuts=cuts, confidence=options.confidence)
     from xorder.engines._match_groups import GroupNumbers
-    from xorder.estimators import load_fitted
     from xorder.estimators._learn import mapped
 
-    repair = load_fitted(options.map)
-    repair.warn_of_other_columns(options.score, options.group)
     of_groups, maps = GroupNumbers(repair.group_maps()), {}
     for group in tables:
         # Groups of files are text; those of a map need not be.

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from xorder import datasets
-from xorder.cli._program import Parser, add_json, add_output, progress_line, show
+from xorder.cli._program import Parser, add_output, chosen, progress_line, show
 from xorder.datasets._catalogue import Entry, available, describe, fetch
 from xorder.datasets._open_set import OPEN_SETS
 from xorder.exceptions import InputError, XorderError
@@ -32,44 +32,35 @@ def add(parser: argparse.ArgumentParser) -> None:
     def command(name: str, act: Callable[[argparse.Namespace], None], summary: str) -> argparse.ArgumentParser:
         one: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=summary)
         one.set_defaults(act=act)
-        add_json(one)
+        one.add_argument("--json", action="store_true")
         return one
 
     one = command("list", _list, "List the open data sets, and where they are here")
-    _add_data_home(one, "Folder to look in first, before that of XORDER_DATA and the cache")
+    one.add_argument("--data-home", metavar="DIR")
 
     one = command("info", _info, "Say what there is to know of an open data set")
     one.add_argument("name", metavar="NAME", help=f"Name of the set: {', '.join(OPEN_SETS)}")
-    _add_data_home(one, "Folder to look in first, before that of XORDER_DATA and the cache")
+    one.add_argument("--data-home", metavar="DIR")
 
     one = command("fetch", _fetch, "Download open data sets and verify them")
     one.add_argument("names", metavar="NAME", nargs="*", help=f"Name of the set: {', '.join(OPEN_SETS)}")
-    one.add_argument("--all", action="store_true", help="Fetch all of them")
-    _add_data_home(one, "Folder to keep them in (default: look where 'list' does, save in the cache)")
+    one.add_argument("--all", action="store_true")
+    where = "Folder to keep them in (default: look where 'list' does, save in the cache)"
+    one.add_argument("--data-home", metavar="DIR", help=where)
 
     for name, source in (("mimic3", "MIMIC-III v1.4"), ("eicu", "eICU-CRD 2.0")):
         one = command(f"build-{name}", partial(_build, name=name), f"Build the cohort from your own copy of {source}")
         one.add_argument("folder", metavar="FOLDER", help=f"Folder of the tables of {source}, as csv or csv.gz")
-        add_output(one, "FILE", "File to write the cohort to (parquet)")
-        one.add_argument(
-            "--memory", default="2GB", metavar="AMOUNT", help="Memory used before spilling to disk (default 2GB)"
-        )
-        one.add_argument(
-            "--spill", metavar="DIR", help="Folder with space for intermediate results (default: a temporary one)"
-        )
+        add_output(one, "FILE")
+        one.add_argument("--memory", default="2GB", metavar="AMOUNT")
+        one.add_argument("--spill", metavar="DIR")
         if name == "mimic3":
-            one.add_argument(
-                "--apply-ranges", action="store_true", help="Drop implausible values, which the benchmark keeps"
-            )
+            one.add_argument("--apply-ranges", action="store_true")
 
 
 def run(options: argparse.Namespace) -> None:
     """Run the command chosen."""
     options.act(options)
-
-
-def _add_data_home(command: argparse.ArgumentParser, what: str) -> None:
-    command.add_argument("--data-home", metavar="DIR", help=what)
 
 
 def _list(options: argparse.Namespace) -> None:
@@ -147,18 +138,10 @@ def _fetch(options: argparse.Namespace) -> None:
 def _build(options: argparse.Namespace, *, name: str) -> None:
     if options.output.lower().endswith((".csv", ".csv.gz")):
         raise InputError(f"the cohort is a parquet file, and {options.output} is named as csv; name it *.parquet.")
-    settings = {"apply_ranges": options.apply_ranges} if name == "mimic3" else {}
+    settings = chosen(options, *(each for each in ("memory", "spill", "apply_ranges") if each in options))
     build = getattr(datasets, f"build_{name}")
     with progress_line(sys.stderr) as progress:
-        summary = build(
-            options.folder,
-            options.output,
-            memory=options.memory,
-            spill=options.spill,
-            progress=progress,
-            overwrite=options.force,
-            **settings,
-        )
+        summary = build(options.folder, options.output, progress=progress, overwrite=options.force, **settings)
     load = f"from xorder.datasets import load_{name}; problem = load_{name}({options.output!r})"
     if options.json:
         counts = {key: _plain_counts(value) for key, value in asdict(summary).items() if key != "path"}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from xorder._atomic import atomic_path
-from xorder.cli._program import add_open, add_output, open_page, painted, show, stage, wrapped_lines
+from xorder.cli._program import add_output, open_page, painted, show, stage, wrapped_lines
 from xorder.exceptions import InputError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ EXAMPLES = ("--open", "--rows 20000 --seed 7 -o larger-demo")
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     command.description = "Simulate a biased score, audit it, repair it, and check the repair on new people"
-    add_output(command, "FOLDER", "Folder of the files (default xorder-demo)", required=False, default="xorder-demo")
-    add_open(command)
-    command.add_argument("--rows", type=int, default=4000, help="Number of people in each sample (default 4000)")
-    command.add_argument("--seed", type=int, default=0, help="Seed of the simulation (default 0)")
+    add_output(command, "FOLDER", required=False, default="xorder-demo")
+    command.add_argument("--open", action="store_true")
+    command.add_argument("--rows", type=int, default=4000)
+    command.add_argument("--seed", type=int, default=0)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from xorder._metric import METRICS
 from xorder.cli._program import (
-    add_cluster,
     add_input,
     add_output,
     add_unseen,
     check_output,
+    chosen,
     headed,
     read_tables,
     show,
@@ -36,47 +36,18 @@ def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     usual = RepairSettings()
     add_input(command, labelled=True)
-    add_cluster(command)
-    add_output(command, "MAP", "File to write the map to (JSON)", "json")
-    command.add_argument(
-        "--metric", choices=METRICS, default=usual.metric, help=f"Metric of the gap to close (default {usual.metric})"
-    )
+    command.add_argument("--cluster", metavar="COLUMN")
+    add_output(command, "MAP", "json")
+    command.add_argument("--metric", choices=METRICS, default=usual.metric)
     aim = command.add_mutually_exclusive_group()
-    aim.add_argument("--max-gap", type=float, default=0.0, metavar="GAP", help="Largest gap wanted (default 0)")
-    aim.add_argument("--tradeoff", type=float, help="Points of AUC worth giving for a point of the gap")
-    command.add_argument(
-        "--max-cut-gap",
-        type=float,
-        metavar="GAP",
-        help="Largest difference of sensitivities at any cut of the list, to the reference; it comes before the gap",
-    )
-    command.add_argument(
-        "--confidence",
-        type=float,
-        help="Confidence with which --max-gap, --max-cut-gap or both are to hold among all people: a promise",
-    )
-    command.add_argument("--next", type=float, metavar="ROWS", help="Say where the gap of so many new rows will lie")
-    command.add_argument(
-        "--method",
-        choices=METHODS,
-        default=usual.method,
-        help="Method: smooth, for any number of groups and for use on new people; frontier, the best that any "
-        "reordering of two groups can do on these rows; dp, the algorithm of the paper "
-        f"(default {usual.method})",
-    )
-    command.add_argument(
-        "--reference",
-        metavar="GROUP",
-        help="Group whose scores stay (default: of two the one that the gap favours, of more the largest)",
-    )
-    command.add_argument(
-        "--do-no-harm",
-        "--no-do-no-harm",
-        action="store_true",
-        default=None,
-        help="Repair each gap only as far as the evidence for it carries (default: yes for smooth, no for frontier "
-        "and dp)",
-    )
+    aim.add_argument("--max-gap", type=float, default=0.0, metavar="GAP")
+    aim.add_argument("--tradeoff", type=float)
+    command.add_argument("--max-cut-gap", type=float, metavar="GAP")
+    command.add_argument("--confidence", type=float)
+    command.add_argument("--next", type=float, metavar="ROWS")
+    command.add_argument("--method", choices=METHODS, default=usual.method)
+    command.add_argument("--reference", metavar="GROUP")
+    command.add_argument("--do-no-harm", "--no-do-no-harm", action="store_true", default=None)
     command.add_argument(
         "--min-group-size",
         type=float,
@@ -84,17 +55,9 @@ def add(command: argparse.ArgumentParser) -> None:
         metavar="ROWS",
         help=f"Size below which a group is small (default 0; with fewer than {FEW} positives or negatives always)",
     )
-    command.add_argument(
-        "--small-groups",
-        choices=SMALL_GROUPS,
-        default=usual.small_groups,
-        help="Choice for small groups: leave their scores alone, merge them with the reference, refuse them, or repair "
-        f"them like the others (default {usual.small_groups})",
-    )
+    command.add_argument("--small-groups", choices=SMALL_GROUPS, default=usual.small_groups)
     add_unseen(command, usual.unseen_group)
-    command.add_argument(
-        "--bounds", type=float, nargs=2, metavar=("LOW", "HIGH"), help="Range of adjusted scores, such as 0 100"
-    )
+    command.add_argument("--bounds", type=float, nargs=2, metavar=("LOW", "HIGH"))
 
 
 def run(options: argparse.Namespace) -> None:
@@ -105,7 +68,7 @@ def run(options: argparse.Namespace) -> None:
     from xorder.metrics._gaps import judge
 
     check_output(options.output, overwrite=options.force, inputs=[options.file])
-    settings = RepairSettings(**{each.name: getattr(options, each.name) for each in fields(RepairSettings)}).checked()
+    settings = RepairSettings(**chosen(options, *(each.name for each in fields(RepairSettings)))).checked()
     tables = read_tables(options)
     with stage("fitting the repair"):
         repair = learn_repair(tables, settings)

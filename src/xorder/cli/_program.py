@@ -20,7 +20,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from functools import partial
-from importlib import import_module
+from importlib import import_module, resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
@@ -33,6 +33,7 @@ from xorder.exceptions import InputError, XorderError, XorderWarning, warn_calle
 
 if TYPE_CHECKING:
     from xorder._table import Tables
+    from xorder.estimators import FittedRepair
     from xorder.metrics._cuts import Cut
 
 # Each command has a module of its name, which adds its options and runs it.
@@ -106,6 +107,7 @@ def _parser(chosen: str | None) -> Parser:
         if name == chosen:
             module = import_module(f"xorder.cli._{name}")
             module.add(command)
+            _say_what_options_do(command, name)
             _group_options(command)
             command.epilog = _EXAMPLES.format(*(f"{name} {each}".format(_ROWS) for each in module.EXAMPLES))
             command.set_defaults(run=module.run)
@@ -123,6 +125,19 @@ _TITLES = {
     "output": "output force into escape_formulas json explain",
     "reading": "encoding memory",
 }
+
+
+def _say_what_options_do(command: argparse.ArgumentParser, name: str) -> None:
+    """Add what ``help.md`` says of the options of a command, but for those that the command has described itself."""
+    words = resources.files("xorder.cli").joinpath("help.md").read_text(encoding="utf-8")
+    sections = dict(section.split("\n", 1) for section in words.split("\n## ")[1:])
+    said = dict(re.findall(r"^- (\w+): (.*)", sections["several"] + sections[name], re.MULTILINE))
+    for action in command._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for each in action.choices.values():
+                _say_what_options_do(each, name)
+        else:
+            action.help = action.help or said[action.dest]
 
 
 def _group_options(command: Parser) -> None:
@@ -339,11 +354,6 @@ def given_options(namespace: argparse.Namespace) -> set[str]:
     return given
 
 
-def add_json(command: argparse.ArgumentParser) -> None:
-    """Add the option to print for machines."""
-    command.add_argument("--json", action="store_true", help="Print JSON instead of text")
-
-
 def add_input(
     command: argparse.ArgumentParser,
     *,
@@ -353,36 +363,18 @@ def add_input(
     nargs: Any = None,
 ) -> None:
     """Add the file and its columns; ``missing`` is the usual choice for rows without a group, or where it is from."""
-    add_json(command)
     columns = f"FILE --score COLUMN {'--label COLUMN ' if labelled else ''}--group COLUMN"
     command.usage = f"%(prog)s {columns if required else f'[{columns}]'} [options]"
-    command.add_argument(
-        "file",
-        nargs=nargs,
-        metavar="FILE",
-        help="Rows as csv, csv.gz or parquet; a pattern in quotes names many files, - is standard input",
-    )
-    command.add_argument(
-        "--score", required=required, metavar="COLUMN", help="Column of the score; higher ranks higher"
-    )
-    command.add_argument(
-        "--group",
-        required=required,
-        action="append",
-        metavar="COLUMN",
-        help="Column of the group; give several, each with --group, for combinations such as 'Black & female'",
-    )
+    command.add_argument("--json", action="store_true")
+    command.add_argument("file", nargs=nargs, metavar="FILE")
+    command.add_argument("--score", required=required, metavar="COLUMN")
+    command.add_argument("--group", required=required, action="append", metavar="COLUMN")
     if labelled:
-        command.add_argument("--label", required=required, metavar="COLUMN", help="Column of the outcome, 0 or 1")
-        command.add_argument("--positive", metavar="VALUE", help="Value of the outcome that counts as 1")
-        command.add_argument("--weight", metavar="COLUMN", help="Column of the weights of rows")
-        command.add_argument(
-            "--weights-are",
-            choices=("counts", "sampling"),
-            default="counts",
-            help="Meaning of the weights: by counts, a row of weight 2 is two rows; by sampling, weights correct for "
-            "how rows were drawn (default counts)",
-        )
+        command.add_argument("--label", required=required, metavar="COLUMN")
+        command.add_argument("--positive", metavar="VALUE")
+        command.add_argument("--weight", metavar="COLUMN")
+        command.add_argument("--weights-are", choices=("counts", "sampling"), default="counts")
+        command.add_argument("--memory", default="2GB", metavar="AMOUNT")
     command.add_argument(
         "--missing-group",
         choices=MISSING_GROUPS,
@@ -390,10 +382,7 @@ def add_input(
         help="Choice for rows without a group: refuse them, leave them out and their scores alone, or take them as a "
         f"group (default {missing})",
     )
-    command.add_argument("--encoding", default="utf-8", help="Encoding of csv files (default utf-8)")
-    if labelled:
-        amount = "Memory used for large files (default 2GB)"
-        command.add_argument("--memory", default="2GB", metavar="AMOUNT", help=amount)
+    command.add_argument("--encoding", default="utf-8")
 
 
 def add_unseen(command: argparse.ArgumentParser, usual: str | None) -> None:
@@ -407,35 +396,7 @@ def add_unseen(command: argparse.ArgumentParser, usual: str | None) -> None:
     )
 
 
-def add_cluster(command: argparse.ArgumentParser) -> None:
-    """Add the column of clusters."""
-    command.add_argument(
-        "--cluster",
-        metavar="COLUMN",
-        help="Column of whom each row belongs to, such as the patient; errors allow for it",
-    )
-
-
-def add_cuts(command: argparse.ArgumentParser) -> None:
-    """Add the cuts of the list to report."""
-    command.add_argument(
-        "--cut",
-        action="append",
-        type=_cut,
-        metavar="CUT",
-        help="Cut of the list to report: 5%%, 200 (places) or score:0.3; may be given several times (default 1%%, 5%%, "
-        "10%% and 20%%)",
-    )
-
-
-def add_cut(command: argparse.ArgumentParser, effect: str) -> None:
-    """Add one cut of the list."""
-    command.add_argument(
-        "--cut", type=_cut, metavar="CUT", help=f"Cut of the list, 5%%, 200 (places) or score:0.3: {effect}"
-    )
-
-
-def _cut(text: str) -> Cut:
+def read_cut(text: str) -> Cut:
     """Read a cut as the command line writes it."""
     from xorder.metrics import Threshold
 
@@ -453,25 +414,12 @@ def _cut(text: str) -> Cut:
         ) from None
 
 
-def add_confidence(command: argparse.ArgumentParser) -> None:
-    """Add the confidence of the intervals."""
-    command.add_argument("--confidence", type=float, default=0.95, help="Confidence of the intervals (default 0.95)")
-
-
-def add_output(
-    command: argparse.ArgumentParser, metavar: str, what: str, kind: str | None = None, **settings: Any
-) -> None:
+def add_output(command: argparse.ArgumentParser, metavar: str, kind: str | None = None, **settings: Any) -> None:
     """Add the name of the file to write; one whose kind is said, or "" for that of the input, may be -."""
     if kind is not None:
-        what += "; - is standard output"
         command.set_defaults(kind=kind)
-    command.add_argument("-o", "--output", metavar=metavar, help=what, **{"required": True} | settings)
-    command.add_argument("--force", action="store_true", help="Replace the output if it exists")
-
-
-def add_open(command: argparse.ArgumentParser) -> None:
-    """Add the option to open the page."""
-    command.add_argument("--open", action="store_true", help="Open the page in the browser")
+    command.add_argument("-o", "--output", metavar=metavar, **{"required": True} | settings)
+    command.add_argument("--force", action="store_true")
 
 
 def open_page(path: str) -> None:
@@ -512,15 +460,42 @@ def show(what: str | dict[str, Any]) -> None:
     print(harmless(what, painted=True) if isinstance(what, str) else json.dumps(what, indent=2, allow_nan=False))
 
 
+def chosen(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return options by their names, which are those of arguments of Python, too."""
+    return {name: getattr(options, name) for name in names}
+
+
+# Options that name the columns without which a file of rows says nothing.
+_COLUMNS = ("score", "label", "group")
+
+
+def check_columns(options: argparse.Namespace) -> None:
+    """Refuse a file without its columns, where a command can also do without a file."""
+    missing = [f"--{name}" for name, column in chosen(options, *_COLUMNS).items() if column is None]
+    if missing:
+        raise InputError(f"the following options are required: {', '.join(missing)}.")
+
+
+def load_map(options: argparse.Namespace) -> FittedRepair | None:
+    """Load the map, if there is one; warn if it was fitted to columns of other names."""
+    if options.map is None:
+        return None
+    from xorder.estimators import load_fitted
+
+    repair = load_fitted(options.map)
+    repair.warn_of_other_columns(options.score, options.group)
+    return repair
+
+
 # Options that say how to read a file, which are called what the argument of Python is.
-_READING = ("score", "group", "label", "positive", "weight", "weights_are", "missing_group", "encoding", "memory")
+_READING = (*_COLUMNS, "positive", "weight", "weights_are", "missing_group", "encoding", "memory")
 
 
 def read_tables(options: argparse.Namespace) -> Tables:
     """Read the tables of the file that a command names."""
     from xorder.engines import tables_of
 
-    given = {name: getattr(options, name) for name in _READING}
+    given = chosen(options, *_READING)
     given |= {"cluster": vars(options).get("cluster"), "others": vars(options).get("other") or ()}
     with progress_line(sys.stderr) as progress:
         return tables_of(options.file, **given, as_text=True, progress=progress)

@@ -18,30 +18,17 @@ EXAMPLES = ("{} --high-is help -o p.html", "{} --map map.json -o p.html")
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     shared.add_input(command, labelled=True, missing="as in the map, or error")
-    shared.add_cluster(command)
-    shared.add_output(command, "PAGE", "Page to write (HTML)", "html", required=False)
-    command.add_argument("--map", metavar="MAP", help="Map that 'xorder fit' wrote, to say what it does to these rows")
+    shared.add_output(command, "PAGE", "html", required=False)
+    command.add_argument("--cluster", metavar="COLUMN")
+    command.add_argument("--map", metavar="MAP")
     shared.add_unseen(command, None)
-    command.add_argument("--metric", choices=METRICS, help="Metric of the gap to report (default the map's, or xauc)")
-    command.add_argument("--title", help="Title of the page")
-    command.add_argument(
-        "--high-is",
-        choices=HIGH_IS,
-        help="What a high place in the list brings: a help, such as a bed, or a burden, such as a suspicion; without "
-        "it the page says who is ranked lower, and not that this is too low",
-    )
-    command.add_argument("--model", help="What made the score, for the page: its name and version")
-    command.add_argument("--period", help="When the rows were gathered, for the page")
-    command.add_argument("--author", help="Who made the report, for the page")
-    command.add_argument(
-        "--tolerance",
-        type=float,
-        metavar="GAP",
-        help="Widest gap tolerated between any two groups: the exit code is 0 if all are within it, 1 if one is beyond "
-        "it, and 3 if that cannot be told; with --map, of the adjusted scores",
-    )
-    shared.add_confidence(command)
-    shared.add_open(command)
+    command.add_argument("--metric", choices=METRICS)
+    command.add_argument("--high-is", choices=HIGH_IS)
+    for name in ("title", "model", "period", "author"):
+        command.add_argument(f"--{name}")
+    command.add_argument("--tolerance", type=float, metavar="GAP")
+    command.add_argument("--confidence", type=float, default=0.95)
+    command.add_argument("--open", action="store_true")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -72,12 +59,12 @@ def run(options: argparse.Namespace) -> int:
         check_matched(maps, tables, options.file, score=options.score, group=options.group, encoding=options.encoding)
     about = About(
         {"score": options.score, "label": options.label, "group": BETWEEN.join(options.group)},
-        *(options.title, options.high_is, options.model, options.period, options.author),
+        **shared.chosen(options, "title", "high_is", "model", "period", "author"),
         # A pattern has no one file to be named.
         source=options.file if Path(options.file).is_file() else None,
         saved=options.map,
     )
-    asked = {name: getattr(options, name) for name in ("metric", "tolerance", "confidence")}
+    asked = shared.chosen(options, "metric", "tolerance", "confidence")
     with shared.stage("working out the page"):
         result = report_fitted(tables, repair, about, **asked)
         if options.output is not None:

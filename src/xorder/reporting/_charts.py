@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -27,13 +26,17 @@ def charts(numbers: dict[str, Any], drawn: Drawn, names: list[str]) -> dict[str,
     """
     if numbers["finding"]["pair"] is None:
         return {}
-    stops = numbers["path"]["stops"]
+    stops, edges = numbers["path"]["stops"], drawn.edges.tolist()
+    lines = [[_in_hundredths(line) for line in at_stop] for at_stop in drawn.found]
+    first = Axis(0, 100, "first part of the list, %")
     found = {
-        "cuts": _by_group(drawn, names, _found),
+        "cuts": _by_group(drawn, names, lines, first, "People with the outcome that each cut finds"),
         "roc": _roc(drawn, numbers["finding"]["pair"], names),
-        "positives": _by_group(drawn, names, _scores("positive")),
-        "negatives": _by_group(drawn, names, _scores("negative")),
     }
+    for label, words in (("positive", "with"), ("negative", "without")):
+        lines = [[_outline(edges, bars[label]) for bars in at_stop] for at_stop in drawn.distributions]
+        said = f"Distribution of scores, people {words} the outcome"
+        found[f"{label}s"] = _by_group(drawn, names, lines, Axis(edges[0], edges[-1], "score"), said, stairs=True)
     if len(stops) > 1:
         found["tradeoff"] = [("", _tradeoff(stops, drawn.curve))]
     return {name: each for name, each in found.items() if each}
@@ -69,50 +72,26 @@ def _roc(drawn: Drawn, pair: list[int], names: list[str]) -> list[tuple[str, str
     chart = Chart(Axis(0, 100, "of the other group without the outcome, %"), Axis(0, 100))
     chart.line([(0, 0), (100, 100)], "grid")
     for position, curves in enumerate(drawn.roc):
-        lines: dict[int, list[Point]] = {
-            group: [(100 * x, 100 * y) for x, y in curve] for group, curve in zip(pair, curves, strict=True)
-        }
+        lines = dict(zip(pair, map(_in_hundredths, curves), strict=True))
         _add(chart, drawn, names, position, lines)
     label = "Cross-ROC curves of the two groups; the areas below them are the two values of xAUC."
     return [("", chart.svg(label))]
 
 
-_Lines = Callable[[Drawn, int, int], list[Point]]
-_Kind = tuple[Axis, _Lines, bool, str]
+def _in_hundredths(line: list[list[float]]) -> list[Point]:
+    return [(100 * x, 100 * y) for x, y in line]
 
 
-def _found(drawn: Drawn) -> _Kind:
-    """Of each group's people with the outcome, how many are among the first of the list."""
-
-    def lines(drawn: Drawn, stop: int, position: int) -> list[Point]:
-        return [(100 * x, 100 * y) for x, y in drawn.found[stop][position]]
-
-    return Axis(0, 100, "first part of the list, %"), lines, False, "People with the outcome that each cut finds"
+def _outline(edges: list[float], shares: list[float]) -> list[Point]:
+    """Points of a distribution: the share of each bar at its left edge, and that of the last at its right one, too."""
+    return [(x, 100 * share) for x, share in zip(edges, [*shares, *shares[-1:]], strict=False)]
 
 
-def _scores(label: str) -> Callable[[Drawn], _Kind]:
-    """Score distributions of one outcome."""
-
-    def kind(drawn: Drawn) -> _Kind:
-        edges = drawn.edges.tolist()
-
-        def lines(drawn: Drawn, stop: int, position: int) -> list[Point]:
-            shares = drawn.distributions[stop][position][label]
-            return [(x, 100 * share) for x, share in zip(edges, [*shares, *shares[-1:]], strict=False)]
-
-        words = "with" if label == "positive" else "without"
-        return Axis(edges[0], edges[-1], "score"), lines, True, f"Distribution of scores, people {words} the outcome"
-
-    return kind
-
-
-def _by_group(drawn: Drawn, names: list[str], kind: Callable[[Drawn], _Kind]) -> list[tuple[str, str]]:
-    """Lines of the groups shown: in one chart where they are few, else a small one for each."""
-    x, lines, stairs, label = kind(drawn)
-    every = [
-        {group: found for position, group in enumerate(drawn.shown) if (found := lines(drawn, stop, position))}
-        for stop in range(len(drawn.distributions))
-    ]
+def _by_group(
+    drawn: Drawn, names: list[str], lines: list[list[list[Point]]], x: Axis, label: str, *, stairs: bool = False
+) -> list[tuple[str, str]]:
+    """Lines of the groups shown, by stop and group: in one chart where they are few, else a small one for each."""
+    every = [{group: line for group, line in zip(drawn.shown, at_stop, strict=True) if line} for at_stop in lines]
     highest = max((y for at_stop in every for line in at_stop.values() for _, y in line), default=0.0)
     if not highest > 0:
         return []

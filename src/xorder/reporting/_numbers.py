@@ -188,15 +188,15 @@ def part_way(tables: Tables, fitted: FittedRepair, part: float) -> dict[Hashable
     return maps
 
 
-_SHEET = ("groups", "gaps", "cuts", "cut_gaps", "moves", "calibration", "net_benefit", "scores")
-"""Tables of the audit that the report has, with what the repair makes of them."""
+SHEET = ("groups", "gaps", "cuts", "cut_gaps", "moves", "calibration", "net_benefit", "scores")
+"""Tables of the audit that the report has, with what the repair makes of them; all can be had from the page."""
 
 
 def _sheet(audit: Audit, maps: dict[Hashable, ScoreMap] | None) -> dict[str, Any]:
     """Make the tables of an audit, with adjusted scores where there are maps; one that is refused says why."""
     found: dict[str, Any] = {}
     every = None if maps is None else {group: maps.get(group, ScoreMap.identity()) for group in audit.groups}
-    for name in _SHEET if maps is None else ("cuts", "moves", "calibration", "net_benefit", "scores"):
+    for name in SHEET if maps is None else ("cuts", "moves", "calibration", "net_benefit", "scores"):
         try:
             found[name] = audit.table(name, repair=None if every is None else SimpleNamespace(maps=every)).to_dict()
         except InputError as error:

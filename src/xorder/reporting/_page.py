@@ -17,7 +17,7 @@ from xorder._present import count, gap_title, group_names, level, one_line, perc
 from xorder.metrics._sheet import AuditTable
 from xorder.reporting import _text as say
 from xorder.reporting._charts import charts
-from xorder.reporting._numbers import Drawn
+from xorder.reporting._numbers import SHEET, Drawn
 from xorder.reporting._svg import bar, strip
 from xorder.reporting._text import capital, lacking, listed, summary, tolerated
 
@@ -38,9 +38,6 @@ _LONGEST_MOVE = 0.25
 
 CALIBRATION = ("observed_to_expected", "intercept", "slope", "ici")
 """Columns of the table of calibration that the page shows."""
-
-TABLES = ("groups", "gaps", "cuts", "cut_gaps", "moves", "calibration", "net_benefit", "scores")
-"""Tables that can be had from the page."""
 
 # Thresholds of net benefit that the page shows; the table to keep has more.
 _THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.5)
@@ -244,7 +241,7 @@ def _sheet_text(stop: dict[str, Any], numbers: dict[str, Any], places: dict[str,
 def _downloads(numbers: dict[str, Any]) -> list[dict[str, str]]:
     """Return the tables of the sheet as files to keep: what they are, their names, and their content in the address."""
     found = []
-    tables = {name: numbers["sheet"].get(name, {"rows": []})["rows"] for name in TABLES}
+    tables = {name: numbers["sheet"].get(name, {"rows": []})["rows"] for name in SHEET}
     for name, rows in (tables | {"steps": _steps(numbers)}).items():
         if rows:
             address = f"data:text/csv;charset=utf-8,{quote(AuditTable(name, rows).to_csv(), safe=_PLAIN)}"
