@@ -188,8 +188,8 @@ def test_weights_count_as_many_rows_as_tell_as_much():
     heavy = np.flatnonzero((group == "B") & (y == 1))[:9]
     weight[heavy] = 50.0
     tables = check_tables(y, score, group, weight, weights_are="sampling")
-    assert plan_groups(tables, RepairSettings()).left == ("B",)
-    assert plan_groups(check_tables(y, score, group, weight), RepairSettings()).left == ()
+    assert plan_groups(tables, RepairSettings()).aside.left == ("B",)
+    assert plan_groups(check_tables(y, score, group, weight), RepairSettings()).aside.left == ()
 
 
 def test_a_group_without_positives_is_small():
