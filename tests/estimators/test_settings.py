@@ -159,7 +159,7 @@ def test_merged_groups_are_counted_with_the_group_that_stays(groups, reference):
     settings = RepairSettings(small_groups="merge", reference=reference)
     plan = plan_groups(tables, settings)
     expected = reference if reference in ("A", "B") else "A"
-    assert (plan.reference, plan.merged) == (expected, ("tiny",))
+    assert (plan.reference, plan.aside.merged) == (expected, ("tiny",))
     assert plan.tables[expected].n1 == tables[expected].n1 + tables["tiny"].n1
     with pytest.warns(XorderWarning, match="counted with the reference"):
         repair = XOrder(small_groups="merge", reference=reference).fit(score, y, sensitive_features=group)
@@ -179,7 +179,7 @@ def test_ten_of_each_class_are_enough(positives, small, few):
     own = np.flatnonzero((group == "B") & (y == few))
     kept = np.setdiff1d(np.arange(y.size), own[positives:])
     plan = plan_groups(check_tables(y[kept], score[kept], group[kept]), RepairSettings())
-    assert plan.left == (("B",) if small else ())
+    assert plan.aside.left == (("B",) if small else ())
 
 
 def test_weights_count_as_many_rows_as_tell_as_much():
@@ -188,8 +188,8 @@ def test_weights_count_as_many_rows_as_tell_as_much():
     heavy = np.flatnonzero((group == "B") & (y == 1))[:9]
     weight[heavy] = 50.0
     tables = check_tables(y, score, group, weight, weights_are="sampling")
-    assert plan_groups(tables, RepairSettings()).left == ("B",)
-    assert plan_groups(check_tables(y, score, group, weight), RepairSettings()).left == ()
+    assert plan_groups(tables, RepairSettings()).aside.left == ("B",)
+    assert plan_groups(check_tables(y, score, group, weight), RepairSettings()).aside.left == ()
 
 
 def test_a_group_without_positives_is_small():

@@ -30,23 +30,16 @@ __all__ = [
 
 # The estimators need scikit-learn; who applies a saved map needs neither them nor what fits one.
 _LATER = {
-    "METHODS": "_fitted",
-    "SMALL_GROUPS": "_fitted",
-    "ExpectedGap": "_expected",
-    "FairRanker": "_fair_ranker",
-    "FittedRepair": "_fitted",
-    "Promise": "_promise",
-    "RepairSettings": "_fitted",
-    "XOrder": "_xorder",
-    "expected_gap": "_expected",
-    "expected_gap_tables": "_expected",
-    "learn_repair": "_learn",
-    "load": "_xorder",
-    "load_fitted": "_fitted",
+    "_expected": ("ExpectedGap", "expected_gap", "expected_gap_tables"),
+    "_fair_ranker": ("FairRanker",),
+    "_fitted": ("METHODS", "SMALL_GROUPS", "FittedRepair", "RepairSettings", "load_fitted"),
+    "_learn": ("learn_repair",),
+    "_promise": ("Promise",),
+    "_xorder": ("XOrder", "load"),
 }
 
 if not TYPE_CHECKING:
-    __getattr__ = lazy_names(__name__, _LATER)
+    __getattr__ = lazy_names(__name__, {name: module for module, names in _LATER.items() for name in names})
 
 
 def __dir__() -> list[str]:

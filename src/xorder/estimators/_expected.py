@@ -308,9 +308,9 @@ def _learn_without(
     rest = {
         group: ScoreTable.from_masses(table.score, *(dealt[group].sum(axis=1) - dealt[group][:, fold]))
         for group, table in tables.items()
-        if group not in plan.left
+        if group not in plan.aside.left
     }
-    for group in plan.merged:
+    for group in plan.aside.merged:
         rest[plan.reference] = rest[plan.reference] + rest.pop(group)
     try:
         every = GroupPlan(Tables(rest), plan.reference)

@@ -15,7 +15,8 @@ import numpy as np
 from xorder import __version__
 from xorder._groups import unseen_error
 from xorder._metric import METRICS
-from xorder._parameters import MISSING_GROUPS, UNSEEN_GROUPS, brief, check_confidence, in_range
+from xorder._parameters import MISSING_GROUPS, UNSEEN_GROUPS, brief, check_confidence, check_word, in_range
+from xorder._present import known, number
 from xorder._table import FloatArray, ScoreTable, Tables, scores_at
 from xorder._validation import check_groups, check_scores
 from xorder.engines import GroupMaps
@@ -93,9 +94,7 @@ class RepairSettings:
             The settings themselves.
         """
         for name, allowed in _CHOICES.items():
-            value: Any = getattr(self, name)
-            if not isinstance(value, str) or value not in allowed:
-                raise InputError(f"{name} must be one of {', '.join(allowed)}; got {value!r}.")
+            check_word(name, getattr(self, name), allowed)
         if not isinstance(self.reference, Hashable):
             raise InputError(f"reference must be the label of a group, such as text; got {self.reference!r}.")
         if not isinstance(self.do_no_harm, bool | np.bool_ | None):
@@ -357,17 +356,14 @@ class FittedRepair:
         adjusted = np.array(score, dtype=np.float64)
         for group, mask in check_groups(sensitive_features, score.size, self.settings.missing_group, reserved=False):
             if group in self.maps:
-                if self.maps[group].raw.size:
-                    adjusted[mask] = self._move(adjusted[mask], group)
+                score_map, own = self.maps[group], adjusted[mask]
+                if score_map.raw.size:
+                    warn_of_other_scale(group, score_map, score_map.outside(own), own.size)
+                    adjusted[mask] = score_map.apply(own)
             elif self.settings.unseen_group == "error":
                 rows = int(np.count_nonzero(mask))
                 raise unseen_error(repr(group), self.maps, rows, f"row {int(np.argmax(mask))}")
         return adjusted
-
-    def _move(self, score: FloatArray, group: Hashable) -> FloatArray:
-        score_map = self.maps[group]
-        warn_of_other_scale(group, score_map, score_map.outside(score), score.size)
-        return score_map.apply(score)
 
     def group_maps(self) -> GroupMaps:
         """Return the maps as frames and files take them.
@@ -388,13 +384,12 @@ class FittedRepair:
             Labels and numbers; ``nan`` becomes None.
         """
         labels = {name: getattr(self, name) for name in _LABELS}
-        numbers = {name: getattr(self, name) for name in _NUMBERS}
-        return (
-            {name: list(value) if isinstance(value, tuple) else value for name, value in labels.items()}
-            | {"metric": self.settings.metric}
-            | {name: None if math.isnan(value) else value for name, value in numbers.items()}
-            | {"promise": None if self.promise is None else asdict(self.promise)}
-        )
+        return {
+            **{name: list(value) if isinstance(value, tuple) else value for name, value in labels.items()},
+            "metric": self.settings.metric,
+            **{name: known(getattr(self, name)) for name in _NUMBERS},
+            "promise": None if self.promise is None else asdict(self.promise),
+        }
 
     def text(self) -> str:
         """Say whose scores are adjusted, what that does to the sample, and how close to the best possible that is.
@@ -435,14 +430,14 @@ class FittedRepair:
         """
         first, second = self.pair
         lines = [
-            f"{self.settings.metric} gap  {_written(self.gap_before, '+')} -> {_written(self.gap, '+')}   "
+            f"{self.settings.metric} gap  {number(self.gap_before, sign='+')} -> {number(self.gap, sign='+')}   "
             f"({first} minus {second}, on the sample it was fitted to)",
-            f"AUC       {_written(self.auc_before)} -> {_written(self.auc)}",
+            f"AUC       {number(self.auc_before)} -> {number(self.auc)}",
         ]
         if len(self.moved) > 1:
             lines.insert(1, f"largest gap left between any two groups: {self.worst_gap:.4f}")
         if not math.isnan(self.worst_cut):
-            cut = f"{_written(self.worst_cut_before)} -> {_written(self.worst_cut)}"
+            cut = f"{number(self.worst_cut_before)} -> {number(self.worst_cut)}"
             lines.append(f"worst cut {cut}   (widest difference of sensitivities, over all cuts of the list)")
         return "\n".join([*lines, *filter(None, [self.certificate()])])
 
@@ -458,7 +453,7 @@ class FittedRepair:
             return ""
         among = " among the groups repaired" if self.moved and (self.left or self.merged) else ""
         return (
-            f"AUC {_written(self.auc)}{among} is within {rounded_up(self.optimality_gap)} of the best possible "
+            f"AUC {number(self.auc)}{among} is within {rounded_up(self.optimality_gap)} of the best possible "
             "at this gap with the order kept in each group."
         )
 
@@ -530,7 +525,7 @@ class FittedRepair:
             first, second = self.pair
             return (
                 f"Scores of group {group} are adjusted to bring the {self.settings.metric} gap between {first} and "
-                f"{second} from {_written(self.gap_before, '+')} to {_written(self.gap, '+')}."
+                f"{second} from {number(self.gap_before, sign='+')} to {number(self.gap, sign='+')}."
             )
         if group == self.reference:
             return f"Group {group} is the reference, whose scores stay as they are."
@@ -584,7 +579,7 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
         raise MapFileError(f"cannot use the map file {path}: its settings are not those of an XOrder.")
     try:
         stay, moved = {*summary["left"], *summary["merged"], summary["reference"]}, set(summary["moved"])
-        known = (
+        fits = (
             all(isinstance(summary[name], list) for name in _LABELS if name != "reference")
             and moved == {group for group, score_map in maps.items() if score_map.raw.size}
             and stay <= set(maps) - moved
@@ -592,9 +587,10 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
             and set(summary["pair"]) <= set(maps)
         )
     except TypeError:
-        known = False
-    if not known:
+        fits = False
+    if not fits:
         raise MapFileError(f"cannot use the map file {path}: its groups do not fit its summary.")
+    found: dict[str, Any] = {name: summary[name] if name == "reference" else tuple(summary[name]) for name in _LABELS}
     try:
         settings = RepairSettings(**usual | params).checked()
         learnt_from = LearntFrom(**summary["learnt_from"])
@@ -604,30 +600,12 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
             promise
         ):
             raise InputError("the promises or metrics of its settings and of its summary differ")
-        numbers: dict[str, Any] = {
-            name: math.nan if summary[name] is None else float(summary[name]) for name in _NUMBERS
-        }
+        found |= {name: math.nan if summary[name] is None else float(summary[name]) for name in _NUMBERS}
     except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:
         raise MapFileError(f"cannot use the map file {path}: its settings make no sense ({error}).") from None
-    return FittedRepair(
-        settings=settings,
-        maps=maps,
-        reference=summary["reference"],
-        moved=tuple(summary["moved"]),
-        pair=(summary["pair"][0], summary["pair"][1]),
-        left=tuple(summary["left"]),
-        merged=tuple(summary["merged"]),
-        learnt_from=learnt_from,
-        promise=promise,
-        **numbers,
-    )
+    return FittedRepair(settings, maps, learnt_from=learnt_from, promise=promise, **found)
 
 
 def _place(percent: float) -> str:
     """A place in the list, in percent from its top."""
     return f"the upper {max(percent, 1):.0f} %" if percent < 99 else "the end"
-
-
-def _written(value: float, sign: str = "") -> str:
-    """Four decimals, and no minus before nothing."""
-    return "not known" if math.isnan(value) else f"{round(value, 4) + 0.0:{sign}.4f}"

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from xorder._groups import is_missing
 from xorder._parameters import check_seed
 from xorder._table import BoolArray
 from xorder._validation import check_clusters
@@ -42,7 +43,9 @@ def make_folds(
     rows = len(y)
     if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
         _, label = np.unique(y, return_inverse=True)
-        strata = list(zip(_plain(groups), label.tolist(), strict=True))
+        # What is missing is equal to nothing, so all of it becomes None.
+        plain = [None if is_missing(group) else group for group in np.asarray(groups).tolist()]
+        strata = list(zip(plain, label.tolist(), strict=True))
         if clusters is None:
             return dealt_folds(strata, rows, int(cv), random_state)
         return _dealt_together(strata, check_clusters(clusters, rows), int(cv), random_state)
@@ -127,19 +130,6 @@ def _check_told_who_belongs_together(cv: Any, split_params: Mapping[str, Any]) -
             f"cv=list({name}().split(X, y, person)); or enable metadata routing, with "
             "sklearn.set_config(enable_metadata_routing=True), and pass groups=person to fit of the FairRanker."
         )
-
-
-def _plain(groups: Any) -> list[Hashable]:
-    """Groups as plain values; what is missing is equal to nothing, so all of it becomes None."""
-    values = np.asarray(groups)
-    return [value if _equals_itself(value) else None for value in values.tolist()]
-
-
-def _equals_itself(value: Any) -> bool:
-    try:
-        return bool(value == value)
-    except TypeError:
-        return False
 
 
 def _rows(numbers: Any, rows: int) -> IntArray:

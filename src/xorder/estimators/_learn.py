@@ -20,15 +20,7 @@ from xorder.exceptions import InputError
 from xorder.metrics._audit import units_of
 from xorder.metrics._gaps import FEW, is_too_few
 from xorder.metrics._placements import moments
-from xorder.ordering import (
-    Ordering,
-    best_auc,
-    order,
-    order_within,
-    smallest_cut_gap,
-    solve_multipliers,
-    standing,
-)
+from xorder.ordering import Ordering, best_auc, order, order_within, smallest_cut_gap, solve_multipliers, standing
 from xorder.ordering._ordering import Places
 from xorder.transfer import OddsScale, ScoreMap, map_at, realises, shifted_map, spaced_map, usual_bounds
 
@@ -64,7 +56,7 @@ NOBODY = SetAside()
 
 @dataclass(frozen=True, slots=True)
 class GroupPlan:
-    """Tables of the groups to repair; the groups whose scores are left, and those counted with the reference.
+    """Tables of the groups to repair, and the groups that are not repaired.
 
     ``unseen`` are groups to leave alone that no row here belongs to: where those of unknown group are to be left, they
     are so whether or not there were any. ``notes`` say what was set aside, and why.
@@ -72,15 +64,9 @@ class GroupPlan:
 
     tables: Tables
     reference: Hashable | None
-    left: tuple[Hashable, ...] = ()
-    merged: tuple[Hashable, ...] = ()
+    aside: SetAside = NOBODY
     unseen: tuple[Hashable, ...] = ()
     notes: tuple[str, ...] = ()
-
-    @property
-    def aside(self) -> SetAside:
-        """The groups that are not repaired."""
-        return SetAside(self.left, self.merged)
 
 
 def plan_groups(tables: Tables, settings: RepairSettings) -> GroupPlan:
@@ -121,7 +107,7 @@ def plan_groups(tables: Tables, settings: RepairSettings) -> GroupPlan:
     if merged and planned.held is not None:
         labels = tuple(reference if label in merged else label for label in planned.held.labels)
         planned = replace(planned, held=planned.held._replace(labels=labels))
-    return GroupPlan(planned, reference, (*left, *small), tuple(merged), unseen, tuple(notes))
+    return GroupPlan(planned, reference, SetAside((*left, *small), tuple(merged)), unseen, tuple(notes))
 
 
 def largest(tables: Tables) -> Hashable:
@@ -224,16 +210,16 @@ def learn_repair(tables: Tables | Mapping[Hashable, ScoreTable], settings: Repai
     plan = plan_groups(tables, settings)
     found = find_repair(tables, plan, settings)
     moved = tuple(group for group, score_map in found.maps.items() if score_map.raw.size)
-    left = (*plan.left, *plan.unseen)
+    left, merged = (*plan.aside.left, *plan.unseen), plan.aside.merged
     bound = best_auc(list(plan.tables.values()), settings.metric, found.after.worst)
     return FittedRepair(
         settings=settings,
-        maps={group: found.maps.get(group, ScoreMap.identity()) for group in (*plan.tables, *left, *plan.merged)},
+        maps={group: found.maps.get(group, ScoreMap.identity()) for group in (*plan.tables, *left, *merged)},
         reference=found.reference,
         moved=moved,
         pair=found.pair,
         left=left,
-        merged=plan.merged,
+        merged=merged,
         auc_before=found.before.auc,
         gap_before=found.before.gap(found.pair),
         auc=found.after.auc,
@@ -447,7 +433,12 @@ def interleave(tables: Tables, settings: RepairSettings, reference: Hashable | N
     if realises(stays.score, adjusted, found.b_above):
         after = replace(after, auc=found.auc, gaps={pair: found.gap})
     elif max(abs(found.auc - after.auc), abs(found.gap - after.gap(pair))) > 1e-6:
-        notes.append(_lost_room(reference, found, after.auc, after.gap(pair)))
+        # Scores may be unable to carry the ordering, e.g. no number fits above a reference score of 1.
+        notes.append(
+            f"the scores of group {reference!r} leave no room for the ordering that was found (scores of exactly 0 or "
+            f"1, or closer together than numbers can be): AUC is {after.auc:.4f} instead of {found.auc:.4f}, the gap "
+            f"{after.gap(pair):+.4f} instead of {found.gap:+.4f}."
+        )
     kept = {moved: 1.0}
     repair = Repair(reference, {moved: score_map}, pair, before, after, kept, ordering=found, notes=notes)
     # Where rows of both groups share scores, these may be better as they are than in any ordering.
@@ -523,15 +514,6 @@ def mapped(tables: Tables, maps: dict[Hashable, ScoreMap]) -> Tables:
     return replace(adjusted, held=held._replace(scores=(score, *held.scores[1:])))
 
 
-def _lost_room(reference: Hashable, wanted: Ordering, auc: float, gap: float) -> str:
-    """Scores may be unable to carry the ordering, e.g. no number fits above a reference score of 1."""
-    return (
-        f"the scores of group {reference!r} leave no room for the ordering that was found (scores "
-        f"of exactly 0 or 1, or closer together than numbers can be): AUC is {auc:.4f} instead of {wanted.auc:.4f}, "
-        f"the gap {gap:+.4f} instead of {wanted.gap:+.4f}."
-    )
-
-
 # Bits that the search sees of a mass: whole numbers up to a million millions are seen as they are.
 _BITS = 40
 
@@ -578,20 +560,17 @@ def _stderrs(tables: Tables, metric: str) -> dict[Pair, float]:
 
 
 def shrink(repair: Repair, tables: Tables, kept_share: dict[Hashable, float], settings: RepairSettings) -> Repair:
-    """Keep of each correction its share; leave alone, and say so, where that is nothing.
+    """Keep of the correction of two groups its share; leave alone, and say so, where that is nothing.
 
     A partial correction can be worse than none, for example with few distinct scores; the scores are then left alone.
-    Judged are the groups that move and the reference: the gap of a group too small to say, which may be the widest of
-    all, says nothing about the others' repair.
     """
     left = [group for group, share in kept_share.items() if share == 0 and repair.maps[group].raw.size]
     notes = [*repair.notes, *_left_to_chance(left, repair.reference)]
     maps = {group: shrunk(score_map, kept_share[group]) for group, score_map in repair.maps.items()}
-    moved = {group for group, score_map in maps.items() if score_map.raw.size}
+    moved = any(score_map.raw.size for score_map in maps.values())
     after = measure(mapped(tables, maps), settings.metric) if moved else repair.before
     kept = replace(repair, maps=maps, after=after, kept_share=kept_share, notes=notes)
-    judged = moved | {repair.reference}
-    if not moved or is_better(after.among(judged), repair.before.among(judged), settings):
+    if not moved or is_better(after, repair.before, settings):
         return kept
     return left_alone(kept, tables, "the share of the repair that the evidence for the gap carries")
 
