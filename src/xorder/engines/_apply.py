@@ -329,8 +329,7 @@ def _map_files(path: str | os.PathLike[str], maps: GroupMaps, names: ColumnNames
     files = find_files(path)
     with blaming_files(path):
         relation = duckdb.connect().sql(f"SELECT * FROM {reader_of(files)}")
-        is_text = file_kind(files[0]) == "csv"
-        return map_relation(relation, maps, names, into, blanks=True, scores_in_text=is_text)
+        return map_relation(relation, maps, names, into, files=file_kind(files[0]))
 
 
 def adjusting(maps: GroupMaps) -> Callable[..., FloatArray]:

@@ -139,11 +139,6 @@ def _unpacked(file: str) -> int:
         return size
 
 
-def is_utf_8(encoding: str) -> bool:
-    """Whether an encoding is the one that DuckDB reads."""
-    return encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
-
-
 def reader_of(names: Sequence[str]) -> str:
     """Return the expression of DuckDB that reads files, as they are: nothing is guessed, of folders or of cells."""
     if file_kind(names[0]) == "parquet":
@@ -300,11 +295,8 @@ class FileReading:
             for batch in batches:
                 scores = cells.scores(batch, names.score)
                 groups = self.groups.read(batch)
-                labels, weights = np.empty(0, dtype=np.int32), np.empty(0)
-                if names.label is not None:
-                    labels = self.labels.read(batch)
-                if names.weight is not None:
-                    weights = cells.weights(batch, names.weight)
+                labels = np.empty(0, dtype=np.int32) if names.label is None else self.labels.read(batch)
+                weights = np.empty(0) if names.weight is None else cells.weights(batch, names.weight)
                 more: list[NDArray[Any]] = [cells.scores(batch, name) for name in names.others]
                 if names.cluster is not None:
                     seen = len(self.clusters.codes)
@@ -439,12 +431,9 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
         def batches(by: Coding, known: bool) -> Generator[Batch, None, None]:
             return _batches(prepared, [*by.columns(prepared, roles, known=known), *map(nw.col, names.more)], names.more)
 
-        def blame() -> None:
-            if is_text:
-                _refuse_text(frame, names)
-
         # Only all rows show whether a value named as positive is there, and what else is.
         guess = look(_GUESSED_ROWS if prepared.implementation.is_duckdb() and options.positive is None else None)
+        blame = partial(_refuse_text, frame, names) if is_text else None
         yield LocalRows(batches, options, guess=guess, look=look, blame=blame, total=total), source
 
 
@@ -600,23 +589,16 @@ def _batches(frame: Any, wanted: Sequence[Any], more: Sequence[str]) -> Generato
 
     if isinstance(frame, nw.DataFrame):
         for start in range(0, len(frame), _STEP):
-            yield _batch(frame[start : start + _STEP].select(*wanted), more)
+            yield Batch.of(frame[start : start + _STEP].select(*wanted), more)
         return
     native = frame.select(*wanted).to_native()
     if frame.implementation.is_duckdb():
         pa = import_optional("pyarrow", extra="duckdb", purpose="Reading what DuckDB holds")
         with closing(native.to_arrow_reader(_STEP)) as parts:
             for part in parts:
-                yield _batch(nw.from_native(pa.Table.from_batches([part])), more)
+                yield Batch.of(nw.from_native(pa.Table.from_batches([part])), more)
     elif frame.implementation.is_polars():
         for part in native.collect_batches(chunk_size=_STEP, maintain_order=False):
-            yield _batch(nw.from_native(part), more)
+            yield Batch.of(nw.from_native(part), more)
     else:
         raise not_a_frame(native)
-
-
-def _batch(part: Any, more: Sequence[str]) -> Batch:
-    weight = np.asarray(part["weight"].to_numpy(), dtype=np.float64) if "weight" in part.columns else None
-    numbers = [np.asarray(part[role].to_numpy(), dtype=np.float64) for role in more if role != "cluster"]
-    clusters = [np.array(part["cluster"].to_list(), dtype=object)] if "cluster" in more else []
-    return Batch(part["score"].to_numpy(), part["code"].to_numpy(), weight, (*numbers, *clusters))
