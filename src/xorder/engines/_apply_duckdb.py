@@ -5,6 +5,7 @@ What checks a row's score and tells its group is SQL that Spark reads, too.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
@@ -15,10 +16,11 @@ from uuid import uuid4
 import numpy as np
 
 from xorder._groups import BETWEEN
+from xorder._optional import import_optional
 from xorder._table import FloatArray
 from xorder.engines._cells import ColumnNames, Kind, not_labels, not_numbers
 from xorder.engines._match_groups import VALUE, GroupMaps, check_frame_columns, columns_of, not_finite, refused_group
-from xorder.engines._sources import number_in
+from xorder.engines._sources import blaming_files, file_kind, find_files, number_in, reader_of
 from xorder.exceptions import InputError
 from xorder.transfer import ScoreMap
 from xorder.transfer._sql import DIALECTS, group_literal, number, quoted_name, text
@@ -36,6 +38,15 @@ _KINDS = {
 
 # What Python takes for blanks; DuckDB's trim takes none but spaces.
 _BLANKS = r"[\s\x0b\x1c-\x1f\x{85}\p{Z}]*"
+
+
+def map_files(path: str | os.PathLike[str], maps: GroupMaps, names: ColumnNames, into: str) -> Any:
+    """Read files as a relation of DuckDB, which stays as lazy as they are large, and map it."""
+    duckdb = import_optional("duckdb", extra="duckdb", purpose="Adjusting the scores of a frame")
+    files = find_files(path)
+    with blaming_files(path):
+        relation = duckdb.connect().sql(f"SELECT * FROM {reader_of(files)}")
+        return map_relation(relation, maps, names, into, files=file_kind(files[0]))
 
 
 def map_relation(relation: Any, maps: GroupMaps, names: ColumnNames, into: str, *, files: str | None = None) -> Any:

@@ -27,22 +27,7 @@ from xorder._groups import is_missing
 from xorder._optional import import_optional
 from xorder._validation import MAX_GROUPS, no_cluster
 from xorder.engines import _cells as cells
-from xorder.engines._cells import (
-    FRAME,
-    MOST_LABELS,
-    Coding,
-    ColumnNames,
-    Distinct,
-    FileBatch,
-    ReadingOptions,
-    TextColumn,
-    check_columns,
-    coding,
-    no_rows,
-    not_labels,
-    not_numbers,
-    quoted,
-)
+from xorder.engines._cells import FRAME, Coding, ColumnNames, Distinct, FileBatch, ReadingOptions, TextColumn
 from xorder.engines._csv_file import blaming_gzip, csv_header, read_csv
 from xorder.engines._parquet_file import read_parquet
 from xorder.engines._tally import Batch, Tally
@@ -309,7 +294,7 @@ class FileReading:
                 rows += len(scores)
                 yield scores, groups, labels, weights, *more
         if not (rows or self.among):
-            raise no_rows(str(self.path))
+            raise cells.no_rows(str(self.path))
         if lost:
             raise no_cluster(f"{self.path}: column {names.cluster!r}", alone, lost[0])
 
@@ -325,7 +310,7 @@ class FileReading:
         is_asked_for = self.options.names.label is not None and not (self.among and self.options.positive is not None)
         # Where no label was asked for, any value will do.
         labels = self.labels.distinct if is_asked_for else Distinct(["0"])
-        return coding(self.groups.distinct, labels, self.options, file=str(self.path))
+        return cells.coding(self.groups.distinct, labels, self.options, file=str(self.path))
 
     def check(self) -> None:
         """Complain of the file row by row, holding no more than some rows at a time."""
@@ -390,7 +375,7 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
             stack.enter_context(blaming_files(file))
             frame = connection.sql(f"SELECT * FROM {reader_of(files)}")
             total = rows_about(files) if is_text else frame.count("*").fetchall()[0][0]
-        check_columns(source, native_columns(frame), names.all)
+        cells.check_columns(source, native_columns(frame), names.all)
         prepared = _prepared(nw, frame, names, is_text)
         if names.label is None:
             prepared = prepared.with_columns(nw.lit(0).alias("label"))
@@ -402,7 +387,7 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
                 groups, labels = _distinct(part, roles)
             except TypeError as error:
                 # pandas finds out row by row that a column holds lists.
-                raise not_labels(names.groups[0], str(error)) from error
+                raise cells.not_labels(names.groups[0], str(error)) from error
             blanks = file is not None
             combinations = options.combinations(names.groups, blanks=blanks, called=source)
             is_plain = len(roles) == 1 and not options.apart
@@ -411,7 +396,7 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
             if options.missing_group == "error":
                 of_groups = _counted(nw, prepared, roles, groups, of_groups, blanks)
             of_labels = _counted(nw, prepared, ["label"], [(label,) for label in labels], Distinct(labels), blanks)
-            found = coding(of_groups, of_labels, options, file=file)
+            found = cells.coding(of_groups, of_labels, options, file=file)
             if is_plain:
                 return found
             numbers = dict(found.group_values)
@@ -486,7 +471,7 @@ def _prepared(nw: Any, frame: Any, names: ColumnNames, is_text: bool) -> Any:
     try:
         return whole.select(**chosen)
     except (TypeError, ValueError) as error:
-        raise not_numbers(names.score, str(error)) from error
+        raise cells.not_numbers(names.score, str(error)) from error
 
 
 def check_kinds(nw: Any, names: ColumnNames, frame: Any, held: Mapping[str, str]) -> None:
@@ -498,9 +483,9 @@ def check_kinds(nw: Any, names: ColumnNames, frame: Any, held: Mapping[str, str]
             as_column(frame[held[role]].to_numpy(), f"column {column!r}")
         if not _is_number(role):
             if kind.is_nested():
-                raise not_labels(column, f"its type is {kind}")
+                raise cells.not_labels(column, f"its type is {kind}")
         elif not (kind.is_numeric() or kind in (nw.Boolean, nw.Object, nw.Unknown)):
-            raise not_numbers(column, f"their type is {kind}")
+            raise cells.not_numbers(column, f"their type is {kind}")
 
 
 def _parsed(nw: Any, relation: Any, names: ColumnNames) -> Any:
@@ -527,7 +512,7 @@ def _refuse_text(relation: Any, names: ColumnNames) -> None:
             .limit(1)
         )
         for (cell,) in found.fetchall():
-            raise not_numbers(name, f"such as {quoted(cell)}")
+            raise cells.not_numbers(name, f"such as {cells.quoted(cell)}")
 
 
 def _decoded(frame: Any) -> Any:
@@ -544,7 +529,7 @@ def _decoded(frame: Any) -> Any:
 
 def _distinct(frame: Any, roles: Sequence[str]) -> tuple[list[tuple[Any, ...]], list[Any]]:
     """Return the distinct values of group and label, missing ones as None; of too many, enough to see that."""
-    rows = frame.select(*roles, "label").unique().head(MAX_GROUPS * MOST_LABELS + 1).lazy().collect()
+    rows = frame.select(*roles, "label").unique().head(MAX_GROUPS * cells.MOST_LABELS + 1).lazy().collect()
     *groups, labels = (list(map(_plain, rows[name].to_list())) for name in (*roles, "label"))
     return list(dict.fromkeys(zip(*groups, strict=True))), list(dict.fromkeys(labels))
 
