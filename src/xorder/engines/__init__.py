@@ -25,15 +25,9 @@ __all__ = [
 
 # Who reads rows need not write them, and a map is held without either.
 _LATER = {
-    "Applied": "_apply",
-    "CutMoves": "_apply_cut",
-    "GroupMaps": "_match_groups",
-    "apply_to_file": "_apply",
-    "apply_to_frame": "_apply",
-    "audit_frame": "_tables",
-    "compare_frame": "_tables",
-    "ll144_frame": "_ll144",
-    "tables_of": "_tables",
+    **dict.fromkeys(("Applied", "apply_to_file", "apply_to_frame"), "_apply"),
+    **dict.fromkeys(("audit_frame", "compare_frame", "tables_of"), "_tables"),
+    **{"CutMoves": "_apply_cut", "GroupMaps": "_match_groups", "ll144_frame": "_ll144"},
 }
 
 if not TYPE_CHECKING:

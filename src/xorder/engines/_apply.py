@@ -20,18 +20,8 @@ from xorder._progress import Progress
 from xorder._table import MISSING, FloatArray, IntArray, Tables, in_threads
 from xorder.engines import _cells as cells
 from xorder.engines._apply_cut import SELECTED, CutMoves, CutOfRows, find_lines
-from xorder.engines._apply_duckdb import map_relation
-from xorder.engines._cells import (
-    FRAME,
-    ColumnNames,
-    FileBatch,
-    GroupNames,
-    Kind,
-    NewColumns,
-    ReadingOptions,
-    TextColumn,
-    no_rows,
-)
+from xorder.engines._apply_duckdb import map_files, map_relation
+from xorder.engines._cells import ColumnNames, FileBatch, GroupNames, Kind, NewColumns, ReadingOptions, TextColumn
 from xorder.engines._csv_file import blaming_gzip, is_gzip, write_csv
 from xorder.engines._match_groups import (
     GroupMaps,
@@ -44,17 +34,7 @@ from xorder.engines._match_groups import (
     warn_of_other_scale,
 )
 from xorder.engines._parquet_file import write_parquet
-from xorder.engines._sources import (
-    FileReading,
-    blaming_files,
-    check_kinds,
-    file_kind,
-    files_of,
-    find_files,
-    native_columns,
-    not_a_frame,
-    reader_of,
-)
+from xorder.engines._sources import FileReading, check_kinds, file_kind, find_files, native_columns, not_a_frame
 from xorder.exceptions import InputError
 
 _PURPOSE = "Adjusting the scores of a frame"
@@ -123,7 +103,7 @@ def apply_to_frame(maps: GroupMaps, frame: Any, *, score: str, group: GroupNames
     """
     names = ColumnNames(score, group)
     if isinstance(frame, str | os.PathLike):
-        return _map_files(frame, maps, names, into)
+        return map_files(frame, maps, names, into)
     # By its names, so that no engine is imported to ask.
     kind = type(frame)
     if kind.__module__.startswith("pyspark"):
@@ -212,7 +192,7 @@ def apply_to_file(
             sources, compress = [*map(Path, files)], is_gzip(Path(out))
             seen = _copy(*(maps, sources, temporary, options, into, chosen), compress=compress, escape=escape_formulas)
             if not seen.any():
-                raise no_rows(os.fspath(path))
+                raise cells.no_rows(os.fspath(path))
     except UnusableRowError as error:
         # Only the whole file shows which row is the first, and how many there are.
         for file in files:
@@ -319,18 +299,8 @@ def check_matched(
     """Complain, with the first row and their number, of groups of a file that have no map, where they are refused."""
     labels = {str(label) for label in maps.maps} | ({MISSING} if maps.of_missing is not None else set())
     if maps.of_unseen is None and not labels.issuperset(map(str, tables)):
-        for file in files_of(path):
+        for file in find_files(path):
             _blame_rows(maps, file, ReadingOptions(ColumnNames(score, group), encoding=encoding))
-
-
-def _map_files(path: str | os.PathLike[str], maps: GroupMaps, names: ColumnNames, into: str) -> Any:
-    """Read files as a relation of DuckDB, which stays as lazy as they are large."""
-    duckdb = import_optional("duckdb", extra="duckdb", purpose=_PURPOSE)
-    files = find_files(path)
-    with blaming_files(path):
-        relation = duckdb.connect().sql(f"SELECT * FROM {reader_of(files)}")
-        is_text = file_kind(files[0]) == "csv"
-        return map_relation(relation, maps, names, into, blanks=True, scores_in_text=is_text)
 
 
 def adjusting(maps: GroupMaps) -> Callable[..., FloatArray]:
@@ -396,7 +366,7 @@ def _adjusting_frames(maps: GroupMaps, names: ColumnNames, *, all_here: bool) ->
 
     Where all rows are here, complaints and warnings can be about all of them.
     """
-    known, adjust, combinations = GroupNumbers(maps), adjusting(maps), Combinations(names.groups, called=FRAME)
+    known, adjust, combinations = GroupNumbers(maps), adjusting(maps), Combinations(names.groups, called=cells.FRAME)
 
     def numbers_of(labels: Sequence[Any], codes: Numbers) -> Numbers:
         """Turn codes, which count through ``labels``, into numbers of maps; a code below 0 is a missing group."""

@@ -126,28 +126,22 @@ _PART = 1 << 20
 _DIGIT = 16
 
 
-class Spool:
+class Spool(SpooledTemporaryFile[bytes]):
     """Numbers that are written once and read several times: in memory while they are few, beyond that on disk."""
 
     def __init__(self, folder: Path) -> None:
-        self._file = SpooledTemporaryFile(max_size=_HELD, dir=str(folder))  # noqa: SIM115
+        super().__init__(max_size=_HELD, dir=str(folder))
         self.size = 0
-
-    def __enter__(self) -> Spool:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
 
     def add(self, numbers: FloatArray) -> None:
         """Add some numbers, none of them NaN."""
-        self._file.write(numbers.tobytes())
+        self.write(numbers.tobytes())
         self.size += numbers.size
 
     def _parts(self) -> Iterator[IntArray]:
         """Yield whole numbers that sort as the numbers that they stand for."""
-        self._file.seek(0)
-        while held := self._file.read(8 * _PART):
+        self.seek(0)
+        while held := self.read(8 * _PART):
             yield keys_of(np.frombuffer(held))
 
     def line(self, places: int) -> Line:

@@ -5,83 +5,28 @@ What checks a row's score and tells its group is SQL that Spark reads, too.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
 
 from xorder._groups import BETWEEN
-from xorder._table import FloatArray, IntArray
+from xorder._optional import import_optional
+from xorder._table import FloatArray
 from xorder.engines._cells import ColumnNames, Kind, not_labels, not_numbers
-from xorder.engines._match_groups import (
-    VALUE,
-    GroupMaps,
-    check_frame_columns,
-    columns_of,
-    not_finite,
-    refused_group,
-)
-from xorder.engines._sources import number_in
+from xorder.engines._match_groups import VALUE, GroupMaps, check_frame_columns, columns_of, not_finite, refused_group
+from xorder.engines._sources import blaming_files, file_kind, find_files, number_in, reader_of
 from xorder.exceptions import InputError
 from xorder.transfer import ScoreMap
-from xorder.transfer._sql import DIALECTS, number, quoted_name, text
-
-_PURPOSE = "Adjusting parquet files"
+from xorder.transfer._sql import DIALECTS, group_literal, number, quoted_name, text
 
 # From so many knots on maps are applied compressed: DuckDB copies their list for each 2,048 rows.
 _MANY_KNOTS = 50_000
-
-
-class KnotLists(NamedTuple):
-    """All maps in two lists of knots, and a guide to them: for each cell of a grid over the raw knots of a group, how
-    many knots stand before it. ``of_maps`` has a text per map of each: its first and last raw knot, cells per unit of
-    score, where its guide starts, and its last line.
-    """
-
-    raw: list[float]
-    adjusted: list[float]
-    guide: list[int]
-    of_maps: list[tuple[str, ...]]
-    steps: int
-
-
-def knot_lists(maps: Sequence[ScoreMap]) -> KnotLists:
-    """Lay the maps out one after the other, with room behind each for steps that lead past its end."""
-    if sum(score_map.raw.size for score_map in maps) > _MANY_KNOTS:
-        maps = [score_map.compressed() for score_map in maps]
-    grids = [_grid(score_map) for score_map in maps]
-    lists = KnotLists([], [], [], [], max(most for *_, most in grids).bit_length())
-    # A step that leads past the last knot must find none that a score reaches, least of all another map's.
-    beyond = [np.inf] * 2**lists.steps
-    for score_map, (raw, adjusted, cells, starts, _) in zip(maps, grids, strict=True):
-        numbers = map(number, (score_map.raw[0], score_map.raw[-1], cells))
-        before = len(lists.raw)
-        # Lists count from 1.
-        lists.of_maps.append((*numbers, str(len(lists.guide) + 1), str(before + raw.size - 1)))
-        lists.guide.extend((before + starts).tolist())
-        lists.raw.extend([*raw.tolist(), *beyond])
-        lists.adjusted.extend([*adjusted.tolist(), *beyond])
-    return lists
-
-
-def _grid(score_map: ScoreMap) -> tuple[FloatArray, FloatArray, float, IntArray, int]:
-    """Return the knots, cells per unit of score, knots before each cell, and the most that one cell holds."""
-    raw, adjusted = score_map.raw, score_map.adjusted
-    if raw.size == 1:
-        # A line of its own for the one knot; no score is held beyond it.
-        raw, adjusted = (np.append(knot, np.nextafter(knot, np.inf)) for knot in (raw, adjusted))
-    with np.errstate(over="ignore", divide="ignore"):
-        cells = float(raw.size / (raw[-1] - raw[0]))
-    # Where numbers are too small or too large for a grid, one cell holds all.
-    cells = cells if np.isfinite(cells) else 0.0
-    cell = np.floor((raw - raw[0]) * cells).astype(np.int64)
-    starts = np.searchsorted(cell, np.arange(cell[-1] + 1), side="left")
-    return raw, adjusted, cells, starts, int(np.diff(starts, append=raw.size).max())
-
 
 _WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 # Types of DuckDB and Spark, less what stands in parentheses.
@@ -95,40 +40,23 @@ _KINDS = {
 _BLANKS = r"[\s\x0b\x1c-\x1f\x{85}\p{Z}]*"
 
 
-def map_relation(
-    relation: Any,
-    maps: GroupMaps,
-    names: ColumnNames,
-    into: str,
-    *,
-    blanks: bool = False,
-    scores_in_text: bool = False,
-) -> Any:
-    """Return the relation with one more column, still a relation; for the last two see :func:`mapping_select`."""
-    types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    # No table of the user has this name.
-    name = f"xorder_{uuid4().hex}"
-    return relation.query(
-        name, mapping_select(name, types, maps, names, into, blanks=blanks, scores_in_text=scores_in_text)
-    )
+def map_files(path: str | os.PathLike[str], maps: GroupMaps, names: ColumnNames, into: str) -> Any:
+    """Read files as a relation of DuckDB, which stays as lazy as they are large, and map it."""
+    duckdb = import_optional("duckdb", extra="duckdb", purpose="Adjusting the scores of a frame")
+    files = find_files(path)
+    with blaming_files(path):
+        relation = duckdb.connect().sql(f"SELECT * FROM {reader_of(files)}")
+        return map_relation(relation, maps, names, into, files=file_kind(files[0]))
 
 
-def mapping_select(
-    source: str,
-    types: Mapping[str, str],
-    maps: GroupMaps,
-    names: ColumnNames,
-    into: str,
-    *,
-    blanks: bool = False,
-    scores_in_text: bool = False,
-) -> str:
-    """Return the query that adds the column to ``source``, whose columns have these types.
+def map_relation(relation: Any, maps: GroupMaps, names: ColumnNames, into: str, *, files: str | None = None) -> Any:
+    """Return the relation with one more column, still a relation.
 
-    It computes what :meth:`ScoreMap.apply` computes, operation by operation, and fails on scores and groups that have
-    no answer. With ``blanks``, a group of nothing but blanks is missing, as in files; with ``scores_in_text``, scores
-    are read out of text, as those of csv files are.
+    Its query computes what :meth:`ScoreMap.apply` computes, operation by operation, and fails on scores and groups that
+    have no answer. Where files of a kind are read, a group of nothing but blanks is missing, and scores are read out of
+    text, if it is csv.
     """
+    types = dict(zip(relation.columns, map(str, relation.types), strict=True))
     check_frame_columns(list(types), names, into=into, ignores_case="DuckDB")
     moved = [label for label, score_map in maps.maps.items() if score_map.raw.size]
     # The number of a row's map: 0 if its score stays, else from 1 up.
@@ -137,38 +65,58 @@ def mapping_select(
     # No column of the user starts like this; upper and lower case are the same to DuckDB.
     while any(column.lower().startswith(prefix) for column in types):
         prefix += "_"
-    x, code, held, place, raw, adjusted, guide = (
-        f"{prefix}{name}" for name in ("x", "code", "held", "place", "raw", "adjusted", "guide")
-    )
+    helpers = [f"{prefix}{name}" for name in ("x", "code", "held", "place", "final", "raw", "adjusted")]
+    x, code, held, place, final, raw, adjusted = helpers
+    # No table of the user has this name.
+    source = f"xorder_{uuid4().hex}"
     query = (
-        f"SELECT *, {score_sql(types, names, in_text=scores_in_text)} AS {x}, "
-        f"{group_sql(types, names, maps, [*codes, 0], blanks=blanks)} AS {code} FROM {source}"
+        f"SELECT *, {score_sql(types, names, in_text=files == 'csv')} AS {x}, "
+        f"{group_sql(types, names, maps, [*codes, 0], blanks=files is not None)} AS {code} FROM {source}"
     )
     if not moved:
-        return f"SELECT * EXCLUDE ({x}, {code}), {x} + 0 * {code} AS {quoted_name(into)} FROM ({query})"
-    lists = knot_lists([maps.maps[label] for label in moved])
-    first, last, cells, guide_start, last_line = (_of_map(code, values) for values in zip(*lists.of_maps, strict=True))
+        query = f"SELECT * EXCLUDE ({x}, {code}), {x} + 0 * {code} AS {quoted_name(into)} FROM ({query})"
+        return relation.query(source, query)
+    knots, of_maps, steps = _knot_lists([maps.maps[label] for label in moved])
+    first, last, start, end = (_of_map(code, values) for values in zip(*of_maps, strict=True))
     # Rows whose score stays take part in all this, and are left out at the end: that is faster than to ask each time.
-    knots = (
-        f"(SELECT {_list(lists.raw, 'DOUBLE')} AS {raw}, {_list(lists.adjusted, 'DOUBLE')} AS {adjusted}, "
-        f"{_list(lists.guide, 'BIGINT')} AS {guide})"
-    )
     within = f"CASE WHEN {x} < {first} THEN {first} WHEN {x} > {last} THEN {last} ELSE {x} END"
-    query = f"SELECT *, {within} AS {held} FROM ({query}), {knots}"
-    cell = f"CAST(floor(({held} - {first}) * {cells}) AS BIGINT)"
-    query = f"SELECT *, {guide}[{guide_start} + {cell}] AS {place} FROM ({query})"
-    for step in reversed(range(lists.steps)):
-        further = f"CASE WHEN {raw}[{place} + {2**step}] <= {held} THEN {2**step} ELSE 0 END"
-        query = f"SELECT * REPLACE ({place} + {further} AS {place}) FROM ({query})"
-    at_most = f"CASE WHEN {place} > {last_line} THEN {last_line} ELSE {place} END"
-    query = f"SELECT * REPLACE ({at_most} AS {place}) FROM ({query})"
+    lists = f"(SELECT {_list(knots[0])} AS {raw}, {_list(knots[1])} AS {adjusted})"
+    query = f"SELECT *, {within} AS {held}, {start} AS {place}, {end} AS {final} FROM ({query}), {lists}"
+    for step in reversed(range(steps)):
+        further = f"{place} + {2**step}"
+        is_there = f"{further} <= {final} AND {raw}[{further}] <= {held}"
+        query = f"SELECT * REPLACE (CASE WHEN {is_there} THEN {further} ELSE {place} END AS {place}) FROM ({query})"
     left, right, low, high = (f"{values}[{place}{shift}]" for values in (raw, adjusted) for shift in ("", " + 1"))
     share = f"(({held} - {left}) / ({right} - {left}))"
     value = f"(({high} - {low}) * {share} + {low})"
     value = f"CASE WHEN {held} = {right} OR {value} > {high} THEN {high} ELSE {value} END"
     mapped = f"CASE WHEN {code} = 0 THEN {x} ELSE {value} + ({x} - {held}) END"
-    helpers = ", ".join([x, code, held, place, raw, adjusted, guide])
-    return f"SELECT * EXCLUDE ({helpers}), {mapped} AS {quoted_name(into)} FROM ({query})"
+    query = f"SELECT * EXCLUDE ({', '.join(helpers)}), {mapped} AS {quoted_name(into)} FROM ({query})"
+    return relation.query(source, query)
+
+
+def _knot_lists(maps: Sequence[ScoreMap]) -> tuple[FloatArray, list[tuple[str, ...]], int]:
+    """Lay out the knots of maps one after the other, raw and adjusted.
+
+    Also return, as text, the first and last raw knot of each map, and where its first and its last line start;
+    and how many steps by halves find one line of the longest.
+    """
+    if sum(score_map.raw.size for score_map in maps) > _MANY_KNOTS:
+        maps = [score_map.compressed() for score_map in maps]
+    # Lists count from 1.
+    parts: list[FloatArray] = []
+    of_maps: list[tuple[str, ...]] = []
+    start = 1
+    for score_map in maps:
+        knots = np.array([score_map.raw, score_map.adjusted])
+        if knots.shape[1] == 1:
+            # A line of its own for the one knot; no score is held beyond it.
+            knots = np.hstack([knots, np.nextafter(knots, np.inf)])
+        parts.append(knots)
+        ends = number(score_map.raw[0]), number(score_map.raw[-1])
+        of_maps.append((*ends, str(start), str(start + knots.shape[1] - 2)))
+        start += knots.shape[1]
+    return np.hstack(parts), of_maps, max(knots.shape[1] - 2 for knots in parts).bit_length()
 
 
 def score_sql(types: Mapping[str, str], names: ColumnNames, *, in_text: bool = False, dialect: str = "duckdb") -> str:
@@ -245,15 +193,13 @@ def _kind(kind: str) -> Kind | None:
 
 def _literal(value: Any, dialect: str) -> str:
     """Write a value as the engine reads it."""
-    if isinstance(value, str):
-        return text(value, dialect)
-    if isinstance(value, bool):
-        return str(value).upper()
     if isinstance(value, date):
         return f"DATE '{value.isoformat()}'"
-    if isinstance(value, float):
-        return number(value, dialect) if np.isfinite(value) else f"CAST('{value}' AS DOUBLE)"
-    return f"{value:f}" if isinstance(value, Decimal) else str(int(value))
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, float) and not np.isfinite(value):
+        return f"CAST('{value}' AS DOUBLE)"
+    return group_literal(value, dialect)
 
 
 def _failing(complaint: InputError, value: str, dialect: str) -> str:
@@ -269,6 +215,6 @@ def _of_map(code: str, values: Iterable[str]) -> str:
     return f"(CASE {code} {cases} ELSE {last} END)" if others else last
 
 
-def _list(values: Sequence[float], kind: str) -> str:
+def _list(values: FloatArray) -> str:
     """Write a list as a text that DuckDB splits, which it reads far faster than as many numbers in the query."""
-    return f"CAST(string_split('{' '.join(map(repr, values))}', ' ') AS {kind}[])"
+    return f"CAST(string_split('{' '.join(map(repr, values.tolist()))}', ' ') AS DOUBLE[])"

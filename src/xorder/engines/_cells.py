@@ -67,11 +67,8 @@ class ColumnNames:
         used: dict[str, str] = {}
         if not self.groups:
             raise InputError(f"group must name a column, or several; got {self.group!r}.")
-        roles = [("score", self.score), *(("group", name) for name in self.groups)]
-        more = [("label", self.label), ("weight", self.weight), ("cluster", self.cluster)]
-        roles += [(role, name) for role, name in more if name is not None]
-        roles += [("other score", name) for name in self.others]
-        for role, name in roles:
+        for numbered, name in self.roles.items():
+            role = numbered.rstrip("0123456789").replace("other", "other score")
             if not isinstance(name, str) or not name:
                 raise InputError(f"{role} must be the name of a column; got {name!r}.")
             if used.get(name) == role:
@@ -89,9 +86,10 @@ class ColumnNames:
     def roles(self) -> dict[str, str]:
         """The names that are given, by what they are for; the columns of the group are numbered."""
         of_group = {f"group{number}": name for number, name in enumerate(self.groups)}
-        named = {"score": self.score, **of_group, "label": self.label, "weight": self.weight, "cluster": self.cluster}
-        named |= {f"other{number}": name for number, name in enumerate(self.others)}
-        return {role: name for role, name in named.items() if name is not None}
+        may_be = {"label": self.label, "weight": self.weight, "cluster": self.cluster}
+        given = {role: name for role, name in may_be.items() if name is not None}
+        others = {f"other{number}": name for number, name in enumerate(self.others)}
+        return {"score": self.score, **of_group, **given, **others}
 
     @property
     def more(self) -> list[str]:

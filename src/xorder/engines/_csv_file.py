@@ -119,17 +119,6 @@ def read_blocks(path: Path, encoding: str, watch: Callable[[float], None]) -> Ge
                 return
 
 
-@contextmanager
-def open_for_writing(path: Path, encoding: str, *, compress: bool) -> Iterator[TextIO]:
-    """Open a text file that writes what it is given, line ends included; equal input gives equal bytes."""
-    with ExitStack() as stack:
-        file: IO[bytes] = stack.enter_context(path.open("wb"))
-        if compress:
-            packed = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0)
-            file = cast("IO[bytes]", stack.enter_context(packed))
-        yield stack.enter_context(_as_text(file, encoding))
-
-
 def check_round_trip(path: Path, encoding: str) -> None:
     """Refuse a file whose bytes would change when its text is written again.
 
@@ -337,7 +326,13 @@ def write_csv(
         found = next(filter(is_formula, (*header.names, *columns.names)), "")
         if escape and found:
             _escape(header.lines, [0], [len(header.lines)], header.delimiter)
-        with open_for_writing(temporary, encoding, compress=compress) as file:
+        with ExitStack() as stack:
+            sink: IO[bytes] = stack.enter_context(temporary.open("wb"))
+            if compress:
+                # Neither name nor time, so that equal input gives equal bytes.
+                packed = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=sink, mtime=0)
+                sink = cast("IO[bytes]", stack.enter_context(packed))
+            file = stack.enter_context(_as_text(sink, encoding))
             file.write("".join(header.lines[:-1]) + _append(header.lines[-1], title))
             for batch in _batches(path, header, columns.wanted, lines, blocks):
                 if escape or not found:

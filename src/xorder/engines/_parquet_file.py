@@ -123,15 +123,14 @@ def write_parquet(paths: Sequence[Path], temporary: Path, columns: NewColumns) -
                 _pyarrow("pyarrow.parquet").ParquetWriter(sink, schema, compression=compression) as writer,
                 ThreadPoolExecutor(1) as beside,
             ):
-                written_last: Future[None] | None = None
+                # Nothing, at first.
+                written_last: Future[Any] = beside.submit(bool)
                 for batch in chain(first, batches):
                     added = map(pa.array, columns.compute(batch), kinds)
                     made = pa.RecordBatch.from_arrays([*batch.arrow.columns, *added], schema=schema)
-                    if written_last is not None:
-                        written_last.result()
-                    written_last = beside.submit(writer.write_batch, made)
-                if written_last is not None:
                     written_last.result()
+                    written_last = beside.submit(writer.write_batch, made)
+                written_last.result()
         except pa.ArrowException as error:
             raise InputError(f"{path} cannot be written again with one more column: {first_line(error)}.") from error
 

@@ -27,22 +27,7 @@ from xorder._groups import is_missing
 from xorder._optional import import_optional
 from xorder._validation import MAX_GROUPS, no_cluster
 from xorder.engines import _cells as cells
-from xorder.engines._cells import (
-    FRAME,
-    MOST_LABELS,
-    Coding,
-    ColumnNames,
-    Distinct,
-    FileBatch,
-    ReadingOptions,
-    TextColumn,
-    check_columns,
-    coding,
-    no_rows,
-    not_labels,
-    not_numbers,
-    quoted,
-)
+from xorder.engines._cells import FRAME, Coding, ColumnNames, Distinct, FileBatch, ReadingOptions, TextColumn
 from xorder.engines._csv_file import blaming_gzip, csv_header, read_csv
 from xorder.engines._parquet_file import read_parquet
 from xorder.engines._tally import Batch, Tally
@@ -137,11 +122,6 @@ def _unpacked(file: str) -> int:
         return max(size, _ROW * int(pq.read_metadata(file).num_rows))
     except Exception:
         return size
-
-
-def is_utf_8(encoding: str) -> bool:
-    """Whether an encoding is the one that DuckDB reads."""
-    return encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
 
 
 def reader_of(names: Sequence[str]) -> str:
@@ -300,11 +280,8 @@ class FileReading:
             for batch in batches:
                 scores = cells.scores(batch, names.score)
                 groups = self.groups.read(batch)
-                labels, weights = np.empty(0, dtype=np.int32), np.empty(0)
-                if names.label is not None:
-                    labels = self.labels.read(batch)
-                if names.weight is not None:
-                    weights = cells.weights(batch, names.weight)
+                labels = np.empty(0, dtype=np.int32) if names.label is None else self.labels.read(batch)
+                weights = np.empty(0) if names.weight is None else cells.weights(batch, names.weight)
                 more: list[NDArray[Any]] = [cells.scores(batch, name) for name in names.others]
                 if names.cluster is not None:
                     seen = len(self.clusters.codes)
@@ -317,7 +294,7 @@ class FileReading:
                 rows += len(scores)
                 yield scores, groups, labels, weights, *more
         if not (rows or self.among):
-            raise no_rows(str(self.path))
+            raise cells.no_rows(str(self.path))
         if lost:
             raise no_cluster(f"{self.path}: column {names.cluster!r}", alone, lost[0])
 
@@ -333,7 +310,7 @@ class FileReading:
         is_asked_for = self.options.names.label is not None and not (self.among and self.options.positive is not None)
         # Where no label was asked for, any value will do.
         labels = self.labels.distinct if is_asked_for else Distinct(["0"])
-        return coding(self.groups.distinct, labels, self.options, file=str(self.path))
+        return cells.coding(self.groups.distinct, labels, self.options, file=str(self.path))
 
     def check(self) -> None:
         """Complain of the file row by row, holding no more than some rows at a time."""
@@ -398,7 +375,7 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
             stack.enter_context(blaming_files(file))
             frame = connection.sql(f"SELECT * FROM {reader_of(files)}")
             total = rows_about(files) if is_text else frame.count("*").fetchall()[0][0]
-        check_columns(source, native_columns(frame), names.all)
+        cells.check_columns(source, native_columns(frame), names.all)
         prepared = _prepared(nw, frame, names, is_text)
         if names.label is None:
             prepared = prepared.with_columns(nw.lit(0).alias("label"))
@@ -410,7 +387,7 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
                 groups, labels = _distinct(part, roles)
             except TypeError as error:
                 # pandas finds out row by row that a column holds lists.
-                raise not_labels(names.groups[0], str(error)) from error
+                raise cells.not_labels(names.groups[0], str(error)) from error
             blanks = file is not None
             combinations = options.combinations(names.groups, blanks=blanks, called=source)
             is_plain = len(roles) == 1 and not options.apart
@@ -419,7 +396,7 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
             if options.missing_group == "error":
                 of_groups = _counted(nw, prepared, roles, groups, of_groups, blanks)
             of_labels = _counted(nw, prepared, ["label"], [(label,) for label in labels], Distinct(labels), blanks)
-            found = coding(of_groups, of_labels, options, file=file)
+            found = cells.coding(of_groups, of_labels, options, file=file)
             if is_plain:
                 return found
             numbers = dict(found.group_values)
@@ -439,12 +416,9 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
         def batches(by: Coding, known: bool) -> Generator[Batch, None, None]:
             return _batches(prepared, [*by.columns(prepared, roles, known=known), *map(nw.col, names.more)], names.more)
 
-        def blame() -> None:
-            if is_text:
-                _refuse_text(frame, names)
-
         # Only all rows show whether a value named as positive is there, and what else is.
         guess = look(_GUESSED_ROWS if prepared.implementation.is_duckdb() and options.positive is None else None)
+        blame = partial(_refuse_text, frame, names) if is_text else None
         yield LocalRows(batches, options, guess=guess, look=look, blame=blame, total=total), source
 
 
@@ -497,7 +471,7 @@ def _prepared(nw: Any, frame: Any, names: ColumnNames, is_text: bool) -> Any:
     try:
         return whole.select(**chosen)
     except (TypeError, ValueError) as error:
-        raise not_numbers(names.score, str(error)) from error
+        raise cells.not_numbers(names.score, str(error)) from error
 
 
 def check_kinds(nw: Any, names: ColumnNames, frame: Any, held: Mapping[str, str]) -> None:
@@ -509,9 +483,9 @@ def check_kinds(nw: Any, names: ColumnNames, frame: Any, held: Mapping[str, str]
             as_column(frame[held[role]].to_numpy(), f"column {column!r}")
         if not _is_number(role):
             if kind.is_nested():
-                raise not_labels(column, f"its type is {kind}")
+                raise cells.not_labels(column, f"its type is {kind}")
         elif not (kind.is_numeric() or kind in (nw.Boolean, nw.Object, nw.Unknown)):
-            raise not_numbers(column, f"their type is {kind}")
+            raise cells.not_numbers(column, f"their type is {kind}")
 
 
 def _parsed(nw: Any, relation: Any, names: ColumnNames) -> Any:
@@ -538,7 +512,7 @@ def _refuse_text(relation: Any, names: ColumnNames) -> None:
             .limit(1)
         )
         for (cell,) in found.fetchall():
-            raise not_numbers(name, f"such as {quoted(cell)}")
+            raise cells.not_numbers(name, f"such as {cells.quoted(cell)}")
 
 
 def _decoded(frame: Any) -> Any:
@@ -555,7 +529,7 @@ def _decoded(frame: Any) -> Any:
 
 def _distinct(frame: Any, roles: Sequence[str]) -> tuple[list[tuple[Any, ...]], list[Any]]:
     """Return the distinct values of group and label, missing ones as None; of too many, enough to see that."""
-    rows = frame.select(*roles, "label").unique().head(MAX_GROUPS * MOST_LABELS + 1).lazy().collect()
+    rows = frame.select(*roles, "label").unique().head(MAX_GROUPS * cells.MOST_LABELS + 1).lazy().collect()
     *groups, labels = (list(map(_plain, rows[name].to_list())) for name in (*roles, "label"))
     return list(dict.fromkeys(zip(*groups, strict=True))), list(dict.fromkeys(labels))
 
@@ -600,23 +574,16 @@ def _batches(frame: Any, wanted: Sequence[Any], more: Sequence[str]) -> Generato
 
     if isinstance(frame, nw.DataFrame):
         for start in range(0, len(frame), _STEP):
-            yield _batch(frame[start : start + _STEP].select(*wanted), more)
+            yield Batch.of(frame[start : start + _STEP].select(*wanted), more)
         return
     native = frame.select(*wanted).to_native()
     if frame.implementation.is_duckdb():
         pa = import_optional("pyarrow", extra="duckdb", purpose="Reading what DuckDB holds")
         with closing(native.to_arrow_reader(_STEP)) as parts:
             for part in parts:
-                yield _batch(nw.from_native(pa.Table.from_batches([part])), more)
+                yield Batch.of(nw.from_native(pa.Table.from_batches([part])), more)
     elif frame.implementation.is_polars():
         for part in native.collect_batches(chunk_size=_STEP, maintain_order=False):
-            yield _batch(nw.from_native(part), more)
+            yield Batch.of(nw.from_native(part), more)
     else:
         raise not_a_frame(native)
-
-
-def _batch(part: Any, more: Sequence[str]) -> Batch:
-    weight = np.asarray(part["weight"].to_numpy(), dtype=np.float64) if "weight" in part.columns else None
-    numbers = [np.asarray(part[role].to_numpy(), dtype=np.float64) for role in more if role != "cluster"]
-    clusters = [np.array(part["cluster"].to_list(), dtype=object)] if "cluster" in more else []
-    return Batch(part["score"].to_numpy(), part["code"].to_numpy(), weight, (*numbers, *clusters))

@@ -21,16 +21,7 @@ from xorder._progress import Progress
 from xorder._table import BinningError, FloatArray, HeldRows, IntArray, ScoreTable, Tables
 from xorder._validation import check_clusters, no_cluster, notes_on_counts, out_of_range
 from xorder.engines._cells import FRAME, ColumnNames, GroupNames, ReadingOptions, no_rows
-from xorder.engines._sources import (
-    LARGE,
-    FileReading,
-    file_kind,
-    find_files,
-    in_engine,
-    is_utf_8,
-    open_rows,
-    open_small_file,
-)
+from xorder.engines._sources import LARGE, FileReading, file_kind, find_files, in_engine, open_rows, open_small_file
 from xorder.engines._tally import Bins, Leaves, Seen, Tally, check_same, split_leaves
 from xorder.engines._tally_numpy import scores_of
 from xorder.exceptions import InputError
@@ -332,7 +323,9 @@ def tables_of(
     if not isinstance(source, str | os.PathLike):
         return built(open_rows(source, options))
     files = find_files(source)
-    if not is_utf_8(encoding) and len(files) > 1:
+    # Others are not read by DuckDB.
+    is_utf_8 = encoding.lower().replace("_", "-") in ("utf-8", "utf8", "utf-8-sig")
+    if not is_utf_8 and len(files) > 1:
         raise InputError(f"{os.fspath(source)} names {len(files):,} files, which are read as utf-8 only; convert them.")
 
     def row_by_row() -> Tables:
@@ -341,7 +334,7 @@ def tables_of(
 
     is_csv = file_kind(files[0]) == "csv"
     with unchanged(files):
-        if not is_utf_8(encoding) or ((is_csv or as_text) and not in_engine(files, large)):
+        if not is_utf_8 or ((is_csv or as_text) and not in_engine(files, large)):
             return row_by_row()
         try:
             return built(open_rows(source, options))
@@ -461,13 +454,8 @@ def _refined(rows: Tally, leaves: Leaves, tolerance: float, bins: int) -> tuple[
     groups = rows.coding.groups
     error, before, splits = binning_error(groups, leaves), np.inf, 0
     while (reached := error.largest) > tolerance and splits < _MOST_SPLITS and reached <= _WORTHWHILE * before:
-        chosen = np.zeros(len(leaves), dtype=bool)
         most = max(1, bins // _FEWEST_PARTS)
-        chosen[heavy_leaves(groups, leaves, tolerance=tolerance, most=most)] = True
-        heavy = leaves[chosen]
-        parts = split_leaves(heavy, rows.split(heavy, bins))
-        check_same(heavy.masses, parts.masses)
-        leaves = leaves[~chosen] + parts
+        leaves = _split(rows, leaves, heavy_leaves(groups, leaves, tolerance=tolerance, most=most), bins)
         error, before = binning_error(groups, leaves), reached
         splits += 1
     if reached <= tolerance:
@@ -483,15 +471,20 @@ def _median_apart(rows: Tally, leaves: Leaves) -> Leaves:
     """Split the leaves that hold the median, or the two scores around it, until their rows truly tie."""
     while True:
         below = leaves.masses.sum(axis=1).cumsum()
-        chosen = np.zeros(len(leaves), dtype=bool)
-        chosen[np.searchsorted(below, [(below[-1] - 1) // 2, below[-1] // 2], side="right")] = True
-        chosen &= ~leaves.is_exact
-        if not chosen.any():
+        middle = np.searchsorted(below, [(below[-1] - 1) // 2, below[-1] // 2], side="right")
+        if leaves.is_exact[middle].all():
             return leaves
-        heavy = leaves[chosen]
-        parts = split_leaves(heavy, rows.split(heavy, BINS))
-        check_same(heavy.masses, parts.masses)
-        leaves = leaves[~chosen] + parts
+        leaves = _split(rows, leaves, middle[~leaves.is_exact[middle]], BINS)
+
+
+def _split(rows: Tally, leaves: Leaves, numbers: IntArray, limit: int) -> Leaves:
+    """Return the leaves with those of these numbers split, in another pass over the rows."""
+    chosen = np.zeros(len(leaves), dtype=bool)
+    chosen[numbers] = True
+    heavy = leaves[chosen]
+    parts = split_leaves(heavy, rows.split(heavy, limit))
+    check_same(heavy.masses, parts.masses)
+    return leaves[~chosen] + parts
 
 
 # Leaves are split until the rest contributes at most this share of the tolerance,

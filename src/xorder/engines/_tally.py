@@ -6,6 +6,7 @@ and the heaviest bins are split in further passes over the rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -165,6 +166,14 @@ class Batch(NamedTuple):
     code: NDArray[np.int16]
     weight: FloatArray | None
     more: tuple[NDArray[Any], ...] = ()
+
+    @classmethod
+    def of(cls, frame: Any, more: Sequence[str]) -> Batch:
+        """Return the rows of a frame of narwhals, whose columns are called by their roles."""
+        weight = np.asarray(frame["weight"].to_numpy(), dtype=np.float64) if "weight" in frame.columns else None
+        numbers = [np.asarray(frame[role].to_numpy(), dtype=np.float64) for role in more if role != "cluster"]
+        clusters = [np.array(frame["cluster"].to_list(), dtype=object)] if "cluster" in more else []
+        return cls(frame["score"].to_numpy(), frame["code"].to_numpy(), weight, (*numbers, *clusters))
 
     def where(self, chosen: NDArray[np.bool_]) -> Batch:
         """Return some of the rows."""

@@ -43,10 +43,7 @@ class SparkRows:
         import narwhals as nw
 
         found = nw.from_native(self._rows.filter(self._f.col("code") < self.coding.size)).collect()
-        numbers = [found[role].to_numpy().astype(np.float64) for role in self._more if role != "cluster"]
-        clusters = [np.array(found["cluster"].to_list(), dtype=object)] if "cluster" in self._more else []
-        weight = found["weight"].to_numpy().astype(np.float64) if self._weighted else None
-        return Batch(found["score"].to_numpy(), found["code"].to_numpy(), weight, (*numbers, *clusters))
+        return Batch.of(found, self._more)
 
     def survey(self, limit: int) -> tuple[Seen, Counted]:
         """Look at all rows: sums by key if there are at most ``limit`` keys, else by cell."""

@@ -79,19 +79,6 @@ def straight_lines(raw: FloatArray, adjusted: FloatArray) -> Callable[[FloatArra
     return in_order
 
 
-def in_parts(function: Callable[[FloatArray], FloatArray], x: FloatArray) -> FloatArray:
-    """Apply a function of single scores to many, part by part on all cores."""
-    if x.ndim != 1 or x.size <= PART:
-        return function(x)
-    mapped = np.empty(x.size)
-
-    def one(begin: int) -> None:
-        mapped[begin : begin + PART] = function(x[begin : begin + PART])
-
-    in_threads(x.size, one, range(0, x.size, PART))
-    return mapped
-
-
 def _fewer_knots(raw: FloatArray, adjusted: FloatArray, tolerance: float) -> BoolArray:
     """Say which knots to keep so that no score moves by more than ``tolerance`` of the range of ``adjusted``.
 
@@ -203,7 +190,17 @@ class ScoreMap:
         ndarray
             Adjusted scores of the same shape.
         """
-        return in_parts(self.as_function(), as_numbers(scores, "scores").astype(np.float64, copy=False))
+        function, x = self.as_function(), as_numbers(scores, "scores").astype(np.float64, copy=False)
+        if x.ndim != 1 or x.size <= PART:
+            return function(x)
+        mapped = np.empty(x.size)
+
+        def one(begin: int) -> None:
+            mapped[begin : begin + PART] = function(x[begin : begin + PART])
+
+        # Part by part, on all cores.
+        in_threads(x.size, one, range(0, x.size, PART))
+        return mapped
 
     def as_function(self) -> Callable[[FloatArray], FloatArray]:
         """Return the map as a function of an array, worked out once for many calls.
@@ -424,7 +421,9 @@ def map_through(raw: FloatArray, adjusted: FloatArray, bounds: tuple[float, floa
     low, high = (-FURTHEST, FURTHEST) if bounds is None else bounds
     adjusted = np.clip(adjusted, low, high)
     if bounds is not None:
-        raw, adjusted = _with_ends(raw, adjusted, low, high)
+        # Bounds are tied to themselves, so that scores beyond those seen stay inside them.
+        below, above = np.full(int(raw[0] > low), low), np.full(int(raw[-1] < high), high)
+        raw, adjusted = (np.concatenate([below, knots, above]) for knots in (raw, adjusted))
     return ScoreMap(raw, _strictly_rising(adjusted, cap=high))
 
 
@@ -485,12 +484,6 @@ def _distances(rising: FloatArray, count: int) -> FloatArray:
     return np.asarray(rising - rising[0] + step)
 
 
-def _with_ends(raw: FloatArray, adjusted: FloatArray, low: float, high: float) -> tuple[FloatArray, FloatArray]:
-    """Tie the bounds to themselves, so that scores beyond those seen stay inside them."""
-    below, above = np.full(int(raw[0] > low), low), np.full(int(raw[-1] < high), high)
-    return np.concatenate([below, raw, above]), np.concatenate([below, adjusted, above])
-
-
 def _strictly_rising(values: FloatArray, cap: float) -> FloatArray:
     """Raise values by as few representable numbers as it takes to make them rise strictly, up to ``cap``.
 
@@ -501,20 +494,14 @@ def _strictly_rising(values: FloatArray, cap: float) -> FloatArray:
         return values
     steps = np.arange(values.size)
     # As integers that order like the floats they stand for, neighbouring floats differ by 1.
-    code = _ordered_code(values)
-    code = np.maximum.accumulate(code - steps) + steps
-    highest = _ordered_code(np.array([cap]))[0]
-    code = np.minimum(code, highest - steps[::-1])
-    return _from_ordered_code(code)
+    code = _in_order((np.append(values, cap) + 0.0).view(np.int64))
+    rising = np.maximum.accumulate(code[:-1] - steps) + steps
+    return _in_order(np.minimum(rising, code[-1] - steps[::-1])).view(np.float64)
 
 
-def _ordered_code(values: FloatArray) -> IntArray:
-    code = (np.asarray(values, dtype=np.float64) + 0.0).view(np.int64)
-    return np.where(code >= 0, code, np.int64(-(2**63)) - code)
-
-
-def _from_ordered_code(code: IntArray) -> FloatArray:
-    return np.where(code >= 0, code, np.int64(-(2**63)) - code).view(np.float64)
+def _in_order(bits: IntArray) -> IntArray:
+    """Turn the bits of floats into integers of their order, and these back into bits."""
+    return np.where(bits >= 0, bits, np.int64(-(2**63)) - bits)
 
 
 LARGEST_FILE = 96 << 20

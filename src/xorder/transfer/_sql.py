@@ -107,7 +107,7 @@ def repair_sql(
         # The group is part of the message, so that the error is not raised ahead of any row.
         otherwise = speech.error.format(f"concat({words}, coalesce(CAST({name} AS {speech.text}), 'NULL'))")
     cases = [
-        f"WHEN {name} = {_group_literal(label, dialect)} THEN {score_map.to_sql(score, dialect=dialect)}"
+        f"WHEN {name} = {group_literal(label, dialect)} THEN {score_map.to_sql(score, dialect=dialect)}"
         for label, score_map in maps.items()
     ]
     return f"CASE {' '.join(cases)} ELSE {otherwise} END"
@@ -168,7 +168,8 @@ def _tree(name: str, lines: list[str], knots: list[str]) -> str:
     return f"CASE WHEN {name} < {knots[half]} THEN {low} ELSE {high} END"
 
 
-def _group_literal(label: Hashable, dialect: str) -> str:
+def group_literal(label: Hashable, dialect: str) -> str:
+    """Return the label of a group as the engine reads it; text, a number, or a truth value."""
     label = label.item() if isinstance(label, np.generic) else label
     if isinstance(label, str):
         return text(label, dialect)
