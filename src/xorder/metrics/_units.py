@@ -80,20 +80,15 @@ class _Sample(NamedTuple):
         return np.searchsorted(self.entry, np.array(entries, dtype=np.int32)).tolist()  # type: ignore[no-any-return]
 
     def write(
-        self,
-        into: FloatArray,
-        window: Window,
-        g: int,
-        held: NDArray[np.intp] | None = None,
-        shares: FloatArray | None = None,
+        self, into: FloatArray, window: Window, g: int, found: tuple[NDArray[np.intp], FloatArray] | None = None
     ) -> None:
-        """Write the shares above the rows in a window, times their weights; those of ``held`` scores are known."""
+        """Write the shares above the rows in a window, times their weights; those of some scores may be ``found``."""
         part = window.parts[g]
         here = slice(*self.above([part.start, part.stop]))
-        index = self.entry[here] - np.int32(part.start)
-        if shares is None or held is None or not np.array_equal(index, held):
-            shares = window.shares(g, index.astype(np.intp))
-        into[here] = shares.T if self.weight is None else (shares * self.weight[here]).T
+        index = (self.entry[here] - np.int32(part.start)).astype(np.intp)
+        if found is None or not np.array_equal(index, found[0]):
+            found = index, window.shares(g, index)
+        into[here] = found[1].T if self.weight is None else (found[1] * self.weight[here]).T
 
 
 class Units:
@@ -177,7 +172,7 @@ class Units:
         found = self._kept[number] = [np.zeros((rows.entry.size, 2 * self.size)) for rows in samples]
 
         def keep(sample: int, window: Window, held: NDArray[np.intp], shares: FloatArray) -> None:
-            samples[sample].write(found[sample], window, sample // 2, held, shares)
+            samples[sample].write(found[sample], window, sample // 2, (held, shares))
 
         return keep
 
@@ -199,17 +194,14 @@ class Units:
                 f"{self.size} groups with {self.count:,} clusters, or rows to compare, are too many to allow for; "
                 "name fewer groups."
             )
+        whole = cells if self._unit is None else self._last
         for part in range(parts):
+            bounds = np.array([part * whole // parts, (part + 1) * whole // parts])
             if self._unit is None:
-                ends = [
-                    np.clip([part * cells // parts, (part + 1) * cells // parts] - first, 0, mass.size)
-                    for first, mass in zip(self._first, self._mass, strict=False)
-                ]
+                sizes = zip(self._first, self._mass, strict=False)
+                ends = [np.clip(bounds - first, 0, mass.size) for first, mass in sizes]
             else:
-                ends = [
-                    np.searchsorted(units, [part * self._last // parts, (part + 1) * self._last // parts])
-                    for units in self._unit
-                ]
+                ends = [np.searchsorted(units, bounds) for units in self._unit]
             self._add_part([slice(*pair.tolist()) for pair in ends])
 
     def _add_part(self, parts: Sequence[slice]) -> None:
