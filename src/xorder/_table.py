@@ -453,12 +453,8 @@ class HeldRows(NamedTuple):
 
     def tables(self, number: int, *, squares: bool) -> Tables:
         """Return the tables of one of the scores."""
-        found = {}
-        for place, label in enumerate(self.labels):
-            own = self.group == place
-            weight = None if self.weight is None else self.weight[own]
-            found[label] = ScoreTable.from_arrays(self.positive[own], self.scores[number][own], weight, squares=squares)
-        return Tables(found, self.group.size, weighted=self.weight is not None)
+        masks = {label: self.group == place for place, label in enumerate(self.labels)}
+        return tables_of_rows(self.scores[number], self.positive, self.weight, masks, squares=squares)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -531,6 +527,22 @@ class Tables(Mapping[Hashable, ScoreTable]):
         return Tables(both, rows, notes=notes, weighted=self.weighted or other.weighted, columns=columns)
 
 
+def tables_of_rows(
+    score: NDArray[Any], positive: BoolArray, weight: FloatArray | None, masks: dict[Hashable, BoolArray], squares: bool
+) -> Tables:
+    """Turn rows into one table per group, whose rows a mask tells."""
+
+    def table(mask: BoolArray) -> ScoreTable:
+        if weight is None:
+            # Indices are taken in a third of the time that masks are.
+            classes = (score[np.flatnonzero(mask & rows)] for rows in (positive, ~positive))
+            return ScoreTable._from_classes(np.concatenate([*classes]), int((mask & positive).sum()))
+        return ScoreTable.from_arrays(positive[mask], score[mask], weight[mask], squares=squares)
+
+    tables = dict(zip(masks, in_threads(score.size, table, masks.values()), strict=True))
+    return Tables(tables, int(sum(map(np.count_nonzero, masks.values()))), weighted=weight is not None)
+
+
 def as_tables(tables: Any) -> Tables:
     """Return :class:`Tables` as they are, and make them of a dict, group -> ScoreTable."""
     return tables if isinstance(tables, Tables) else Tables(tables)
@@ -556,10 +568,12 @@ def find(score: FloatArray, among: FloatArray) -> tuple[NDArray[np.intp], BoolAr
     return place, key[place] == -score
 
 
-def running(mass: FloatArray, start: float = 0.0) -> FloatArray:
-    """Return a start and the sums from there on: one more than there are masses."""
+def running(mass: FloatArray, start: float = 0.0, other: FloatArray | None = None) -> FloatArray:
+    """Return a start and the sums from there on, of one or two columns of masses: one more than there are masses."""
     sums = np.empty(mass.size + 1)
     sums[0], sums[1:] = start, mass
+    if other is not None:
+        sums[1:] += other
     return np.cumsum(sums, out=sums)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -21,17 +22,7 @@ from xorder._groups import (
     without_value,
 )
 from xorder._parameters import WeightKind, check_weights_are
-from xorder._table import (
-    MISSING,
-    BoolArray,
-    FloatArray,
-    HeldRows,
-    IntArray,
-    ScoreTable,
-    Tables,
-    in_threads,
-    sorted_groups,
-)
+from xorder._table import MISSING, BoolArray, FloatArray, HeldRows, IntArray, Tables, sorted_groups, tables_of_rows
 from xorder.exceptions import InputError, warn_caller
 
 # More groups than this and the "group" column is most likely an identifier.
@@ -53,18 +44,9 @@ class CheckedRows(NamedTuple):
 
     def tables(self, score: NDArray[Any] | None = None) -> Tables:
         """Turn the rows into one table per group, at these scores or at others."""
-        scores, positive, weight = self.score if score is None else score, self.positive, self.weight
-
-        def table(mask: BoolArray) -> ScoreTable:
-            if weight is None:
-                # Indices are taken in a third of the time that masks are.
-                classes = (scores[np.flatnonzero(mask & rows)] for rows in (positive, ~positive))
-                return ScoreTable._from_classes(np.concatenate([*classes]), int((mask & positive).sum()))
-            return ScoreTable.from_arrays(positive[mask], scores[mask], weight[mask], squares=self.is_sampling)
-
-        tables = dict(zip(self.masks, in_threads(scores.size, table, self.masks.values()), strict=True))
-        rows = int(sum(np.count_nonzero(mask) for mask in self.masks.values()))
-        return Tables(tables, rows, notes=self.notes, weighted=weight is not None)
+        scores = self.score if score is None else score
+        found = tables_of_rows(scores, self.positive, self.weight, self.masks, squares=self.is_sampling)
+        return replace(found, notes=self.notes)
 
     def held(self, clusters: Any = None, others: Sequence[NDArray[Any]] = ()) -> HeldRows:
         """Return the rows that belong to a group, with their clusters and other scores."""
@@ -255,7 +237,7 @@ def check_scores(y_score: Any, name: str = "y_score") -> NDArray[Any]:
         if score.shape[1] == 1:
             hint = "Pass the column itself, not a table of one column."
         raise InputError(f"{name} must be one-dimensional; got shape {score.shape}. {hint}")
-    _check_one_dimensional(score, name)
+    _check_column(score, name)
     # Adding up is faster than testing each: a sum is finite only if every term is.
     with np.errstate(over="ignore", invalid="ignore"):
         total = score.sum()
@@ -280,8 +262,7 @@ def check_groups(
     """
     name = "sensitive_features"
     values = as_column(group_labels(sensitive_features), name)
-    _check_one_dimensional(values, name)
-    _check_length(values, rows, name)
+    _check_column(values, name, rows)
     lost = np.zeros(rows, dtype=bool)
     if _some_missing(values):
         lost = np.fromiter(map(is_missing, values.tolist()), dtype=bool, count=rows)
@@ -330,8 +311,7 @@ def _some_missing(values: NDArray[Any]) -> bool:
 
 def _check_labels(y_true: Any, rows: int) -> BoolArray:
     label = as_column(y_true, "y_true")
-    _check_one_dimensional(label, "y_true")
-    _check_length(label, rows, "y_true")
+    _check_column(label, "y_true", rows)
     if label.dtype == bool:
         return label
     positive = _equal(label, 1, "y_true")
@@ -363,8 +343,7 @@ def no_value_error(name: str, rows: int | None = None, first: str | None = None)
 def check_weights(sample_weight: Any, rows: int) -> FloatArray:
     """Weights that are finite and not negative, one per row, not all 0."""
     weight = as_numbers(sample_weight, "sample_weight").astype(np.float64, copy=False)
-    _check_one_dimensional(weight, "sample_weight")
-    _check_length(weight, rows, "sample_weight")
+    _check_column(weight, "sample_weight", rows)
     bad = ~((weight >= 0) & (weight < np.inf))
     if bad.any():
         row = int(bad.argmax())
@@ -374,15 +353,12 @@ def check_weights(sample_weight: Any, rows: int) -> FloatArray:
     return weight
 
 
-def _check_one_dimensional(values: NDArray[Any], name: str) -> None:
+def _check_column(values: NDArray[Any], name: str, rows: int | None = None) -> None:
     if values.ndim != 1:
         raise InputError(f"{name} must be one-dimensional; got shape {values.shape}.")
     if not values.size:
         raise InputError(f"{name} is empty; at least one row is needed.")
-
-
-def _check_length(values: NDArray[Any], rows: int, name: str) -> None:
-    if values.size != rows:
+    if rows is not None and values.size != rows:
         raise InputError(f"{name} must have one value per row; got {values.size:,} for {rows:,} scores.")
 
 

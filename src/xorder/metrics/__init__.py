@@ -5,13 +5,7 @@ from typing import TYPE_CHECKING
 from xorder._lazy import lazy_names
 from xorder.metrics._audit import Audit, GroupMatrix, audit, audit_tables
 from xorder.metrics._cuts import CutGap, Threshold
-from xorder.metrics._functions import (
-    parity_difference,
-    prf_by_group,
-    prf_difference,
-    xauc_difference,
-    xauc_matrix,
-)
+from xorder.metrics._functions import parity_difference, prf_by_group, prf_difference, xauc_difference, xauc_matrix
 from xorder.metrics._gaps import Difference, Gap
 
 if TYPE_CHECKING:

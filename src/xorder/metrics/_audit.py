@@ -16,22 +16,12 @@ from xorder._metric import METRICS, auc_estimate, chance_interval, check_metric,
 from xorder._parameters import WeightKind, brief, check_number, check_whole
 from xorder._parameters import check_confidence as check_confidence
 from xorder._present import known, number
-from xorder._table import BinningError, FloatArray, ScoreTable, Tables, as_tables
+from xorder._table import BinningError, FloatArray, Pair, ScoreTable, Tables, as_tables
 from xorder._validation import check_rows
 from xorder.exceptions import InputError, MissingExtraError, warn_caller
 from xorder.metrics._audit_text import audit_text, few_text, matrix_lines, reading
 from xorder.metrics._cuts import CUTS, Cut, CutGap, Cuts, Of, check_cut, check_cuts, check_of, cut_text
-from xorder.metrics._gaps import (
-    Difference,
-    Gap,
-    Pair,
-    against_tolerance,
-    are_few,
-    change_of,
-    json_label,
-    judge,
-    with_holm,
-)
+from xorder.metrics._gaps import Difference, Gap, against_tolerance, are_few, change_of, json_label, judge, with_holm
 from xorder.metrics._placements import Moments, changes, moments
 
 if TYPE_CHECKING:
@@ -242,8 +232,7 @@ class Audit:
         InputError
             If there is no such cut or no such pair.
         """
-        by_cut = self._by_cut()
-        of = check_of(of)
+        by_cut, of = self._by_cut(), check_of(of)
         pairs: list[Any] = list(combinations(self.groups, 2)) if pair is None else [self._checked_pair(pair)]
         if at is None:
             found = [by_cut.worst(each, of) for each in pairs]
@@ -435,7 +424,7 @@ class Audit:
 
     def _checked_pair(self, pair: Any) -> Pair:
         found = _as_pair(pair)
-        if not (len(found) == 2 == len({*found}) and {*found} <= {*self.groups}):
+        if not (len(found) == 2 == len([*pair]) and {*found} <= {*self.groups}):
             raise InputError(f"pair must be two of the groups {', '.join(map(repr, self.groups))}; got {pair!r}.")
         return found
 
@@ -527,15 +516,8 @@ def audit(
     (('A', 'B'), 0.231, True)
     """
     check_confidence(confidence)
-    checked = check_rows(
-        y_true,
-        y_score,
-        sensitive_features,
-        sample_weight,
-        weights_are=weights_are,
-        missing_group=missing_group,
-        beside={"clusters": clusters},
-    )
+    rows = y_true, y_score, sensitive_features, sample_weight
+    checked = check_rows(*rows, weights_are=weights_are, missing_group=missing_group, beside={"clusters": clusters})
     tables = checked.tables()
     if clusters is not None:
         tables = replace(tables, held=checked.held(clusters))

@@ -12,7 +12,7 @@ from xorder._metric import METRICS
 from xorder._present import count, group_names, interval_text, laid_out, level, number, pvalue_text, signed, wrapped
 from xorder._table import FloatArray
 from xorder.metrics._cuts import cut_text
-from xorder.metrics._gaps import FEW, Gap, Pair, judge
+from xorder.metrics._gaps import FEW, Pair, judge
 
 if TYPE_CHECKING:
     from xorder.metrics._audit import Audit
@@ -40,7 +40,6 @@ def audit_text(
     The widest gaps alone are shown, and the cuts of the pair spoken of, unless everything is asked for, or some pairs.
     """
     names = dict(zip(audit.groups, group_names(audit.groups, ANY_LENGTH), strict=True))
-    percent = level(audit.confidence)
     said = reading(audit, metric, pair)
     spoken_of = judge(audit, metric).gap
     every = list(combinations(audit.groups, 2))
@@ -49,24 +48,23 @@ def audit_text(
         pairs = [each for each in every if reference in each]
     of_cuts = pairs or (every if everything else [spoken_of.pair] if spoken_of else [])
     parts = [
-        wrapped(said, width) if said else "",
-        f"AUC {number(audit.auc)}   ({percent} interval {interval_text(audit.auc_interval, sign='')})",
-        "\n".join(_group_lines(audit, names, percent, width)),
+        wrapped(said, width),
+        f"AUC {number(audit.auc)}   ({_interval(audit)} {interval_text(audit.auc_interval, sign='')})",
+        "\n".join(_group_lines(audit, names, width)),
         "\n".join(matrix_lines(audit.groups, audit.xauc.values, width, everything)),
-        "\n".join(_gap_lines(audit, names, percent, width, metric, everything, pairs)),
-        "\n".join(_cut_lines(audit, names, percent, width, of_cuts)),
+        "\n".join(_gap_lines(audit, names, width, metric, everything, pairs)),
+        "\n".join(_cut_lines(audit, names, width, of_cuts)),
     ]
-    if audit.too_few:
-        parts.append(wrapped(few_text(audit.too_few), width))
-    if audit.clusters is not None:
-        said = (
-            f"Errors allow for {audit.clusters:,} clusters of rows. The band of the worst cut cannot, and is left out."
-        )
-        parts.append(wrapped(said, width))
+    notes, clusters = [few_text(audit.too_few)], audit.clusters
+    if clusters is not None:
+        notes += [f"Errors allow for {clusters:,} clusters of rows. The band of the worst cut cannot, and is left out."]
     if audit.binning_error is not None:
-        said = f"Scores were binned, which moved AUC and gaps by at most {audit.binning_error.largest:.1e}."
-        parts.append(wrapped(said, width))
-    return "\n\n".join(part for part in parts if part)
+        notes += [f"Scores were binned, which moved AUC and gaps by at most {audit.binning_error.largest:.1e}."]
+    return "\n\n".join(part for part in (*parts, *(wrapped(note, width) for note in notes)) if part)
+
+
+def _interval(audit: Audit) -> str:
+    return f"{level(audit.confidence)} interval"
 
 
 def few_text(groups: Sequence[Hashable], what: str = "are chance") -> str:
@@ -75,8 +73,8 @@ def few_text(groups: Sequence[Hashable], what: str = "are chance") -> str:
     return f"Fewer than {FEW} positives or negatives: {few}. Too few to say whether their gaps {what}." if few else ""
 
 
-def _group_lines(audit: Audit, names: dict[Hashable, str], percent: str, width: int) -> list[str]:
-    head = ["group", "positives", "negatives", "AUC", f"{percent} interval", "PRF", f"{percent} interval"]
+def _group_lines(audit: Audit, names: dict[Hashable, str], width: int) -> list[str]:
+    head = ["group", "positives", "negatives", "AUC", _interval(audit), "PRF", _interval(audit)]
     rows = [
         [
             name,
@@ -108,20 +106,16 @@ def matrix_lines(groups: Sequence[Hashable], values: FloatArray, width: int, eve
 
 
 def _gap_lines(
-    audit: Audit,
-    names: dict[Hashable, str],
-    percent: str,
-    width: int,
-    metric: str,
-    everything: bool,
-    pairs: list[Pair] | None,
+    audit: Audit, names: dict[Hashable, str], width: int, metric: str, everything: bool, pairs: list[Pair] | None
 ) -> list[str]:
     """Lay out the gaps: of two groups, or where everything is asked for, of all metrics; else the widest of one."""
     several = len(audit.groups) > 2
-    chosen = [gap for gap in audit.gaps if pairs is None or gap.pair in pairs or gap.pair[::-1] in pairs]
-    chosen = [_as_asked(gap, pairs) for gap in chosen]
     metrics = list(METRICS) if everything or not several or len(pairs or ()) == 1 else [metric]
-    chosen = [gap for gap in chosen if gap.metric in metrics]
+    chosen = [gap for gap in audit.gaps if gap.metric in metrics]
+    if pairs is not None:
+        # In the order in which a pair was named.
+        either = [gap if gap.pair in pairs else gap.reversed() for gap in chosen]
+        chosen = [gap for gap in either if gap.pair in pairs]
     more: list[str] = []
     if several and not everything:
         chosen = sorted(chosen, key=lambda gap: -abs(gap.value) if np.isfinite(gap.value) else 1.0)
@@ -129,7 +123,7 @@ def _gap_lines(
         if left > 0:
             more = [f"... and {left} narrower {'gap' if left == 1 else 'gaps'}; all with --all, or in the table gaps"]
         chosen = chosen[:_MOST_GAPS]
-    head = ["gap", "pair", "value", f"{percent} interval", "p", *(["p (all pairs)"] if several else [])]
+    head = ["gap", "pair", "value", _interval(audit), "p", *(["p (all pairs)"] if several else [])]
     rows = [
         [
             gap.metric,
@@ -146,12 +140,7 @@ def _gap_lines(
     return [*laid_out([head, *rows], looks, width, long=1), *more, *meanings]
 
 
-def _as_asked(gap: Gap, pairs: list[Pair] | None) -> Gap:
-    """The gap of a pair in the order in which that was named."""
-    return gap.reversed() if pairs and gap.pair not in pairs else gap
-
-
-def _cut_lines(audit: Audit, names: dict[Hashable, str], percent: str, width: int, pairs: Sequence[Pair]) -> list[str]:
+def _cut_lines(audit: Audit, names: dict[Hashable, str], width: int, pairs: Sequence[Pair]) -> list[str]:
     """Lay out the worst cut and the cuts to report, of some pairs."""
     if audit._tables is None or not pairs:
         return []
@@ -170,7 +159,7 @@ def _cut_lines(audit: Audit, names: dict[Hashable, str], percent: str, width: in
                     "[{}, {}]".format(*map(signed, gap.interval)) if np.isfinite(gap.interval[0]) else "not known",
                 ]
             )
-    head = ["cut", "pair", "first", "second", "gap", f"{percent} interval"]
+    head = ["cut", "pair", "first", "second", "gap", _interval(audit)]
     return [
         wrapped("Sensitivity at a cut: the share of a group's positives in the first part of the list", width),
         *laid_out([head, *rows], ("<14", "<5", ">7", ">7", ">8", "^20"), width, long=1),

@@ -135,12 +135,12 @@ class Calibration:
     curve: FloatArray = field(default_factory=lambda: np.empty((4, 0)))
 
 
-def check_probabilities(tables: Tables) -> None:
-    """Refuse scores that are no probabilities."""
+def check_probabilities(tables: Tables) -> tuple[float, float]:
+    """Return the lowest and the highest score; refuse scores that are no probabilities."""
     ends = [table.score[[0, -1]] for table in tables.values() if len(table)]
     high, low = max(float(each[0]) for each in ends), min(float(each[1]) for each in ends)
     if low >= 0 and high <= 1:
-        return
+        return low, high
     hint = " If they are in percent, divide them by 100." if low >= 0 and high <= 100 else ""
     raise InputError(
         f"calibration and net benefit need scores that are probabilities, between 0 and 1; these lie between {low:g} "

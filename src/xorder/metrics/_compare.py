@@ -213,15 +213,9 @@ def compare(
     if not named:
         raise InputError("other_score must hold at least one score to compare with.")
     called = {f"other_score[{name!r}]": score for name, score in named.items()}
-    checked = check_rows(
-        y_true,
-        y_score,
-        sensitive_features,
-        sample_weight,
-        weights_are=weights_are,
-        missing_group=missing_group,
-        beside={"clusters": clusters, **(called if named is other_score else {"other_score": other_score})},
-    )
+    beside = {"clusters": clusters, **(called if named is other_score else {"other_score": other_score})}
+    rows = y_true, y_score, sensitive_features, sample_weight
+    checked = check_rows(*rows, weights_are=weights_are, missing_group=missing_group, beside=beside)
     others = {str(name): check_scores(score, f"other_score {str(name)!r}") for name, score in named.items()}
     for name, score in others.items():
         if score.size != checked.score.size:
@@ -337,9 +331,8 @@ def _compared(
             was, now = (of.influence(cut, pair, "sensitivity") for of in both)
             found_stderr = units.stderr(now - was)
             stderr = found_stderr if found_stderr > 1e-12 else np.nan
-        return Difference.between(
-            "cut", others[other - 1], pair, cut_text(cut), (one, two), (stderr, np.inf), confidence
-        )
+        error = (stderr, np.inf)
+        return Difference.between("cut", others[other - 1], pair, cut_text(cut), (one, two), error, confidence)
 
     numbers = range(1, len(every))
     families = [[in_estimates("auc", other, 0, 1) for other in numbers]]

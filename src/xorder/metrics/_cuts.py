@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from xorder._metric import Estimate, gap_interval
 from xorder._parameters import brief, check_word
 from xorder._present import known, short_repr
-from xorder._table import FloatArray, ScoreTable, Tables
+from xorder._table import FloatArray, ScoreTable, Tables, running
 from xorder.exceptions import InputError
 from xorder.metrics._gaps import Pair, are_few, json_label
 
@@ -167,7 +167,7 @@ class _Above(NamedTuple):
 class _Column:
     """One class of one group, or both classes: scores that have any mass, falling, and what is at or above each."""
 
-    def __init__(self, table: ScoreTable, of: str, running: tuple[FloatArray, ...] | None = None) -> None:
+    def __init__(self, table: ScoreTable, of: str, known_sums: tuple[FloatArray, ...] | None = None) -> None:
         sides = {"sensitivity": [0], "specificity": [1], "selected": [0, 1]}[of]
         # Indices are taken in a third of the time that masks are.
         kept = None if of == "selected" else np.flatnonzero((table.positive, table.negative)[sides[0]])
@@ -175,10 +175,11 @@ class _Column:
         self.rising = self.score[::-1]
 
         def summed(first: int) -> FloatArray:
-            if running is None:
-                return _running([table.sums[first + side] for side in sides], kept)
+            if known_sums is None:
+                masses = [table.sums[first + side] for side in sides]
+                return running(masses[0], other=masses[1]) if kept is None else running(masses[0][kept])
             # Where sums of the whole table are there, no others are made.
-            whole = [running[first + side] for side in sides]
+            whole = [known_sums[first + side] for side in sides]
             sums = whole[0] if len(whole) == 1 else whole[0] + whole[1]
             return sums if kept is None else np.append(0.0, sums[kept + 1])
 
@@ -201,17 +202,6 @@ class _Column:
         return _Above(
             *(np.array([sums[first], sums[past] - sums[first], sums[-1]]) for sums in (self.mass, self.square))
         )
-
-
-def _running(masses: list[FloatArray], kept: NDArray[np.intp] | None) -> FloatArray:
-    """Sums of the masses from none to all, in place: there may be as many as rows."""
-    first, *others = masses if kept is None else [mass[kept] for mass in masses]
-    sums = np.empty(first.size + 1)
-    sums[0] = 0.0
-    for other in others:
-        first = np.add(first, other, out=sums[1:])
-    np.cumsum(first, out=sums[1:])
-    return sums
 
 
 def _places(columns: list[_Column]) -> tuple[_Column, list[list[NDArray[np.int64]]]]:
@@ -288,16 +278,8 @@ class Cuts:
         # There may be as many as rows, and what follows needs room too.
         del gaps, places
         share = float(self._everyone(score).mass[:2].sum())
-        found = CutGap(
-            of,
-            pair,
-            value,
-            share / self.total,
-            score,
-            (first, second),
-            np.nan,
-            (float(np.maximum(value - half, -1.0)), float(np.minimum(value + half, 1.0))),
-        )
+        ends = float(np.maximum(value - half, -1.0)), float(np.minimum(value + half, 1.0))
+        found = CutGap(of, pair, value, share / self.total, score, (first, second), np.nan, ends)
         return _as_specificity(found) if of == "specificity" else found
 
     def curve(self, pair: Pair, of: Of, points: int = 200) -> tuple[FloatArray, FloatArray, float]:
@@ -314,7 +296,7 @@ class Cuts:
     def running(self, group: Hashable) -> tuple[FloatArray, ...]:
         """Sums of each of the table's masses, and of squared weights, over its scores from none to all."""
         if group not in self._running:
-            self._running[group] = tuple(_running([mass], None) for mass in self.tables[group].sums)
+            self._running[group] = tuple(map(running, self.tables[group].sums))
         return self._running[group]
 
     def _everyone(self, threshold: float) -> _Above:

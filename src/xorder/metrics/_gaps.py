@@ -23,12 +23,11 @@ import numpy as np
 from xorder._metric import METRICS, Estimate, auc_estimate, gap_interval, gap_pvalue
 from xorder._present import known, short_repr
 from xorder._table import FloatArray, ScoreTable
+from xorder._table import Pair as Pair
 
 if TYPE_CHECKING:
     from xorder.metrics._audit import Audit
     from xorder.metrics._placements import Moments
-
-Pair = tuple[Hashable, Hashable]
 
 
 @dataclass(frozen=True, slots=True)

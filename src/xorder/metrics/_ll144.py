@@ -18,7 +18,7 @@ from xorder._parameters import check_whole
 from xorder._table import ScoreTable
 from xorder._validation import check_scores, check_tables
 from xorder.exceptions import InputError
-from xorder.metrics._sheet import AuditTable, Row
+from xorder.metrics._sheet import SUPPRESSED, AuditTable, Row
 
 ALL = "all"
 """What the row of all people is called."""
@@ -32,10 +32,9 @@ _ONE_IN = 50
 # From this share of people on, those who score exactly the median are worth a note.
 _MANY_TIED = 0.05
 
-# Notes on categories of less than 2 %, and on numbers of people below the smallest that may be shown.
+# What is said of categories of less than 2 %.
 _LEFT_OUT = """Less than 2 % of all people, and left out of the impact ratios: {}. \
 The rules want the reason for that published, with their number and scoring rate."""
-_SUPPRESSED = "Rows with a count of 1 to {} are suppressed, and further ones from which they could be told."
 
 Key = tuple[str | None, ...]
 """A value for each column, None where the column is not looked at, and empty for people of unknown category."""
@@ -156,7 +155,7 @@ def ll144_of(tables: Mapping[Any, ScoreTable], columns: Sequence[str], suppress:
         notes.append("People of unknown category count for the median and for shares, and belong to no category.")
     if suppress is not None:
         rows = [{name: round(v, 2) if isinstance(v, float) else v for name, v in row.items()} for row in rows]
-        notes.append(_SUPPRESSED.format(suppress - 1))
+        notes.append(SUPPRESSED.format(suppress - 1))
     return AuditTable("ll144", rows, tuple(notes))
 
 

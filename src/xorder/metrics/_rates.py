@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xorder._metric import normal_quantile
 from xorder._table import FloatArray, IntArray, Tables, in_threads
@@ -65,14 +66,12 @@ class Cells:
 
     def variance(self, influence: FloatArray) -> float:
         """Variance of a number on which a row of each cell has some influence."""
-        if self.products is None:
-            return float(np.sum(self.spread * influence**2))
-        return float(influence @ self.products @ influence)
+        return self.covariance(influence, influence)
 
     def covariance(self, one: FloatArray, other: FloatArray) -> float:
         """Covariance of two such numbers."""
         if self.products is None:
-            return float(np.sum(self.spread * one * other))
+            return float(np.sum(self.spread * (one * other)))
         return float(one @ self.products @ other)
 
 
@@ -91,7 +90,7 @@ def cells_at(
     rows: Rows | None = None,
 ) -> Cells:
     """Count the rows in the cells of a cut, or of two: of the scores as they are, and of those they are moved to."""
-    group, positive, mass, spread, selected = [], [], [], [], []
+    columns: list[tuple[NDArray[Any], ...]] = []
     bounds: list[IntArray] = []
     for number, (name, table) in enumerate(by_cut.tables.items()):
         scores = (table.score, table.score if moved is None else moved[name])
@@ -108,18 +107,9 @@ def cells_at(
         ]
         sums = [np.diff(each[edges]) for each in by_cut.running(name)]
         for of_class, masses, spreads in zip((1.0, 0.0), sums[:2], sums[-2:], strict=True):
-            group.append(np.full(starts.size, number))
-            positive.append(np.full(starts.size, of_class))
-            mass.append(masses)
-            spread.append(spreads)
-            selected.append(parts)
-    found = Cells(
-        np.concatenate(group),
-        np.concatenate(positive),
-        tuple(np.concatenate(parts) for parts in zip(*selected, strict=True)),
-        np.concatenate(mass),
-        np.concatenate(spread),
-    )
+            columns.append((np.full(starts.size, number), np.full(starts.size, of_class), masses, spreads, *parts))
+    group, positive, mass, spread, *selected = map(np.concatenate, zip(*columns, strict=True))
+    found = Cells(group, positive, tuple(selected), mass, spread)
     return found if rows is None else _with_clusters(found, by_cut.tables, bounds, rows)
 
 
@@ -144,9 +134,7 @@ def _with_clusters(cells: Cells, tables: Tables, bounds: list[IntArray], rows: R
     weight = np.ones(cell.size) if rows.weight is None else rows.weight
     masses = csr_array((weight, (unit, cell)), shape=(units.size, cells.mass.size))
     products = (masses.T @ masses).toarray() * units.size / max(units.size - 1, 1)
-    return Cells(
-        cells.group, cells.positive, cells.selected, cells.mass, cells.spread, products, rows.unit.size / units.size
-    )
+    return replace(cells, products=products, per_unit=rows.unit.size / units.size)
 
 
 # Where around a cut to look for how a rate changes with it, as parts of the reach.
@@ -209,14 +197,12 @@ class RatesAtCut:
         after: Cuts | None = None,
         moved: Mapping[Hashable, FloatArray] | None = None,
     ) -> None:
-        self.cut, self.confidence = cut, by_cut.confidence
-        self.tables = by_cut.tables
+        self.cut, self.confidence, self.tables, self.total = cut, by_cut.confidence, by_cut.tables, by_cut.total
         self._scores = [by_cut] if after is None else [by_cut, after]
         for score in self._scores:
             # Made before the cut is looked for, which then needs no sums of its own.
             in_threads(sum(map(len, self.tables.values())), score.running, list(self.tables))
         self.sides = tuple(CutSides(*score.place(cut)) for score in self._scores)
-        self.total = by_cut.total
         self.cells = cells_at(by_cut, self.sides, moved, rows)
         self._near: dict[tuple[int, float], Cells] = {}
 
@@ -234,21 +220,18 @@ class RatesAtCut:
 
     def rate(self, name: str, group: Hashable | None = None, after: bool = False) -> Rate:
         """Return a rate of a group, or of all groups together."""
-        which = 1 if after else 0
-        cells, side = self.cells, self.sides[which]
+        which, cells, own = 1 if after else 0, self.cells, self.own(group)
         selected = cells.selected[which]
-        own = self.own(group)
         above, below = (own * each for each in RATES[name](cells.positive, selected))
         count, of = float(above @ cells.mass), float(below @ cells.mass)
         if not of > 0:
-            nothing = np.zeros(own.size)
-            return Rate(count, of, math.nan, math.nan, 0.0, 0.0, nothing, 0.0)
+            return Rate(count, of, math.nan, math.nan, 0.0, 0.0, np.zeros(own.size), 0.0)
         value = min(max(count / of, 0.0), 1.0)
         influence = (above - value * below) / of
         slope = bend = 0.0
         if not isinstance(self.cut, Threshold):
             slope, bend = self._slope(name, group, which)
-            influence = influence - slope * (selected - side.share) / self.total
+            influence = influence - slope * (selected - self.sides[which].share) / self.total
         variance = cells.variance(influence)
         all_rows = of**2 / float((below**2) @ cells.spread)
         rows = all_rows / cells.per_unit
@@ -336,10 +319,8 @@ class RatesAtCut:
 
     def counts(self, group: Hashable | None, after: bool = False) -> list[float]:
         """Rows of a group selected and not, positive and not: four counts."""
-        cells = self.cells
-        own = cells.mass * self.own(group)
-        selected = cells.selected[1 if after else 0]
-        classes = cells.positive, 1 - cells.positive
+        own, selected = self.cells.mass * self.own(group), self.cells.selected[1 if after else 0]
+        classes = self.cells.positive, 1 - self.cells.positive
         return [float(own @ (part * of_class)) for part in (selected, 1 - selected) for of_class in classes]
 
     def moves(self, group: Hashable | None) -> dict[str, float]:
@@ -348,12 +329,9 @@ class RatesAtCut:
         own = cells.mass * self.own(group)
         change = cells.selected[1] - cells.selected[0]
         enters, leaves = np.maximum(change, 0.0), np.maximum(-change, 0.0)
-        return {
-            "enters": float(own @ enters),
-            "leaves": float(own @ leaves),
-            "positives_entering": float(own @ (enters * cells.positive)),
-            "positives_leaving": float(own @ (leaves * cells.positive)),
-        }
+        found = {"enters": enters, "leaves": leaves}
+        found |= {"positives_entering": enters * cells.positive, "positives_leaving": leaves * cells.positive}
+        return {name: float(own @ part) for name, part in found.items()}
 
 
 def _put_together(one: float, other: float, shared: float) -> float:

@@ -9,7 +9,7 @@ import csv
 import io
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -35,6 +35,9 @@ VERSION = 1
 
 THRESHOLDS = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Thresholds of net benefit by default."""
+
+# What stands below a table where numbers of people are too small to be shown.
+SUPPRESSED = "Rows with a count of 1 to {} are suppressed, and further ones from which they could be told."
 
 # Quantiles in the table of scores.
 _SHARES = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
@@ -118,23 +121,13 @@ class AuditTable:
         rows = [[_cell(value) for value in row.values()] for row in self.rows]
         widths = [max(map(len, column)) for column in zip(self.columns, *rows, strict=True)]
         numeric = [all(not isinstance(row[name], str) for row in self.rows) for name in self.columns]
+        looks = [f"{'>' if right else '<'}{width}" for right, width in zip(numeric, widths, strict=True)]
         lines = [
-            "| "
-            + " | ".join(
-                f"{cell:{'>' if right else '<'}{width}}"
-                for cell, right, width in zip(each, numeric, widths, strict=True)
-            )
-            + " |"
+            f"| {' | '.join(f'{cell:{look}}' for cell, look in zip(each, looks, strict=True))} |"
             for each in (self.columns, *rows)
         ]
-        rule = (
-            "|"
-            + "|".join(
-                "-" * (width + 1) + (":" if right else "-") for right, width in zip(numeric, widths, strict=True)
-            )
-            + "|"
-        )
-        return "\n".join([lines[0], rule, *lines[1:], *(f"\n{note}" for note in self.notes)])
+        rule = ["-" * (width + 1) + (":" if right else "-") for right, width in zip(numeric, widths, strict=True)]
+        return "\n".join([lines[0], f"|{'|'.join(rule)}|", *lines[1:], *(f"\n{note}" for note in self.notes)])
 
 
 def _cell(value: Any) -> str:
@@ -328,11 +321,8 @@ def _moves(sheet: Sheet) -> Rows:
 def _calibration(sheet: Sheet) -> Rows:
     for stage, group, found in _calibrations(sheet):
         row = {"scores": stage, "group": _name(group), "observed": found.observed, "expected": found.expected}
-        for name, each in (
-            ("observed_to_expected", found.ratio),
-            ("intercept", found.intercept),
-            ("slope", found.slope),
-        ):
+        numbers = {"observed_to_expected": found.ratio, "intercept": found.intercept, "slope": found.slope}
+        for name, each in numbers.items():
             row |= _number(name, each.value, each[1:])
         yield _of(group), row | {"ici": found.ici}
 
@@ -380,11 +370,9 @@ def _moved_rows(sheet: Sheet, rows: UnitRows) -> FloatArray:
 
 
 def _net_benefit(sheet: Sheet) -> Rows:
-    check_probabilities(sheet.tables)
+    low, high = check_probabilities(sheet.tables)
     if sheet.after is not None:
         sheet.note_adjusted()
-    low = min(float(table.score[-1]) for table in sheet.tables.values() if len(table))
-    high = max(float(table.score[0]) for table in sheet.tables.values() if len(table))
     outside = [threshold for threshold in sheet.thresholds if not low <= threshold <= high]
     if outside:
         sheet.notes.append(
@@ -491,18 +479,10 @@ def _quantiles(by_cut: Cuts, groups: Sequence[Hashable], classes: tuple[int, ...
     return found
 
 
-_TABLES: dict[str, Callable[[Sheet], Rows]] = {
-    "groups": _groups,
-    "xauc": _xauc,
-    "gaps": _gaps,
-    "cuts": _cuts,
-    "cut_gaps": _cut_gaps,
-    "moves": _moves,
-    "calibration": _calibration,
-    "calibration_curve": _calibration_curve,
-    "net_benefit": _net_benefit,
-    "scores": _scores,
-}
+_MAKERS = _groups, _xauc, _gaps, _cuts, _cut_gaps, _moves, _calibration, _calibration_curve, _net_benefit, _scores
+
+# The makers of the tables by their names, which are those of the functions.
+_TABLES = {maker.__name__[1:]: maker for maker in _MAKERS}
 
 
 # Columns that hold counts, by table; the same in all tables are the first.
@@ -539,15 +519,9 @@ def table_of(
         if what == "cuts":
             at = {(about.at, group) for about in hidden for group in about.groups}
             found = [(about, _without_hidden(row, about.at, sheet.reference, at)) for about, row in found]
-        sheet.notes.append(
-            f"Rows with a count of 1 to {suppress - 1} are suppressed, and further ones from which they could be told."
-        )
-    rows = [{name: _plain(value) for name, value in row.items()} for _, row in found]
+        sheet.notes.append(SUPPRESSED.format(suppress - 1))
+    rows = [{name: v if isinstance(v, str) else known(v) for name, v in row.items()} for _, row in found]
     return AuditTable(what, rows, tuple(sheet.notes))
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, str) else known(value)
 
 
 def _hidden(sheet: Sheet, abouts: Sequence[About], least: int) -> set[About]:
