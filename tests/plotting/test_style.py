@@ -16,7 +16,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from xorder.exceptions import InputError
-from xorder.plotting._style import DARK, LIGHT, Ink, axes_for, group_names, ink_of, line_style, luminance, named
+from xorder.plotting._style import DARK, LIGHT, Display, Ink, group_names, ink_of, line_style, luminance, named
 
 # Linear light as people who lack one kind of cone see it (Viénot, Brettel and Mollon 1999).
 SEEN = {
@@ -83,18 +83,18 @@ def test_the_background_decides_on_the_colours() -> None:
 
 def test_axes_may_come_as_one_as_a_list_or_as_an_array() -> None:
     figure, axes = pyplot.subplots(2, 2)
+    display = type("It", (Display,), {})()
     for given_axes in (axes, axes.ravel(), list(axes.ravel()), [list(row) for row in axes]):
-        found, of = axes_for(given_axes, name="It", rows=2, columns=2, size=(1, 1))
-        assert found == list(axes.ravel())
-        assert of is figure
+        assert display._axes(given_axes, (2, 2), (1, 1)) == list(axes.ravel())
+        assert display.figure_ is figure
     with pytest.raises(InputError, match=r"It needs one axis to draw into; got 4. Pass one axis, or leave ax out"):
-        axes_for(axes, name="It", size=(1, 1))
+        display._axes(axes, (1, 1), (1, 1))
     with pytest.raises(
-        InputError, match=r"It needs 2 axes to draw into, so; got 1. Pass those of plt.subplots\(1, 2\)"
+        InputError, match=r"It needs 2 axes to draw into, so; got 3. Pass those of plt.subplots\(1, 2\)"
     ):
-        axes_for(axes[0, 0], name="It", columns=2, size=(1, 1), why=", so")
+        display._axes(axes.ravel()[:3], (1, 2), (1, 1), ", so")
     with pytest.raises(InputError, match="ax must be a matplotlib axis or an array of them; got Figure"):
-        axes_for(figure, name="It", size=(1, 1))
+        display._axes(figure, (1, 1), (1, 1))
 
 
 def shown(text: str) -> str:

@@ -22,7 +22,7 @@ from xorder._metric import Estimate, gap_interval, student_quantile
 from xorder._parameters import WeightKind, check_number, check_seed
 from xorder._present import interval_text, level, number
 from xorder._table import MISSING, BoolArray, FloatArray, IntArray, ScoreTable, Tables, as_tables
-from xorder._validation import check_rows, check_scores
+from xorder._validation import CheckedRows, check_rows, check_scores
 from xorder.estimators._fitted import FittedRepair, RepairSettings
 from xorder.estimators._learn import NOBODY, GroupPlan, SetAside, find_repair, mapped, plan_groups
 from xorder.exceptions import InputError, XorderWarning
@@ -123,7 +123,11 @@ class ExpectedGap:
         repair that closes the gap of a sample leaves that of the population open by about one standard error.
         """
         gap = self.gap()
-        return _folded_mean(gap.value, gap.stderr)
+        value, stderr = gap.value, gap.stderr
+        if not stderr > 0:
+            return abs(value) if stderr == 0 else math.nan
+        ratio = value / stderr
+        return stderr * math.sqrt(2 / math.pi) * math.exp(-(ratio**2) / 2) + value * math.erf(ratio / math.sqrt(2))
 
     @property
     def smallest_visible(self) -> float:
@@ -224,9 +228,8 @@ def expected_gap_tables(
     ExpectedGap
         Audits before and after.
     """
-    if isinstance(repair, FittedRepair | RepairSettings):
-        settings = repair.settings if isinstance(repair, FittedRepair) else repair
-    else:
+    settings = repair.settings if isinstance(repair, FittedRepair) else repair
+    if not isinstance(settings, RepairSettings):
         settings = RepairSettings(**repair.get_params(deep=False))
     settings.checked()
     check_seed(random_state)
@@ -270,15 +273,11 @@ def _cross_fitted(tables: Tables, settings: RepairSettings, plan: GroupPlan, fol
     }
     alone = dict.fromkeys(tables, ScoreMap.identity())
     maps = [alone | _learn_without(settings, tables, dealt, fold, plan) for fold in range(folds)]
-    return tables.replacing(
-        {
-            group: ScoreTable.from_masses(
-                np.concatenate([learnt[group].apply(table.score) for learnt in maps]),
-                *(masses.ravel() for masses in dealt[group]),
-            )
-            for group, table in tables.items()
-        }
-    )
+    adjusted = {}
+    for group, table in tables.items():
+        score = np.concatenate([learnt[group].apply(table.score) for learnt in maps])
+        adjusted[group] = ScoreTable.from_masses(score, *(masses.ravel() for masses in dealt[group]))
+    return tables.replacing(adjusted)
 
 
 def _dealt(rows: IntArray, folds: int, rng: np.random.Generator) -> FloatArray:
@@ -420,11 +419,8 @@ def _names(gap: Gap | CutGap | Difference) -> str:
 
 def caution_text(gap: Gap, audit: Audit, visible: float, target: float) -> str:
     """Say which class of which group is too small for the target, and what gap, if any, the rows could show."""
-    cells = [
-        (masses[group], word, group)
-        for group in gap.pair
-        for word, masses in (("positives", audit.positives), ("negatives", audit.negatives))
-    ]
+    classes = {"positives": audit.positives, "negatives": audit.negatives}
+    cells = [(masses[group], word, group) for group in gap.pair for word, masses in classes.items()]
     count, word, group = min(cells, key=lambda cell: cell[0])
     if not math.isfinite(visible):
         first, second = gap.pair
@@ -462,14 +458,6 @@ def target_of(repair: Any) -> float:
     """Return the gap that a repair aims at or, where that is 0, one worth excluding."""
     wanted = getattr(repair, "max_gap", None)
     return float(wanted) if wanted else NOTABLE_GAP
-
-
-def _folded_mean(value: float, stderr: float) -> float:
-    """Mean of the absolute value of a normal variable."""
-    if not stderr > 0:
-        return abs(value) if stderr == 0 else math.nan
-    ratio = value / stderr
-    return stderr * math.sqrt(2 / math.pi) * math.exp(-(ratio**2) / 2) + value * math.erf(ratio / math.sqrt(2))
 
 
 def expected_gap(
@@ -535,25 +523,14 @@ def expected_gap(
     from xorder.estimators._xorder import XOrder
 
     check_repair(repair)
+    if clusters is not None and not isinstance(repair, XOrder):
+        raise InputError(f"clusters are for repairs by XOrder; got {type(repair).__name__}.")
     score, label = check_scores(y_score), np.asarray(y_true)
     groups = group_labels(sensitive_features)
-    missing = getattr(repair, "missing_group", "error")
+    choices = {"weights_are": weights_are, "missing_group": getattr(repair, "missing_group", "error")}
 
     # All columns are checked before anything is cut.
-    rows = check_rows(
-        label,
-        score,
-        groups,
-        sample_weight,
-        weights_are=weights_are,
-        missing_group=missing,
-        beside={"clusters": clusters},
-    )
-    tables = rows.tables()
-    if clusters is not None:
-        if not isinstance(repair, XOrder):
-            raise InputError(f"clusters are for repairs by XOrder; got {type(repair).__name__}.")
-        tables = replace(tables, held=rows.held(clusters))
+    rows, tables = rows_and_tables(label, score, groups, sample_weight, clusters, **choices)
     if isinstance(repair, XOrder) and (
         repair.method == "smooth" or clusters is not None or (isinstance(cv, int) and sample_weight is None)
     ):
@@ -565,6 +542,15 @@ def expected_gap(
     after = _audit_again(rows.tables(adjusted), confidence)
     metric = getattr(repair, "metric", "xauc")
     return ExpectedGap(metric, before, after, len(folds), target_of(repair), plan.aside if plan else NOBODY)
+
+
+def rows_and_tables(
+    y_true: Any, y_score: Any, groups: Any, weight: Any, clusters: Any, **choices: Any
+) -> tuple[CheckedRows, Tables]:
+    """Return checked rows, and their tables, which hold on to the rows where these are of clusters."""
+    rows = check_rows(y_true, y_score, groups, weight, beside={"clusters": clusters}, **choices)
+    tables = rows.tables()
+    return rows, tables if clusters is None else replace(tables, held=rows.held(clusters))
 
 
 def cross_adjusted(
@@ -603,13 +589,8 @@ def cross_adjusted(
             with warnings.catch_warnings():
                 # What they say is said of the repair of all rows, too, where it matters.
                 warnings.simplefilter("ignore", XorderWarning)
-                learnt = clone(repair).fit(
-                    y_score[rest],
-                    y_true[rest],
-                    sensitive_features=groups[rest],
-                    sample_weight=None if weight is None else weight[rest],
-                    **meaning,
-                )
+                own = {"sensitive_features": groups[rest], "sample_weight": None if weight is None else weight[rest]}
+                learnt = clone(repair).fit(y_score[rest], y_true[rest], **own, **meaning)
                 adjusted[held_out] = learnt.transform(y_score[held_out], sensitive_features=groups[held_out])
         except InputError as error:
             raise InputError(

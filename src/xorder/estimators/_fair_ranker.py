@@ -23,7 +23,7 @@ from sklearn.utils.validation import _check_method_params, check_is_fitted, has_
 from xorder._arrays import as_column
 from xorder._groups import group_labels, groups_in, is_missing, listed, text_columns, without
 from xorder._html import NumbersBelowDiagram, repair_html, repair_notes
-from xorder._parameters import WeightKind, check_weights_are
+from xorder._parameters import WeightKind, check_weights_are, check_word
 from xorder._repair import check_repair
 from xorder._response import gives_probabilities, response
 from xorder._table import FloatArray
@@ -171,8 +171,7 @@ class FairRanker(NumbersBelowDiagram, ClassifierMixin, MetaEstimatorMixin, BaseE
         FairRanker
             The fitted ranker itself.
         """
-        if self.final_model not in FINAL_MODELS:
-            raise InputError(f"final_model must be one of {', '.join(FINAL_MODELS)}; got {self.final_model!r}.")
+        check_word("final_model", self.final_model, FINAL_MODELS)
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
             raise InputError(
                 f"estimator must be a classifier of scikit-learn, such as LogisticRegression(); got {self.estimator!r}."

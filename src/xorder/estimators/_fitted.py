@@ -240,14 +240,8 @@ class LearntFrom:
         for group, table in repaired.items():
             levels = before[group] if table is tables.get(group) else _levels(table)
             after[group] = levels._replace(score=maps[group].apply(levels.score)) if group in maps else levels
-        return cls(
-            rows,
-            now,
-            __version__,
-            **(tables.columns or {}),
-            before=_quantiles(list(before.values())),
-            after=_quantiles(list(after.values())),
-        )
+        was, became = (_quantiles(list(levels.values())) for levels in (before, after))
+        return cls(rows, now, __version__, **(tables.columns or {}), before=was, after=became)
 
 
 class _Levels(NamedTuple):
@@ -596,9 +590,8 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
         learnt_from = LearntFrom(**summary["learnt_from"])
         learnt_from.check()
         promise = None if summary["promise"] is None else Promise(**summary["promise"])
-        if (settings.confidence, settings.metric) != (promise and promise.confidence, summary["metric"]) or not str(
-            promise
-        ):
+        promised = (promise and promise.confidence, summary["metric"])
+        if (settings.confidence, settings.metric) != promised or not str(promise):
             raise InputError("the promises or metrics of its settings and of its summary differ")
         found |= {name: math.nan if summary[name] is None else float(summary[name]) for name in _NUMBERS}
     except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:

@@ -5,7 +5,7 @@ Nothing here needs rows or scikit-learn; :class:`xorder.XOrder` is a thin estima
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import NamedTuple
@@ -244,7 +244,8 @@ def find_repair(tables: Tables, plan: GroupPlan, settings: RepairSettings) -> Re
         return _nothing(tables, settings)
 
     def fit(settings: RepairSettings) -> Repair:
-        return _METHODS[settings.method](plan.tables, settings, plan.reference)
+        method = smooth if settings.method == "smooth" else interleave
+        return method(plan.tables, settings, plan.reference)
 
     if settings.confidence is None:
         return fit(settings)
@@ -320,8 +321,8 @@ def smooth(tables: Tables, settings: RepairSettings, reference: Hashable | None)
             wanted = kept[group] * float(np.clip(shift, -_LARGEST_SHIFT, _LARGEST_SHIFT))
             maps[group] = shifted_map(table, scale, wanted, bounds)
             if settings.max_cut_gap is not None:
-                stays = tables[reference]
-                maps[group] = _within_cuts(stays, table, scale, maps[group], bounds, settings.max_cut_gap, group)
+                both = (reference, group)
+                maps[group] = _within_cuts(tables, both, scale, maps[group], bounds, settings.max_cut_gap)
     moved = {group for group, score_map in maps.items() if score_map.raw.size}
     after = measure(mapped(tables, maps), metric) if moved else before
     repair = Repair(
@@ -359,19 +360,14 @@ def _reference_first(tables: Tables, before: AucAndGaps, reference: Hashable | N
 
 
 def _within_cuts(
-    reference: ScoreTable,
-    table: ScoreTable,
-    scale: OddsScale,
-    wanted: ScoreMap,
-    bounds: tuple[float, float],
-    limit: float,
-    group: Hashable,
+    tables: Tables, pair: Pair, scale: OddsScale, wanted: ScoreMap, bounds: tuple[float, float], limit: float
 ) -> ScoreMap:
     """Return the map wanted, or the nearest to it with no cut gap to the reference above a limit.
 
     Matching the quantiles of the groups' positives makes their sensitivities equal at every cut; as much of the way
-    towards that is gone as the limit asks for.
+    towards that is gone as the limit asks for. The pair is the reference and the group that moves.
     """
+    reference, table = (tables[group] for group in pair)
 
     def cut_gap(score_map: ScoreMap) -> float:
         return Places(reference, table.at(score_map.apply(table.score))).worst_cut()
@@ -392,8 +388,8 @@ def _within_cuts(
     good = [part for part, gap in zip(parts.tolist(), gaps, strict=True) if gap <= limit]
     if not good:
         raise InputError(
-            f"max_cut_gap {limit:g} cannot be kept for group {group!r} by a map of so few knots; the smallest that can "
-            f"is {np.ceil(min(gaps) * 1e3) / 1e3:g}. Of two groups method='frontier' can keep "
+            f"max_cut_gap {limit:g} cannot be kept for group {pair[1]!r} by a map of so few knots; the smallest that "
+            f"can is {np.ceil(min(gaps) * 1e3) / 1e3:g}. Of two groups method='frontier' can keep "
             f"{np.ceil(smallest_cut_gap(reference, table) * 1e3) / 1e3:g}."
         )
     return at(good[0])
@@ -447,13 +443,6 @@ def interleave(tables: Tables, settings: RepairSettings, reference: Hashable | N
     if settings.is_careful:
         return shrink(repair, tables, share_to_keep(before, _stderrs(tables, metric), tables, reference), settings)
     return replace(repair, notes=[*notes, *_missed(after, settings)])
-
-
-_METHODS: dict[str, Callable[[Tables, RepairSettings, Hashable | None], Repair]] = {
-    "smooth": smooth,
-    "frontier": interleave,
-    "dp": interleave,
-}
 
 
 def is_better(one: AucAndGaps, other: AucAndGaps, settings: RepairSettings) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any, Literal
 
 from numpy.typing import ArrayLike
@@ -16,10 +16,9 @@ from xorder._parameters import WeightKind
 from xorder._progress import Progress
 from xorder._repair import BaseRepair
 from xorder._table import FloatArray, ScoreTable, Tables, as_tables
-from xorder._validation import check_rows
 from xorder.engines import apply_to_frame, tables_of
 from xorder.engines._tables import BINS
-from xorder.estimators._expected import ExpectedGap, expected_gap_tables
+from xorder.estimators._expected import ExpectedGap, expected_gap_tables, rows_and_tables
 from xorder.estimators._fitted import FittedRepair, RepairSettings, load_fitted, settings_dict
 from xorder.estimators._learn import learn_repair
 from xorder.exceptions import XorderWarning, warn_caller
@@ -214,18 +213,8 @@ class XOrder(NumbersBelowDiagram, BaseRepair):
             The fitted repair itself.
         """
         settings = self._settings()
-        checked = check_rows(
-            y_true,
-            y_score,
-            sensitive_features,
-            sample_weight,
-            weights_are=weights_are,
-            missing_group=settings.missing_group,
-            beside={"clusters": clusters},
-        )
-        tables = checked.tables()
-        if clusters is not None:
-            tables = replace(tables, held=checked.held(clusters))
+        choices = {"weights_are": weights_are, "missing_group": settings.missing_group}
+        _, tables = rows_and_tables(y_true, y_score, sensitive_features, sample_weight, clusters, **choices)
         return self._adopt(learn_repair(tables, settings), tables)
 
     def fit_tables(self, tables: Tables | Mapping[Hashable, ScoreTable]) -> XOrder:

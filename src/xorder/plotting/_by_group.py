@@ -77,8 +77,7 @@ class ByGroupDisplay(AuditDisplay):
         shown = self._shown(groups)
         names = group_names(shown, None)
         tall = 3.2 + 0.17 * max(wrapped(each, _WIDTH).count("\n") for each in names)
-        why = ", one per group"
-        axes = self._panels(ax, len(shown), (3.3, tall), self._labels, why, sharex=True, sharey=True)
+        axes = self._panels(ax, len(shown), (3.3, tall), self._labels, ", one per group", sharex=True, sharey=True)
         self.lines_: dict[tuple[str, Hashable], Any] = {}
         self.axes_ = dict(zip(shown, axes, strict=True))
         for one, group, called in zip(axes, shown, names, strict=True):

@@ -108,8 +108,7 @@ class CrossRocDisplay(AuditDisplay):
         """
         own = [pair for pair in self.curves if pair[0] == pair[1]]
         labels = ("share of negatives ranked above", "share of positives ranked above")
-        why = ", within groups and across each pair"
-        axes = self._panels(ax, 1 + len(self.pairs), (4.8, 5.9), labels, why)
+        axes = self._panels(ax, 1 + len(self.pairs), (4.8, 5.9), labels, ", within groups and across each pair")
         self.lines_: dict[Pair, Any] = {}
         for pair, label in zip(own, group_names([group for group, _ in own]), strict=True):
             self._draw(axes[0], pair, label, kwargs)

@@ -121,7 +121,7 @@ class CutGapDisplay(AuditDisplay):
         given, why = ax is not None, ", sensitivities and their difference"
         names = dict(zip(self.sensitivity, group_names(self.sensitivity), strict=True))
         many = not given and sum(name.count("\n") + 1 for name in names.values()) > _FEW_NAMES
-        axes = self._axes(ax, rows=2, split=True, size=(9.6 if many else 7.0, 7.8), why=why, sharex=True)
+        axes = self._axes(ax, (2, 1), (9.6 if many else 7.0, 7.8), why, sharex=True)
         self._draw_sensitivities(axes[0], names, kwargs, beside=many)
         self._draw_difference(axes[1], kwargs)
         first, second = group_names(self.worst.pair, None)

@@ -119,7 +119,7 @@ class GapDisplay(AuditDisplay):
         names = dict(zip(every, group_names(every, None), strict=True))
         rows = [wrapped(" − ".join(names[group] for group in gap.pair), _WIDTH) for gap in first]
         given, room = ax is not None, room_of(rows)
-        (ax,) = self._axes(ax, size=(8.0, float(room.sum()) + 1.9))
+        (ax,) = self._axes(ax, (1, 1), (8.0, float(room.sum()) + 1.9))
         ink, centers = ink_of(ax), name_rows(ax, rows, room)
         ax.axvline(0.0, color=ink.muted, linewidth=0.8, zorder=0)
         for end in (-1, 1) if self.tolerance is not None else ():

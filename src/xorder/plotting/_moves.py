@@ -121,7 +121,7 @@ class MovesDisplay(RowsDisplay):
         names = group_names(groups)
         room, columns = room_of(names), len(self.moves)
         size = (2.6 * columns + 2.2, float(room.sum()) + 1.9)
-        axes = self._axes(ax, columns=columns, split=True, size=size, why=", one per cut", sharey=True)
+        axes = self._axes(ax, (1, columns), size, ", one per cut", sharey=True)
         rows = name_rows(axes[0], names, room)
         self.axes_, self.bars_ = dict(zip(self.moves, axes, strict=True)), {}
         for cut, one in self.axes_.items():

@@ -141,7 +141,7 @@ class ScoreMapDisplay(RepairDisplay):
         """
         given, names = ax is not None, dict(zip(self.maps, group_names(self.maps, None), strict=True))
         many = not given and sum(len(each) // 40 + 1 for each in names.values()) > 4
-        (ax,) = self._axes(ax, size=(10.4, 5.8) if many else (5.2, 6.0))
+        (ax,) = self._axes(ax, (1, 1), (10.4, 5.8) if many else (5.2, 6.0))
         lines = self.lines()
         ends = np.concatenate([values[[0, -1]] for line in lines.values() for values in line])
         room, ink = 0.02 * (float(np.ptp(ends)) or 1.0), ink_of(ax)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from inspect import signature
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -83,10 +83,8 @@ class RowsDisplay(Display):
         rows = scored_rows(estimator, X, y, sensitive_features=sensitive_features, response_method=response_method)
         score = rows.final
         if cls._before_and_after:
-            score = rows.before
-            options["y_adjusted"] = rows.after
-        display: Self = cls.from_predictions(rows.y_true, score, sensitive_features=rows.groups, **options)
-        return display
+            score, options["y_adjusted"] = rows.before, rows.after
+        return cast(Self, cls.from_predictions(rows.y_true, score, sensitive_features=rows.groups, **options))
 
 
 class RepairDisplay(Display):
@@ -122,8 +120,7 @@ class RepairDisplay(Display):
         repair = XOrder(**{name: value for name, value in settings.items() if name in names})
         repair.fit(y_score, y_true, sensitive_features=sensitive_features, sample_weight=sample_weight)
         options = {name: value for name, value in settings.items() if name not in names}
-        display: Self = cls.from_estimator(repair, **options)
-        return display
+        return cast(Self, cls.from_estimator(repair, **options))
 
 
 def stages_of(audit: Audit, adjusted: Audit | None) -> dict[str, Audit]:
@@ -190,8 +187,7 @@ class AuditDisplay(RowsDisplay):
             raise InputError(f"{cls.__name__} shows one score; pass the adjusted ones as y_score.")
         rows = (sensitive_features, sample_weight)
         every = [check_tables(y_true, score, *rows, weights_are=weights_are) for score in scores]
-        display: Self = cls.from_audit(*(measured(tables, confidence, cuts)[0] for tables in every), **options)
-        return display
+        return cast(Self, cls.from_audit(*(measured(tables, confidence, cuts)[0] for tables in every), **options))
 
 
 def scored_rows(

@@ -79,48 +79,35 @@ def line_style(number: int, ink: Ink = LIGHT) -> dict[str, Any]:
     return {"color": ink.groups[number % MOST_LINES], "linestyle": LINES[number % len(LINES)]}
 
 
-def axes_for(
-    ax: Any,
-    *,
-    name: str,
-    rows: int = 1,
-    columns: int = 1,
-    size: tuple[float, float],
-    why: str = "",
-    split: bool = False,
-    **options: Any,
-) -> tuple[list[Any], Any]:
-    """Return the axes to draw into, row by row, and their figure: those given, if as many as needed, or new ones.
-
-    With ``split``, one axis that is part of a grid gives its place to as many as are needed. ``options`` are for axes
-    that are made here.
-    """
-    needed = rows * columns
-    if ax is None:
-        pyplot = import_optional("matplotlib.pyplot", extra="plot", purpose=f"Drawing with {name}")
-        figure, made = pyplot.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False, **options)
-        return list(made.flat), figure
-    found = given_axes(ax)
-    if split and len(found) == 1 < needed and found[0].get_subplotspec() is not None:
-        found[0].set_axis_off()
-        grid = found[0].get_subplotspec().subgridspec(rows, columns, **_BETWEEN)
-        return list(grid.subplots(squeeze=False, **options).flat), found[0].figure
-    if len(found) != needed:
-        wanted = "one axis" if needed == 1 else f"{needed} axes"
-        raise InputError(
-            f"{name} needs {wanted} to draw into{why}; got {len(found)}. "
-            + ("Pass one axis" if needed == 1 else f"Pass those of plt.subplots({rows}, {columns})")
-            + ", or leave ax out for a new figure."
-        )
-    return found, found[0].figure
-
-
 class Display:
     """What all displays share: they keep the figure and the axis, or the last of the axes, that they draw into."""
 
-    def _axes(self, ax: Any, **needs: Any) -> list[Any]:
-        axes, self.figure_ = axes_for(ax, name=type(self).__name__, **needs)
-        self.ax_ = axes[-1]
+    def _axes(
+        self, ax: Any, shape: tuple[int, int], size: tuple[float, float], why: str = "", **options: Any
+    ) -> list[Any]:
+        """Return so many rows and columns of axes to draw into, row by row: those given, or new ones.
+
+        One axis that is part of a grid gives its place to as many as are needed. ``options`` are for axes that are made
+        here.
+        """
+        name, needed, options = type(self).__name__, shape[0] * shape[1], options | {"squeeze": False}
+        if ax is None:
+            pyplot = import_optional("matplotlib.pyplot", extra="plot", purpose=f"Drawing with {name}")
+            axes = list(pyplot.subplots(*shape, figsize=size, layout="constrained", **options)[1].flat)
+        else:
+            axes = given_axes(ax)
+            if len(axes) == 1 < needed and axes[0].get_subplotspec() is not None:
+                axes[0].set_axis_off()
+                axes = list(axes[0].get_subplotspec().subgridspec(*shape, **_BETWEEN).subplots(**options).flat)
+        if len(axes) != needed:
+            wanted, those = f"{needed} axes", f"those of plt.subplots{shape}"
+            if needed == 1:
+                wanted = those = "one axis"
+            raise InputError(
+                f"{name} needs {wanted} to draw into{why}; got {len(axes)}. Pass {those}, or leave ax out for a new "
+                "figure."
+            )
+        self.ax_, self.figure_ = axes[-1], axes[0].figure
         return axes
 
     def _legend(self, ax: Any, *, given: bool, beside: bool = False, columns: int = 2) -> None:
@@ -140,7 +127,7 @@ class Display:
         columns = min(count, 4 if -count % 4 <= -count % 3 else 3) if fresh else count
         rows = -(-count // columns)
         figure = (max(size[0] * columns, 5.0), size[1] * rows + 0.5)
-        axes = self._axes(ax, rows=rows, columns=columns, size=figure, split=True, why=why, **options)
+        axes = self._axes(ax, (rows, columns), figure, why, **options)
         for spare in axes[count:]:
             spare.remove()
         for number, one in enumerate(axes[:count]):
