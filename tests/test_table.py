@@ -240,7 +240,7 @@ def test_rows_with_scores_that_are_not_finite_are_refused(bad, weight):
 
 @pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
 def test_rows_with_impossible_weights_are_refused(bad):
-    with pytest.raises(InputError, match="masses"):
+    with pytest.raises(InputError, match="sample_weight must be 0 or between"):
         ScoreTable.from_arrays([1, 0, 1], [0.5, 0.3, 0.1], [1.0, bad, 1.0])
 
 

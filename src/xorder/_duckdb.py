@@ -43,10 +43,11 @@ def duckdb_connection(
 def memory_bytes(memory: Any) -> int:
     """Return the number of bytes that an amount of memory is."""
     found = _AMOUNT.fullmatch(memory) if isinstance(memory, str) else None
-    if found is None:
+    number, unit, binary = found.groups() if found else ("inf", "k", "")
+    amount = float(number) * (1024 if binary else 1000) ** ("kmgt".index(unit.lower()) + 1)
+    if not amount < 2**63:
         raise InputError(f"memory must be an amount such as '2GB' or '500MB'; got {brief(memory)}.")
-    number, unit, binary = found.groups()
-    return int(float(number) * (1024 if binary else 1000) ** ("kmgt".index(unit.lower()) + 1))
+    return int(amount)
 
 
 def poll_progress(connection: Any, report: Callable[[float | None], None], over: threading.Event) -> None:

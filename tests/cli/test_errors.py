@@ -89,7 +89,7 @@ class TestFailures:
 
             monkeypatch.setattr(Path, "replace", replace)
             before = files(tmp_path)
-            ran = run("fit", people, *LABELLED, "-o", tmp_path / "map.json")
+            ran = run("fit", people, *LABELLED, "-o", tmp_path / "map.json", "--force")
             assert files(tmp_path) == before
             return ran
 
@@ -124,7 +124,7 @@ class TestFailures:
 
     def test_a_command_that_cannot_be_loaded(self, run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "xorder.cli._audit", None)
-        assert "a fault in xorder, ModuleNotFoundError" in one_line(run("audit"), code=70)
+        assert "or a package is damaged: import of xorder.cli._audit halted" in one_line(run("audit"), code=70)
 
 
 @pytest.mark.slow

@@ -397,23 +397,21 @@ class TestNames:
         assert harmless("\x1b[2Jx", painted=True) == "\\x1b[2Jx"
 
 
-def test_apply_refuses_what_changed_also_in_duckdb(saved: Path, tmp_path: Path, monkeypatch: Any) -> None:
-    package("duckdb")
+def test_apply_refuses_parquet_files_that_changed(saved: Path, tmp_path: Path, monkeypatch: Any) -> None:
     pa, pq = package("pyarrow"), package("pyarrow.parquet")
     source, out = tmp_path / "rows.parquet", tmp_path / "out.parquet"
     pq.write_table(pa.table({"score": [0.5, 0.25], "group": ["A", "B"]}), source)
     from xorder.engines import _apply
 
-    real = _apply.copy_in_duckdb
+    real = _apply.write_parquet
 
-    def changing(*given: Any) -> Any:
-        found = real(*given)
+    def changing(*given: Any) -> None:
+        real(*given)
         pq.write_table(pa.table({"score": [0.5], "group": ["A"]}), source)
-        return found
 
-    monkeypatch.setattr(_apply, "copy_in_duckdb", changing)
+    monkeypatch.setattr(_apply, "write_parquet", changing)
     with pytest.raises(InputError, match=r"rows\.parquet was changed while it was read"):
-        apply_to_file(load_fitted(saved).group_maps(), source, out, score="score", group="group", large=1)
+        apply_to_file(load_fitted(saved).group_maps(), source, out, score="score", group="group")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["map.json", "rows.parquet"]
 
 

@@ -424,7 +424,7 @@ class Audit:
 
     def _checked_pair(self, pair: Any) -> Pair:
         found = _as_pair(pair)
-        if not (len(found) == 2 == len([*pair]) and {*found} <= {*self.groups}):
+        if not (len(found) == 2 == len({*found}) and {*found} <= {*self.groups}):
             raise InputError(f"pair must be two of the groups {', '.join(map(repr, self.groups))}; got {pair!r}.")
         return found
 
