@@ -58,8 +58,6 @@ def test_the_audit_has_it(audit: xorder.Audit) -> None:
     row = next(line.split() for line in text.splitlines() if line.startswith("lead "))
     assert row[:5] == ["lead", "A", "-", "B", f"{gap.value:+.4f}"]
     assert f"  lead: {LEAD.meaning}" in text.splitlines()
-    assert ">lead</td>" in audit._repr_html_()
-    assert f"{gap.value:+.4f}" in audit._repr_html_()
 
 
 @pytest.mark.slow

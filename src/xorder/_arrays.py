@@ -22,7 +22,7 @@ def as_column(values: Any, name: str) -> NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise InputError(f"{name} must have a value in each row; some are masked. Remove or complete these rows.")
     if np.iscomplexobj(column):
-        raise InputError(f"{name} must hold real values; got complex ones.")
+        raise InputError(f"{name} must hold real values; got complex ones. Complex data not supported.")
     return column
 
 

@@ -71,7 +71,7 @@ def test_standard_output_on_a_full_disk(people: Path) -> None:
         command = [sys.executable, "-m", "xorder.cli", "audit", str(people), *LABELLED]
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
     line = one_line(Ran(done.returncode, "", done.stderr), code=70)
-    assert line.startswith("xorder: error: output: No space left on device. This is not your mistake")
+    assert line.startswith("xorder: error: standard output: No space left on device; what was printed is lost")
 
 
 class TestFailures:

@@ -47,6 +47,7 @@ def test_fit_learns_what_the_python_class_learns(
     tables = check_tables(PEOPLE.y_true, PEOPLE.y_score, PEOPLE.group, None)
     expected = expected_gap_tables(repair, tables).to_dict()
     assert printed.pop("expected") == json.loads(json.dumps(expected))
+    assert printed.pop("next") is None
     assert printed == repair.to_dict() | {"map": str(out)}
     learnt = xorder.load(out)
     assert learnt.get_params() == repair.get_params()

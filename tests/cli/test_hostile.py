@@ -264,7 +264,7 @@ def test_a_full_disk_does_not_blame_the_rows(people: Path, saved: Path, tmp_path
         "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
         "try: apply_to_file(load_fitted(sys.argv[1]).group_maps(), *sys.argv[2:], score='score', group='group',"
-        " overwrite=True, large=1)\n"
+        " overwrite=True)\n"
         "except InputError as error: print(error)\n"
         "import os; sys.stdout.flush(); os._exit(0)"
     )

@@ -7,6 +7,7 @@ import gzip
 import io
 import tempfile
 import tracemalloc
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from support.file_rows import Rows, halving, read_rows
 from xorder import ScoreMap
 from xorder.engines import GroupMaps, apply_to_file
 from xorder.engines import _csv_file as csv_file
-from xorder.exceptions import InputError
+from xorder.exceptions import InputError, XorderWarning
 
 COLUMNS = {"score": "score", "group": "group"}
 SAME = GroupMaps({"a": ScoreMap.identity()})
@@ -335,7 +336,7 @@ class TestPassingThrough:
     @pytest.mark.slow
     def test_memory_does_not_grow_with_the_file(self, tmp_path: Path) -> None:
         peaks = []
-        for size in (50_000, 200_000):
+        for size in (200_000, 600_000):
             path = tmp_path / f"people{size}.csv"
             path.write_text("score,group\n" + "0.123456789,a\n0.5,b\n" * (size // 2))
             tracemalloc.start()
@@ -393,7 +394,10 @@ def test_any_text_passes_byte_for_byte(content: tuple[str, str, str, list[tuple[
         path, out = Path(folder, "people.csv"), Path(folder, "out.csv")
         path.write_bytes(before.encode())
         rows = read_rows(path, **COLUMNS)
-        count = apply_to_file(maps, path, out, into="new", **COLUMNS).rows
+        with warnings.catch_warnings():
+            # Cells that a spreadsheet would take for formulas are warned of.
+            warnings.simplefilter("ignore", XorderWarning)
+            count = apply_to_file(maps, path, out, into="new", **COLUMNS).rows
         result = out.read_bytes()
     assert rows.y_score.tolist() == scores
     assert rows.groups == [record[2] for record in records]

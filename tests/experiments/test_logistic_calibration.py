@@ -73,7 +73,7 @@ def test_rises_strictly_and_goes_back(table: ScoreTable, unit: bool, scale: floa
         ([1, 0, 1], [7.0, 7.0, 7.0]),
     ],
 )
-@pytest.mark.parametrize("weight", [1.0, 1e-100, 1e100])
+@pytest.mark.parametrize("weight", [1.0, 1e-40, 1e40])
 def test_hard_tables(label: list[int], score: list[float], weight: float) -> None:
     table = ScoreTable.from_arrays(label, score, np.full(len(label), weight))
     for unit in [True, False] if 0 <= min(score) <= max(score) <= 1 else [False]:

@@ -169,9 +169,9 @@ def test_the_drawn_point_follows_the_control(opened: Any, made: Report, folder: 
         found.page.locator("#stop").fill(str(number))
         assert point.count() == 1
         drawn[number] = [float(part) for part in re.findall(r"[\d.]+", str(point.get_attribute("transform")))]
-    # Less of a gap is further to the right, and a higher AUC further up.
+    # A wider gap is further to the right, and a higher AUC further up.
     for one, two in pairwise(sorted(drawn, key=lambda number: stops[number]["gap"])):
-        assert drawn[two][0] <= drawn[one][0]
+        assert drawn[one][0] <= drawn[two][0]
     for one, two in pairwise(sorted(drawn, key=lambda number: stops[number]["auc"])):
         assert drawn[two][1] <= drawn[one][1]
 

@@ -132,8 +132,7 @@ def run_failing(
         stack.enter_context(mock.patch.object(tempfile, "tempdir", str(scene.temporary)))
         stack.enter_context(mock.patch("xorder._table.WORTH_THREADS", 0))
         if command.large:
-            for module in ("_tables", "_apply"):
-                stack.enter_context(mock.patch(f"xorder.engines.{module}.in_engine", return_value=True))
+            stack.enter_context(mock.patch("xorder.engines._tables.in_engine", return_value=True))
         stack.enter_context(contextlib.redirect_stdout(out))
         stack.enter_context(contextlib.redirect_stderr(err))
         os.chdir(scene.folder)

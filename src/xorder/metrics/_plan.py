@@ -66,6 +66,8 @@ class Plan:
         Pairs of groups that an answer allows for.
     design_effect : float
         Rows that say as much as one row that stands alone.
+    _power : callable
+        The power that a number of rows has.
     """
 
     metric: str

@@ -114,7 +114,7 @@ class XaucMatrixDisplay(AuditDisplay):
         # Capitals, and boxes for letters that the font lacks, are wide.
         lines = [line for name in names for line in name.split("\n")]
         beside = max(sum(0.14 if each.isupper() or each == "□" else 0.08 for each in line) for line in lines)
-        note, letters = self._note(widest), round(9 * (cells + 1.0))
+        note, letters = self._note(widest), round(8 * (cells + 1.0))
         tall = cells + (0.7 * beside if turned else 0.3) + 1.5 + 0.17 * (len(note) // letters)
         (ax,) = self._axes(ax, (1, 1), (max(cells + 1.4, 4.2) + beside, tall))
         low, high = _range(values)
