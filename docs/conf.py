@@ -65,7 +65,7 @@ nitpicky = True
 # them all the same.
 nitpick_ignore_regex = [
     ("py:class", r"(collections|numpy|os|sklearn)\..*|ndarray|ArrayLike|datetime"),
-    ("py:class", r"xorder\.(.*\.)?_.*|IntArray|Tables|WeightKind|HighIs|GroupNames|Progress"),
+    ("py:class", r"xorder\.(.*\.)?_.*|FloatArray|IntArray|Tables|WeightKind|HighIs|GroupNames|Progress"),
 ]
 # Not public, but worth naming to those who read the source.
 nitpick_ignore = [("py:class", "CalibrationBins")]
