@@ -51,7 +51,8 @@ class CheckedRows(NamedTuple):
     def held(self, clusters: Any = None, others: Sequence[NDArray[Any]] = ()) -> HeldRows:
         """Return the rows that belong to a group, with their clusters and other scores."""
         unit = None if clusters is None else check_clusters(clusters, self.score.size)
-        group = np.full(self.score.size, -1)
+        # Few bytes for each of many rows.
+        group = np.full(self.score.size, -1, dtype=np.int32)
         for number, mask in enumerate(self.masks.values()):
             group[mask] = number
         scores = [np.asarray(score, dtype=np.float64) for score in (self.score, *others)]

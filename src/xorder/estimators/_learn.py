@@ -17,9 +17,8 @@ from xorder._table import MISSING, FloatArray, ScoreTable, Tables, as_tables, ch
 from xorder.estimators._fitted import FittedRepair, LearntFrom, Pair, RepairSettings
 from xorder.estimators._promise import Promise, promised
 from xorder.exceptions import InputError
-from xorder.metrics._audit import units_of
 from xorder.metrics._gaps import FEW, is_too_few
-from xorder.metrics._placements import moments
+from xorder.metrics._units import moments_of
 from xorder.ordering import Ordering, best_auc, order, order_within, smallest_cut_gap, solve_multipliers, standing
 from xorder.ordering._ordering import Places
 from xorder.transfer import OddsScale, ScoreMap, map_at, realises, shifted_map, spaced_map, usual_bounds
@@ -543,7 +542,7 @@ def share_to_keep(
 
 def _stderrs(tables: Tables, metric: str) -> dict[Pair, float]:
     """Standard error of the gap of each pair."""
-    found = moments(list(tables.values()), units_of(tables))
+    found = moments_of(tables)
     pairs = combinations(enumerate(tables), 2)
     return {(first, second): METRICS[metric].estimate(found, a, b)[1] for (a, first), (b, second) in pairs}
 

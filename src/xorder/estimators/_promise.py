@@ -132,16 +132,15 @@ def promised(
 
 def _bounds(tables: Tables, reference: Hashable, settings: RepairSettings) -> dict[str, float]:
     """Return the farthest ends of the intervals of all gaps, and of the bands of the cuts if these are asked for."""
-    from xorder.metrics._audit import units_of
     from xorder.metrics._cuts import Cuts
-    from xorder.metrics._placements import moments
+    from xorder.metrics._units import moments_of
 
-    confidence, units = settings.confidence or 0.0, units_of(tables)
-    m, metric = moments(list(tables.values()), units), METRICS[settings.metric]
+    confidence = settings.confidence or 0.0
+    m, metric = moments_of(tables), METRICS[settings.metric]
     ends = [gap_interval(metric.estimate(m, a, b), confidence) for a, b in combinations(range(len(tables)), 2)]
     bands = []
     if settings.max_cut_gap is not None:
-        if units is not None:
+        if m.units is not None:
             raise InputError("clusters do not go with a promise at every cut, whose band cannot allow for them.")
         cuts = Cuts(tables, confidence)
         bands = [cuts.worst((reference, group), "sensitivity").interval for group in tables if group != reference]

@@ -22,7 +22,8 @@ from xorder.exceptions import InputError, MissingExtraError, warn_caller
 from xorder.metrics._audit_text import audit_text, few_text, matrix_lines, reading
 from xorder.metrics._cuts import CUTS, Cut, CutGap, Cuts, Of, check_cut, check_cuts, check_of, cut_text
 from xorder.metrics._gaps import Difference, Gap, against_tolerance, are_few, change_of, json_label, judge, with_holm
-from xorder.metrics._placements import Moments, changes, moments
+from xorder.metrics._placements import Moments, changes
+from xorder.metrics._units import moments_of
 
 if TYPE_CHECKING:
     from xorder.metrics._sheet import AuditTable
@@ -571,8 +572,7 @@ def measured(
         total = float(sum(table.n1 + table.n0 for table in tables.values()))
         cuts = check_cuts(cuts, total)
     groups = tuple(tables)
-    units = units_of(tables)
-    m = moments(list(tables.values()), units)
+    m = moments_of(tables)
     overall = auc_estimate(m)
     reach = chance_interval(overall, confidence)
     samples = dict(zip(groups, zip(m.positive, m.negative, strict=True), strict=True))
@@ -605,7 +605,7 @@ def measured(
         binning_error=tables.binning_error,
     )
     object.__setattr__(result, "_tables", tables)
-    object.__setattr__(result, "_units", units)
+    object.__setattr__(result, "_units", m.units)
     return result, [*_cautions(result, m), *upside_down(overall[0], reach)]
 
 
@@ -640,15 +640,6 @@ def _as_pair(pair: Any) -> Pair:
         return tuple(pair) if {*pair} else ()
     except TypeError:
         return ()  # type: ignore[return-value]
-
-
-def units_of(tables: Tables) -> Units | None:
-    """Return the clusters that rows belong to, if these are held."""
-    if tables.held is None or tables.held.clusters is None:
-        return None
-    from xorder.metrics._units import Rows, Units
-
-    return Units([list(tables.values())], Rows.of(tables.held, list(tables)))
 
 
 def upside_down(auc: float, reach: tuple[float, float]) -> list[str]:

@@ -21,7 +21,7 @@ from xorder.metrics._audit import check_confidence
 from xorder.metrics._audit_text import ANY_LENGTH, few_text
 from xorder.metrics._cuts import CUTS, Cut, Cuts, check_cut, check_cuts, cut_text
 from xorder.metrics._gaps import Difference, Pair, change_of, is_too_few, json_label, with_holm
-from xorder.metrics._placements import Moments, changes, moments
+from xorder.metrics._placements import Moments, changes
 from xorder.metrics._units import Rows, Units
 
 # Pairs of groups that are printed: those of the widest xAUC gaps of the first score.
@@ -239,8 +239,7 @@ def compare_tables(
     if held.clusters is None and rows.weight is not None and not squares:
         # A row that counts as four is four that vary each by itself: four squares, not the square of four.
         rows = rows._replace(weight=np.sqrt(rows.weight), counted=True)
-    found = _compared(every, list(others), rows, cuts, confidence)
-    return found if held.clusters is None else replace(found, clusters=int(np.unique(rows.unit).size))
+    return _compared(every, list(others), rows, cuts, confidence)
 
 
 def compare_map(
@@ -280,7 +279,7 @@ def compare_map(
             parts.append((number_of * same, is_positive * same, np.sqrt(spread[held]), table.score[held], moved[held]))
     group_of, positive, weight, score, other = map(np.concatenate, zip(*parts, strict=True))
     counted = all(len(table.sums) == 2 for table in before.values())
-    rows = Rows(group_of.astype(np.int64), positive > 0, weight, (score, other), np.arange(score.size), counted)
+    rows = Rows(group_of.astype(np.int64), positive > 0, weight, (score, other), None, counted)
     change = changes(list(after.values()), list(before.values()))
     return _compared([before, after], ["after"], rows, cuts, confidence, change)
 
@@ -304,8 +303,9 @@ def _compared(
     if len(groups) < 2:
         raise InputError(f"a comparison needs two groups or more; there is only one: {groups[0]!r}.")
     cuts = check_cuts(cuts, float(sum(table.n1 + table.n0 for table in every[0].values())))
-    units = Units([list(tables.values()) for tables in every], rows)
-    found = [moments(list(tables.values())) for tables in every]
+    by_group = [list(tables.values()) for tables in every]
+    units = Units(by_group, rows)
+    found = units.moments
     by_cut = [Cuts(tables, confidence, units, number_of) for number_of, tables in enumerate(every)]
     pairs = list(combinations(range(len(groups)), 2))
 
@@ -325,7 +325,7 @@ def _compared(
 
     def at_cut(cut: Cut, other: int, a: int, b: int) -> Difference:
         pair, both = (groups[a], groups[b]), (by_cut[0], by_cut[other])
-        one, two = (of.at(cut, pair, "sensitivity").value for of in both)
+        one, two = (first - second for first, second in (of.rates(cut, pair, "sensitivity") for of in both))
         stderr = np.nan
         if np.isfinite(two - one):
             was, now = (of.influence(cut, pair, "sensitivity") for of in both)
@@ -340,7 +340,8 @@ def _compared(
     families += [[at_cut(cut, other, *pair) for other in numbers for pair in pairs] for cut in cuts]
     too_few = tuple(group for group, table in every[0].items() if is_too_few(table))
     differences = [each for family in families for each in with_holm(family, too_few)]
-    return Comparison(groups, tuple(others), differences, confidence, too_few=too_few)
+    clusters = None if rows.unit is None else units.count
+    return Comparison(groups, tuple(others), differences, confidence, clusters=clusters, too_few=too_few)
 
 
 def compare_audits(first: Mapping[str, Any], second: Mapping[str, Any], confidence: float = 0.95) -> Comparison:

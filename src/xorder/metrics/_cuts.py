@@ -235,11 +235,17 @@ class Cuts:
         self._sums: dict[float, _Above] = {}
         self.total = float(sum(table.n1 + table.n0 for table in tables.values()))
 
+    def rates(self, cut: Cut, pair: Pair, of: Of) -> tuple[float, float]:
+        """Return the shares of two groups above a cut."""
+        threshold, part, _ = self.place(cut)
+        first, second = (self._column(of, group).at(threshold).rate(part) for group in pair)
+        return first, second
+
     def at(self, cut: Cut, pair: Pair, of: Of) -> CutGap:
         """Return the gap of a pair at a cut."""
         threshold, part, share = self.place(cut)
         first, second = (self._column(of, group).at(threshold) for group in pair)
-        rates = first.rate(part), second.rate(part)
+        rates = self.rates(cut, pair, of)
         slope = 0.0 if isinstance(cut, Threshold) else self._slope(share, pair, of)
         freedom = np.inf
         stderr = self._stderr(first, second, part, share, slope, threshold)

@@ -53,7 +53,7 @@ class Placements:
         self.mass += float(mass.sum())
         self.spread += float((mass if spread is None else spread).sum())
         weighted = placement * (mass if spread is None else spread)
-        alone = min(max(_ALONE // self.size**2, _LEAST), STEP)
+        alone = rows_alone(self.size)
         for start in range(0, mass.size, alone):
             some = slice(start, start + alone)
             first = _product(placement[:, some], mass[some])
@@ -87,6 +87,11 @@ class Placements:
         shifted = center - 0.5 * w.sum()
         second = w @ self.spread_second[np.ix_(used, used)] @ w
         return float(second - 2 * shifted * (w @ self.spread_first[used]) + self.spread * shifted**2)
+
+
+def rows_alone(size: int) -> int:
+    """How many rows at a time go into products of so many columns."""
+    return min(max(_ALONE // size**2, _LEAST), STEP)
 
 
 def _product(placement: FloatArray, mass: FloatArray) -> FloatArray:
@@ -124,11 +129,15 @@ class Moments:
         object.__setattr__(self, "above", np.stack([sample.mean() for sample in self.row]))
 
 
-def moments(tables: Sequence[ScoreTable], units: Units | None = None) -> Moments:
-    """Sweep the tables of K groups, in steps, and collect their :class:`Moments`."""
+def moments(tables: Sequence[ScoreTable], higher: Sequence[FloatArray] | None = None) -> Moments:
+    """Sweep the tables of K groups, in steps, and collect their :class:`Moments`.
+
+    ``higher``, if given, are arrays to be filled, one per table: by score, the mass of each group's positives above it,
+    then that of negatives.
+    """
 
     def of_stretch(bounds: IntArray) -> list[list[Placements]]:
-        return _added_up(tables, _sweep(tables, bounds), 0.5)
+        return _added_up(tables, _sweep(tables, bounds), 0.5, higher)
 
     # Stretches of the list are independent, and numpy lets go of the interpreter while it works.
     found = in_threads(sum(map(len, tables)), of_stretch, _stretches(tables))
@@ -136,7 +145,7 @@ def moments(tables: Sequence[ScoreTable], units: Units | None = None) -> Moments
         for samples, others in zip(found[0], more, strict=True):
             for sample, other in zip(samples, others, strict=True):
                 sample.include(other)
-    return _moments(tables, found[0], units)
+    return _moments(tables, found[0])
 
 
 def changes(tables: Sequence[ScoreTable], before: Sequence[ScoreTable]) -> Moments:
@@ -147,20 +156,25 @@ def changes(tables: Sequence[ScoreTable], before: Sequence[ScoreTable]) -> Momen
     return _moments(tables, _added_up(tables, _changed(tables, before), 0.0))
 
 
-def _moments(tables: Sequence[ScoreTable], sums: list[list[Placements]], units: Units | None = None) -> Moments:
+def _moments(tables: Sequence[ScoreTable], sums: list[list[Placements]]) -> Moments:
     n1, n0 = (np.array([getattr(table, name) for table in tables]) for name in ("n1", "n0"))
     positive, negative, row = map(tuple, sums)
-    return Moments(n1, n0, positive, negative, row, units)
+    return Moments(n1, n0, positive, negative, row)
 
 
 def _added_up(
-    tables: Sequence[ScoreTable], steps: Iterable[tuple[int, slice, FloatArray, FloatArray]], half: float
+    tables: Sequence[ScoreTable],
+    steps: Iterable[tuple[int, slice, FloatArray, FloatArray]],
+    half: float,
+    higher: Sequence[FloatArray] | None = None,
 ) -> list[list[Placements]]:
     """Add up the placements of each sample, less one half, from steps that :func:`_sweep` yields."""
     size = len(tables)
     n1, n0 = (np.array([getattr(table, name) for table in tables])[:, None] for name in ("n1", "n0"))
     sums = [[Placements(size, samples=(kind * size + g,)) for g in range(size)] for kind in range(3)]
     for g, part, higher1, higher0 in steps:
+        if higher is not None:
+            higher[g][part, :size], higher[g][part, size:] = higher1.T, higher0.T
         p, n = tables[g].positive[part], tables[g].negative[part]
         sp, sn = (None, None) if tables[g].positive_squares is None else (each[part] for each in tables[g].spreads)
         both = None if sp is None or sn is None else sp + sn

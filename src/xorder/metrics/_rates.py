@@ -123,18 +123,18 @@ def _with_clusters(cells: Cells, tables: Tables, bounds: list[IntArray], rows: R
     """Add up, over clusters, the products of their masses in each two cells."""
     from scipy.sparse import csr_array  # Not needed otherwise, and takes its time.
 
-    cell = np.empty(rows.unit.size, dtype=np.int64)
+    cell = np.empty(rows.units.size, dtype=np.int64)
     first = 0
     for number, (table, starts) in enumerate(zip(tables.values(), bounds, strict=True)):
         own = np.flatnonzero(rows.group == number)
         side = np.searchsorted(-table.score[starts], -rows.scores[0][own], side="right") - 1
         cell[own] = first + side + starts.size * ~rows.positive[own]
         first += 2 * starts.size
-    units, unit = np.unique(rows.unit, return_inverse=True)
+    units, unit = np.unique(rows.units, return_inverse=True)
     weight = np.ones(cell.size) if rows.weight is None else rows.weight
     masses = csr_array((weight, (unit, cell)), shape=(units.size, cells.mass.size))
     products = (masses.T @ masses).toarray() * units.size / max(units.size - 1, 1)
-    return replace(cells, products=products, per_unit=rows.unit.size / units.size)
+    return replace(cells, products=products, per_unit=rows.units.size / units.size)
 
 
 # Where around a cut to look for how a rate changes with it, as parts of the reach.
