@@ -576,10 +576,12 @@ def falling_scores(score: FloatArray) -> tuple[FloatArray, IntArray]:
     """
     # Not -0: the bits of a number below 0 fall where it rises.
     key = (score + 0.0).view(np.int64)
-    key ^= ~(key >> 63 & np.int64(2**63 - 1))
     last = np.int64((1 << max(score.size - 1, 0).bit_length()) - 1)
-    key &= ~last
-    key |= np.arange(score.size)
+    for start in range(0, key.size, STEP):
+        part = key[start : start + STEP]
+        part ^= ~(part >> 63 & np.int64(2**63 - 1))
+        part &= ~last
+        part |= np.arange(start, start + part.size)
     key.sort()
     key &= last
     falling = score[key]

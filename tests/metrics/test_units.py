@@ -50,7 +50,7 @@ def test_clusters_of_one_row_are_rows(groups: int) -> None:
 def test_many_units_are_kept_as_products(monkeypatch: pytest.MonkeyPatch, groups: int) -> None:
     data = people(np.random.default_rng(1), 100, 3, groups)
     kept = stderrs(audit(**data))
-    monkeypatch.setattr("xorder.metrics._units._MOST_AT_ONCE", 500)
+    monkeypatch.setattr("xorder.metrics._units._MOST_NUMBERS", 500)
     np.testing.assert_allclose(stderrs(audit(**data)), kept, rtol=1e-9)
     monkeypatch.setattr("xorder.metrics._units._MOST_WORK", 10.0)
     with pytest.raises(InputError, match=f"{groups} groups with 100 clusters are too many"):

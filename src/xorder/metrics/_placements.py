@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise, starmap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from xorder._table import STEP, FloatArray, IntArray, ScoreTable, find, in_threads, running
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 # A product of matrices with more multiplications than this has BLAS start threads of its own, which within ours takes
 # many times as long; but none is of fewer rows than the second number.
 _ALONE, _LEAST = 262_144, 256
+
+# Halves of a row in one.
+HALVES = 2
 
 # Stretches of the list that are swept apart, times the number of groups; never fewer than four.
 _STRETCHES = 64
@@ -129,11 +133,11 @@ class Moments:
         object.__setattr__(self, "above", np.stack([sample.mean() for sample in self.row]))
 
 
-def moments(tables: Sequence[ScoreTable], higher: Sequence[FloatArray] | None = None) -> Moments:
+def moments(tables: Sequence[ScoreTable], higher: Sequence[NDArray[Any]] | None = None) -> Moments:
     """Sweep the tables of K groups, in steps, and collect their :class:`Moments`.
 
     ``higher``, if given, are arrays to be filled, one per table: by score, the mass of each group's positives above it,
-    then that of negatives.
+    then that of negatives. In whole numbers, as a tie counts one half, they are told in halves.
     """
 
     def of_stretch(bounds: IntArray) -> list[list[Placements]]:
@@ -166,7 +170,7 @@ def _added_up(
     tables: Sequence[ScoreTable],
     steps: Iterable[tuple[int, slice, FloatArray, FloatArray]],
     half: float,
-    higher: Sequence[FloatArray] | None = None,
+    higher: Sequence[NDArray[Any]] | None = None,
 ) -> list[list[Placements]]:
     """Add up the placements of each sample, less one half, from steps that :func:`_sweep` yields."""
     size = len(tables)
@@ -174,7 +178,8 @@ def _added_up(
     sums = [[Placements(size, samples=(kind * size + g,)) for g in range(size)] for kind in range(3)]
     for g, part, higher1, higher0 in steps:
         if higher is not None:
-            higher[g][part, :size], higher[g][part, size:] = higher1.T, higher0.T
+            halves = HALVES if higher[g].dtype == np.int32 else 1
+            higher[g][part, :size], higher[g][part, size:] = halves * higher1.T, halves * higher0.T
         p, n = tables[g].positive[part], tables[g].negative[part]
         sp, sn = (None, None) if tables[g].positive_squares is None else (each[part] for each in tables[g].spreads)
         both = None if sp is None or sn is None else sp + sn

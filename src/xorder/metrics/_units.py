@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._table import STEP, FloatArray, HeldRows, IntArray, ScoreTable, Tables, falling_scores, in_threads
+from xorder._table import STEP, FloatArray, HeldRows, ScoreTable, Tables, falling_scores, in_threads
 from xorder._validation import check_clusters
 from xorder.exceptions import InputError
-from xorder.metrics._placements import Moments, Placements, moments, rows_alone
+from xorder.metrics._placements import HALVES, Moments, Placements, moments, rows_alone
 
 if TYPE_CHECKING:
     from xorder._metric import Term
 
-# Sums of clusters, at most, that are worked on at a time, and parts of the rows that are worked on apart.
-_MOST_AT_ONCE, _STRETCHES = 200_000, 16
+# Sums of clusters that are worked on at a time, at most: those of one number stay in the processor's cache.
+_MOST_NUMBERS = 4_000_000
 
 # Products of numbers to be added up, at most: some minutes of work.
 _MOST_WORK = 1e13
@@ -61,6 +60,15 @@ class Rows(NamedTuple):
         return np.arange(self.group.size) if self.unit is None else self.unit
 
 
+class _Sample(NamedTuple):
+    """One class of one group: where its rows are among all, and where what they add is among the numbers."""
+
+    group: int
+    positive: bool
+    rows: slice
+    numbers: NDArray[np.intp]
+
+
 class Units:
     """How placements vary between units: clusters of rows, such as those of a person, or rows that have several scores.
 
@@ -69,119 +77,108 @@ class Units:
     for that of a difference of estimates from two scores. Of a score after the first, placements are kept less those
     of the first, so that a small difference is not lost in the rounding of both.
 
-    A sample is one class of one group; its code is twice the number of the group, and one more for positives.
-    ``moments`` are those of each score.
+    Rows are kept sample by sample, each from the highest of its first scores down: neighbours are looked up many times
+    as fast. ``moments`` are those of each score.
     """
 
     def __init__(self, tables: Sequence[Sequence[ScoreTable]], rows: Rows) -> None:
         self.size, self._tables = len(tables[0]), tables
         self._shape = (len(tables), 3 * self.size, self.size + 1)
-        # Rows that count, those of a cluster one after the other.
-        order, self._starts = _by_cluster(rows)
-        self.count = order.size if self._starts is None else self._starts.size
-        self._code = (rows.group.astype(np.int16) * np.int16(2) + rows.positive)[order]
+        order, self._places, self._samples = _ranked(tables, rows, self._shape)
         self._weight = None if rows.weight is None else rows.weight[order]
-        self._places = _places(tables, rows.scores, order, self._code)
+        self._unit = None if rows.unit is None else rows.unit.astype(np.int32)[order]
+        self._last = order.size if self._unit is None else int(self._unit.max(initial=-1)) + 1
+        self.count = order.size if self._unit is None else int(np.count_nonzero(np.bincount(self._unit)))
         del order
-        self._higher = [[np.empty((len(table), 2 * self.size)) for table in each] for each in tables]
+        self._higher = [_room_for_higher(each) for each in tables]
         self.moments = list(map(moments, tables, self._higher))
         # Units with rows in each sample, and in those of each kind.
         self.held, self.held_by_kind = np.zeros(3 * self.size), np.zeros(3)
         # Numbers, with the products of what units add to them, or with what each unit adds.
         self._products: list[tuple[NDArray[np.intp], FloatArray]] = []
         self._sums: FloatArray | None = None
-        if self._starts is None:
+        if self._unit is None:
             self._add_rows(rows.counted)
         else:
-            self._add_clusters(self._starts)
+            self._add_clusters(self._unit)
         del self._higher
 
     def _add_rows(self, counted: bool) -> None:
         """Add up the products of what rows add, each a unit by itself."""
 
-        def of_stretch(bounds: IntArray) -> list[Any]:
-            found: list[Any] = [0.0] * (2 * self.size)
-            for first, last in pairwise(bounds.tolist()):
-                for code, _, values in self._values(slice(first, last)):
-                    found[code] += _products(values)
-            return found
+        def products_of(sample: _Sample) -> FloatArray:
+            parts = (slice(start, start + STEP) for start in range(0, sample.rows.stop - sample.rows.start, STEP))
+            return np.asarray(sum(_products(self._values(sample, part)) for part in parts))
 
-        stretches = _stretches(np.arange(0, self._code.size + STEP, STEP).clip(max=self._code.size))
-        by_code = zip(*in_threads(self._code.size, of_stretch, stretches), strict=True)
-        for code, parts in enumerate(by_code):
-            products: Any = sum(parts)
-            if np.ndim(products):
-                self._products.append((self._numbers(code), products))
-                units = products[-1, -1] if counted else np.count_nonzero(self._code == code)
-                self.held[[(1 - code % 2) * self.size + code // 2, 2 * self.size + code // 2]] += units
+        for sample, products in zip(self._samples, in_threads(self._last, products_of, self._samples), strict=True):
+            self._products.append((sample.numbers, products))
+            units = products[-1, -1] if counted else sample.rows.stop - sample.rows.start
+            for kind in (0 if sample.positive else 1, 2):
+                self.held[kind * self.size + sample.group] += units
         self.held_by_kind = self.held.reshape(3, -1).sum(axis=1)
 
-    def _add_clusters(self, starts: IntArray) -> None:
-        """Add up what the rows of each cluster add, and the products of these sums."""
+    def _add_clusters(self, unit: NDArray[np.int32]) -> None:
+        """Add up what the rows of each cluster add, some clusters at a time, and the products of these sums."""
         size, numbers = self.size, int(np.prod(self._shape))
         if self.count * float(numbers) ** 2 > _MOST_WORK:
             raise InputError(
                 f"{size} groups with {self.count:,} clusters are too many to allow for; name fewer groups."
             )
-        of_codes = [self._numbers(code) for code in range(2 * size)]
-        bounds = np.append(starts, self._code.size)
-        kept = np.empty((numbers, self.count if self.count <= numbers else 0))
+        step = max(_MOST_NUMBERS // numbers, 1)
+        is_kept = self._last <= min(step, numbers)
+        products = np.zeros(() if is_kept else (numbers, numbers))
+        for first in range(0, self._last, step):
+            last = min(first + step, self._last)
+            sums = np.zeros((numbers, last - first))
 
-        def of_stretch(clusters: IntArray) -> tuple[FloatArray, FloatArray, FloatArray | float]:
-            held, held_by_kind, products = np.zeros((3, size)), np.zeros(3), np.zeros(())
-            for first, last in pairwise(clusters.tolist()):
-                cluster = np.repeat(np.arange(last - first), np.diff(bounds[first : last + 1]))
-                sums = np.zeros((numbers, last - first))
-                for code, own, values in self._values(slice(bounds[first], bounds[last])):
-                    for number, value in zip(of_codes[code], values, strict=True):
-                        sums[number] += np.bincount(cluster[own], value, minlength=last - first)
-                by_class = sums.reshape(*self._shape, -1)[0, : 2 * size, -1].reshape(2, size, -1) > 0
-                is_held = np.concatenate([by_class, by_class[:1] | by_class[1:]])
-                held += is_held.sum(axis=2)
-                held_by_kind += is_held.any(axis=1).sum(axis=1)
-                if kept.size:
-                    kept[:, first:last] = sums
-                else:
-                    products = products + _products(sums)
-            return held, held_by_kind, products
+            def add_group(group: int, first: int = first, last: int = last, sums: FloatArray = sums) -> None:
+                # Samples of one group add to the same numbers; those of two groups never do.
+                for sample in (each for each in self._samples if each.group == group):
+                    units = unit[sample.rows]
+                    own = np.flatnonzero((units >= first) & (units < last))
+                    # As many rows at a time as there are sums, or these would be what takes long.
+                    for start in range(0, own.size, max(STEP, last - first)):
+                        some = own[start : start + max(STEP, last - first)]
+                        place = units[some] - first
+                        for number, value in zip(sample.numbers, self._values(sample, some), strict=True):
+                            sums[number] += np.bincount(place, value, minlength=last - first)
 
-        # As many rows at a time as leave the sums in the processor's cache.
-        step = min(max(_MOST_AT_ONCE // numbers, 1), STEP)
-        steps = np.unique(np.append(np.searchsorted(bounds, np.arange(0, bounds[-1], step)), self.count))
-        found = in_threads(self._code.size, of_stretch, _stretches(steps))
-        held, self.held_by_kind, products = (sum(each) for each in zip(*found, strict=True))
-        self.held = held.ravel()
-        self._sums = kept if kept.size else None
-        self._products = [] if kept.size else [(np.arange(numbers), products)]
+            in_threads(unit.size, add_group, range(size))
+            by_class = sums.reshape(*self._shape, -1)[0, : 2 * size, -1].reshape(2, size, -1) > 0
+            is_held = np.concatenate([by_class, by_class[:1] | by_class[1:]])
+            self.held += is_held.sum(axis=2).ravel()
+            self.held_by_kind += is_held.any(axis=1).sum(axis=1)
+            if is_kept:
+                self._sums = sums
+            else:
+                products += _products(sums)
+        self._products = [] if is_kept else [(np.arange(numbers), products)]
 
-    def _numbers(self, code: int) -> NDArray[np.intp]:
-        """Where what the rows of a sample add is among all numbers."""
-        group, place = code // 2, np.arange(np.prod(self._shape)).reshape(self._shape)
-        own = group if code % 2 else self.size + group
-        return np.append(place[:, [own, 2 * self.size + group], :-1].ravel(), place[0, own, -1])
-
-    def _values(self, part: slice) -> Iterator[tuple[int, NDArray[np.intp], FloatArray]]:
-        """Yield, for each sample that has some of these rows, its code, these, and what each adds to its numbers."""
-        size, codes = self.size, self._code[part]
+    def _values(self, sample: _Sample, some: slice | NDArray[np.intp]) -> FloatArray:
+        """Return what some rows of a sample add to each of its numbers."""
+        size = self.size
         n1, n0 = (np.array([[getattr(table, name)] for table in self._tables[0]]) for name in ("n1", "n0"))
-        for code in np.flatnonzero(np.bincount(codes)).tolist():
-            rows = np.flatnonzero(codes == code)
-            # Placements less one half: of positives in negatives, or of negatives in positives; then of all in all.
-            among, total, sign = (slice(size, None), n0, -1.0) if code % 2 else (slice(size), n1, 1.0)
-            # In a class that is not there nothing is placed.
-            factor = np.divide(sign, total, out=np.zeros_like(total), where=total > 0)
-            values = np.empty((2 * size * len(self._places) + 1, rows.size))
-            for number, (higher, places) in enumerate(zip(self._higher, self._places, strict=True)):
-                above = higher[code // 2].take(places[part][rows], axis=0).T
-                found = values[2 * size * number :][: 2 * size]
-                np.subtract(above[among] * factor, 0.5 * sign * (total > 0), out=found[:size])
-                np.subtract(0.5, (above[:size] + above[size:]) / (n1 + n0), out=found[size:])
+        # Placements less one half: of positives in negatives, or of negatives in positives; then of all in all.
+        among, total, sign = (slice(size, None), n0, -1.0) if sample.positive else (slice(size), n1, 1.0)
+        # In a class that is not there nothing is placed.
+        factor = np.divide(sign, total, out=np.zeros_like(total), where=total > 0)
+        halves = HALVES if self._higher[0][0].dtype == np.int32 else 1.0
+        places = [each[sample.rows][some] for each in self._places]
+        values = np.empty((sample.numbers.size, places[0].size))
+        # Few enough at a time to stay in the processor's cache.
+        for start in range(0, places[0].size, STEP):
+            part = slice(start, start + STEP)
+            for number, (higher, place) in enumerate(zip(self._higher, places, strict=True)):
+                above = higher[sample.group].take(place[part], axis=0).T
+                found = values[2 * size * number :, part][: 2 * size]
+                np.subtract(above[among] * (factor / halves), 0.5 * sign * (total > 0), out=found[:size])
+                np.subtract(0.5, (above[:size] + above[size:]) / (halves * (n1 + n0)), out=found[size:])
                 if number:
-                    found -= values[: 2 * size]
-            values[-1] = 1.0
-            if self._weight is not None:
-                values *= self._weight[part][rows]
-            yield code, rows, values
+                    found -= values[: 2 * size, part]
+        values[-1] = 1.0
+        if self._weight is not None:
+            values *= self._weight[sample.rows][some]
+        return values
 
     def stderr(self, sums: FloatArray) -> float:
         """Standard error of a number to which each unit adds something of its own, of mean 0."""
@@ -202,25 +199,25 @@ class Units:
         A row adds its weight times a factor times (whether it is above, less a rate): ``moved`` for all rows, and
         besides those of its own sample, a group and whether it is positive.
         """
-        places = self._places[number]
-        rising = [self._tables[number][code // 2].score[::-1] for code in range(2 * self.size)]
-        above, past = (
-            np.array([each.size - np.searchsorted(each, threshold, side=end) for each in rising], dtype=np.int32)
-            for end in ("right", "left")
-        )
-        values = []
-        for code in range(2 * self.size):
-            both = (moved, own.get((code // 2, code % 2 == 1), (0.0, 0.0)))
+        sums = np.zeros(self._last)
+        for sample in self._samples:
+            both = (moved, own.get((sample.group, sample.positive), (0.0, 0.0)))
             factor, below = sum(each[0] for each in both), -sum(each[0] * each[1] for each in both)
-            values += [below, below + factor * part, below + factor]
-        added = np.empty(places.size)
-        for start in range(0, places.size, STEP):
-            codes, place = self._code[start : start + STEP], places[start : start + STEP]
-            side = np.add(place < above.take(codes), place < past.take(codes), dtype=np.int16)
-            added[start : start + STEP] = np.take(values, 3 * codes + side)
-        if self._weight is not None:
-            added *= self._weight
-        return added if self._starts is None else np.add.reduceat(added, self._starts)
+            rising = self._tables[number][sample.group].score[::-1]
+            above, past = (rising.size - np.searchsorted(rising, threshold, side=side) for side in ("right", "left"))
+            step = STEP if self._unit is None else max(STEP, self._last)
+            for start in range(sample.rows.start, sample.rows.stop, step):
+                some = slice(start, min(start + step, sample.rows.stop))
+                place = self._places[number][some]
+                side = np.add(place < above, place < past, dtype=np.int8)
+                added = np.take([below, below + factor * part, below + factor], side)
+                if self._weight is not None:
+                    added *= self._weight[some]
+                if self._unit is None:
+                    sums[some] = added
+                else:
+                    sums += np.bincount(self._unit[some], added, minlength=self._last)
+        return sums
 
     def count_of(self, sample: Placements) -> float:
         """How many units have rows in a sample."""
@@ -271,47 +268,68 @@ def moments_of(tables: Tables) -> Moments:
     return replace(units.moments[0], units=units)
 
 
-def _by_cluster(rows: Rows) -> tuple[NDArray[np.int32], IntArray | None]:
-    """Order the rows that count by their clusters; return where each cluster starts, or None where there are none."""
-    kept = slice(None) if rows.weight is None else np.flatnonzero(rows.weight > 0)
-    if rows.unit is None:
-        return np.arange(rows.group.size, dtype=np.int32)[kept], None
-    # Values sort several times as fast as indices do: a key has the cluster, then the row.
-    key = rows.unit << 32
-    key |= np.arange(key.size, dtype=np.int32)
-    key = key[kept]
-    if not bool(np.all(key[1:] >= key[:-1])):
-        key.sort()
-    order = key.astype(np.int32)
-    key >>= 32
-    return order, np.flatnonzero(np.append(True, key[1:] != key[:-1])[: key.size])
+def _room_for_higher(tables: Sequence[ScoreTable]) -> list[NDArray[Any]]:
+    """Return room for what is higher than each score; where masses count rows, in half the bytes."""
+    total = sum(table.n1 + table.n0 for table in tables)
+    is_counted = HALVES * total < 2**31 and all(np.array_equal(m, np.rint(m)) for each in tables for m in each.sums[:2])
+    dtype = np.int32 if is_counted else np.float64
+    return [np.empty((len(table), 2 * len(tables)), dtype=dtype) for table in tables]
 
 
-def _places(
-    tables: Sequence[Sequence[ScoreTable]],
-    scores: Sequence[FloatArray],
-    order: NDArray[np.int32],
-    codes: NDArray[np.int16],
-) -> list[NDArray[np.int32]]:
-    """Find each row, in this order, in the table of its group, for each of the scores."""
-    places = [np.empty(order.size, dtype=np.int32) for _ in scores]
+def _ranked(
+    tables: Sequence[Sequence[ScoreTable]], rows: Rows, shape: tuple[int, int, int]
+) -> tuple[NDArray[np.int32], list[NDArray[np.int32]], list[_Sample]]:
+    """Part the rows that count by group and class, and rank each part.
 
-    def find(code: int) -> None:
-        own = np.flatnonzero(codes == code)
-        for by_group, score, found in zip(tables, scores, places, strict=True):
-            falling, order_of = falling_scores(score[order[own]])
-            table, ranked = by_group[code // 2], own[order_of]
-            del order_of
-            here = np.flatnonzero(table.positive if code % 2 else table.negative)
-            is_first = np.append(True, falling[1:] != falling[:-1])[: own.size]
-            if np.array_equal(falling[is_first], table.score[here]):
-                found[ranked] = here[np.cumsum(is_first) - 1]
+    Return the order of the rows, their places in the tables of their groups for each of the scores, and the parts.
+    """
+    # Codes this short are sorted by counting.
+    code = rows.group.astype(np.int16)
+    code *= 2
+    code += rows.positive
+    order = np.argsort(code, kind="stable").astype(np.int32)
+    if rows.weight is not None:
+        order = order[rows.weight[order] > 0]
+    size, number_of = shape[1] // 3, np.arange(np.prod(shape)).reshape(shape)
+    samples, start = [], 0
+    for one, count in enumerate(np.bincount(code[order], minlength=2 * size).tolist()):
+        group, positive = one // 2, one % 2 == 1
+        own = group if positive else size + group
+        numbers = np.append(number_of[:, [own, 2 * size + group], :-1].ravel(), number_of[0, own, -1])
+        samples += [_Sample(group, positive, slice(start, start + count), numbers)] if count else []
+        start += count
+    places = [np.empty(order.size, dtype=np.int32) for _ in tables]
+
+    def rank(sample: _Sample) -> None:
+        for number, score in enumerate(rows.scores):
+            own = order[sample.rows]
+            falling, was = falling_scores(score[own])
+            found = _find(falling, tables[number][sample.group], sample.positive)
+            del falling
+            if number == 0:
+                order[sample.rows] = own[was]
+                places[0][sample.rows] = found
             else:
-                # Of scores in bins the table has the middle: the nearest.
-                found[ranked] = np.searchsorted(-(table.score[1:] + table.score[:-1]) / 2, -falling)
+                places[number][sample.rows][was] = found
 
-    in_threads(order.size, find, range(2 * len(tables[0])))
-    return places
+    in_threads(order.size, rank, samples)
+    return order, places, samples
+
+
+def _find(falling: FloatArray, table: ScoreTable, positive: bool) -> NDArray[np.int32]:
+    """Find the falling scores of one class in the table of their group."""
+    own = np.flatnonzero(table.positive if positive else table.negative).astype(np.int32)
+    found, seen = np.empty(falling.size, dtype=np.int32), -1
+    for start in range(0, falling.size, STEP):
+        some = falling[start : start + STEP]
+        is_next = np.append(start == 0 or some[0] != falling[start - 1], some[1:] != some[:-1])
+        index = seen + np.cumsum(is_next)
+        place = own.take(index, mode="clip")
+        if not np.array_equal(table.score[place], some):
+            # Of scores in bins the table has the middle: the nearest.
+            return np.searchsorted(-(table.score[1:] + table.score[:-1]) / 2, -falling).astype(np.int32)
+        found[start : start + STEP], seen = place, index[-1]
+    return found
 
 
 def _products(values: FloatArray) -> FloatArray:
@@ -319,9 +337,3 @@ def _products(values: FloatArray) -> FloatArray:
     step = rows_alone(len(values))
     parts = (values[:, start : start + step] for start in range(0, values.shape[1], step))
     return np.asarray(np.sum([part @ part.T for part in parts], axis=0))
-
-
-def _stretches(bounds: IntArray) -> list[IntArray]:
-    """Part bounds into several runs of them that share their ends."""
-    ends = np.unique(np.linspace(0, bounds.size - 1, _STRETCHES + 1).astype(int))
-    return [bounds[first : last + 1] for first, last in pairwise(ends.tolist())]
