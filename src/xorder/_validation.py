@@ -169,8 +169,9 @@ def _numbered(labels: NDArray[Any]) -> IntArray:
     words = _words(labels)
     hashes = _hashes(words)
     bits = max((2 * labels.size).bit_length(), 8)
-    found, rows, shift = np.empty(labels.size, dtype=np.int64), np.arange(labels.size), 0
-    slots = np.zeros(2**bits, dtype=np.int64)
+    number = np.int32 if labels.size < 2**31 else np.int64
+    found, rows, shift = np.empty(labels.size, dtype=number), np.arange(labels.size, dtype=number), 0
+    slots = np.zeros(2**bits, dtype=number)
     while rows.size:
         slot = (hashes >> np.uint64(shift) & np.uint64(2**bits - 1)).astype(np.int64)
         slots[slot] = rows
@@ -191,7 +192,9 @@ def _words(labels: NDArray[Any]) -> list[NDArray[np.uint64]]:
     letters = letters.view(np.uint8)
     padded = np.zeros((labels.size, -(-letters.shape[1] // 8) * 8), dtype=np.uint8)
     padded[:, : letters.shape[1]] = letters
-    return [np.ascontiguousarray(word) for word in padded.view(np.uint64).T]
+    words = [np.ascontiguousarray(word) for word in padded.view(np.uint64).T]
+    # Room that no label needs is left out.
+    return [word for word in words if word.any()] or words[:1]
 
 
 def _hashes(words: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
