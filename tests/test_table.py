@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xorder import ScoreTable
-from xorder._table import Tables, as_tables, pairs_within, scores_at
+from xorder._table import Tables, as_tables, falling_scores, pairs_within, scores_at
 from xorder.exceptions import InputError
 from xorder.metrics import audit_tables
 
@@ -348,3 +348,20 @@ def test_sums_by_steps_are_those_of_the_whole(data, step):
         )
         assert pairs_within(table) == table.concordant.sum()
         assert table.thinned(3) == thinned
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=60))
+def test_falling_scores_are_sorted_and_come_from_where_they_are_said_to(values: list[float]) -> None:
+    score = np.array(values)
+    falling, was = falling_scores(score)
+    assert falling.tolist() == sorted(values, reverse=True)
+    assert np.array_equal(score[was], falling)
+    assert sorted(was.tolist()) == list(range(score.size))
+
+
+def test_scores_that_differ_in_their_last_bits_fall_too() -> None:
+    # In ten thousand rows a key has no room for the last fourteen bits of a score.
+    score = 0.5 + np.random.default_rng(0).permutation(10_000) * 2.0**-53
+    falling, was = falling_scores(score)
+    assert np.all(falling[1:] < falling[:-1])
+    assert np.array_equal(score[was], falling)

@@ -91,6 +91,28 @@ def test_errors_are_those_of_a_paired_bootstrap(clustered: bool) -> None:
     assert found.clusters == (300 if clustered else None)
 
 
+@pytest.mark.parametrize("clustered", [False, True])
+def test_a_difference_of_two_rows_has_the_error_of_its_placements(clustered: bool) -> None:
+    rng = np.random.default_rng(8)
+    label, group, score = rng.integers(0, 2, 3000), rng.integers(0, 2, 3000), rng.random(3000)
+    other, top = score.copy(), np.flatnonzero(label)[:2]
+    other[top] = 2.0
+    clusters = np.arange(3000) // 2 if clustered else None
+    found = compare(label, score, other, sensitive_features=group, clusters=clusters).auc
+    placements = [(each[:, None] > each[None, label == 0]).mean(axis=1) for each in (score, other)]
+    shares = [(each[None, label == 1] > each[:, None]).mean(axis=1) for each in (score, other)]
+    added = np.where(label == 1, placements[1] - placements[0], shares[1] - shares[0])
+    for of in (0, 1):
+        own = label == of
+        centred = np.where(own, added - added[own].mean(), 0.0) / own.sum()
+        units = np.count_nonzero(np.bincount(clusters[own])) if clusters is not None else own.sum()
+        centred = centred * np.sqrt(units / (units - 1))
+        added = np.where(own, centred, added)
+    variance = np.sum((added if clusters is None else np.bincount(clusters, added)) ** 2)
+    assert found.value == pytest.approx((placements[1] - placements[0])[label == 1].mean(), rel=1e-9)
+    assert found.stderr == pytest.approx(np.sqrt(variance), rel=1e-9)
+
+
 def test_rows_that_count_as_two_are_two() -> None:
     data = two_scores(300)
     twice = compare(**{name: np.repeat(column, 2) for name, column in data.items()})

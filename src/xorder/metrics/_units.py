@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,7 +90,9 @@ class Units:
         self._last = order.size if self._unit is None else int(self._unit.max(initial=-1)) + 1
         self.count = order.size if self._unit is None else int(np.count_nonzero(np.bincount(self._unit)))
         del order
-        self._higher = [_room_for_higher(each) for each in tables]
+        # Rows that are counted are told in half the bytes.
+        dtype = np.int32 if rows.weight is None and HALVES * rows.group.size < 2**31 else np.float64
+        self._higher = [[np.empty((len(table), 2 * self.size), dtype) for table in each] for each in tables]
         self.moments = list(map(moments, tables, self._higher))
         # Units with rows in each sample, and in those of each kind.
         self.held, self.held_by_kind = np.zeros(3 * self.size), np.zeros(3)
@@ -268,14 +270,6 @@ def moments_of(tables: Tables) -> Moments:
     return replace(units.moments[0], units=units)
 
 
-def _room_for_higher(tables: Sequence[ScoreTable]) -> list[NDArray[Any]]:
-    """Return room for what is higher than each score; where masses count rows, in half the bytes."""
-    total = sum(table.n1 + table.n0 for table in tables)
-    is_counted = HALVES * total < 2**31 and all(np.array_equal(m, np.rint(m)) for each in tables for m in each.sums[:2])
-    dtype = np.int32 if is_counted else np.float64
-    return [np.empty((len(table), 2 * len(tables)), dtype=dtype) for table in tables]
-
-
 def _ranked(
     tables: Sequence[Sequence[ScoreTable]], rows: Rows, shape: tuple[int, int, int]
 ) -> tuple[NDArray[np.int32], list[NDArray[np.int32]], list[_Sample]]:
@@ -334,6 +328,8 @@ def _find(falling: FloatArray, table: ScoreTable, positive: bool) -> NDArray[np.
 
 def _products(values: FloatArray) -> FloatArray:
     """Sum, over all columns, the products of each number in it with each."""
-    step = rows_alone(len(values))
-    parts = (values[:, start : start + step] for start in range(0, values.shape[1], step))
-    return np.asarray(np.sum([part @ part.T for part in parts], axis=0))
+    found, step = np.zeros((len(values), len(values))), rows_alone(len(values))
+    for start in range(0, values.shape[1], step):
+        part = values[:, start : start + step]
+        found += part @ part.T
+    return found
