@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from xorder.reporting import Report, report, report_frame, report_tables, statements
     from xorder.transfer import ScoreMap
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Audit",

@@ -17,7 +17,7 @@ KNOWN = ["--prevalence", "0.3", "--auc", "0.8"]
 @pytest.mark.slow
 def test_from_a_few_numbers(run: Callable[..., Ran]) -> None:
     said = run("plan", "--gap", "0.1", *KNOWN).out
-    assert said.startswith("xAUC gap: to detect a gap of 0.1, takes ")
+    assert said.startswith("xAUC gap: to detect a gap of 0.1 takes ")
     record = json.loads(run("plan", "--gap", "0.1", *KNOWN, "--json").out)
     assert f"{record['rows']:,} people" in " ".join(said.split())
     shares = ["--group-shares", "men=3,women=1", "--prevalence", "men=0.1,women=0.2", "--auc", "0.8"]
