@@ -20,7 +20,7 @@ except ImportError:
     # Windows: what a killed process leaves there stays.
     fcntl = None  # type: ignore[assignment]
 
-from xorder._parameters import brief
+from xorder._parameters import brief, check_truth
 from xorder.exceptions import InputError
 
 # Not the name of the output, which may be as long as a name can be.
@@ -108,6 +108,7 @@ def _exists(target: Path) -> InputError:
 
 def check_target(target: Path, *, overwrite: bool) -> None:
     """Refuse a file that could not be written, before anything is computed for it."""
+    check_truth("overwrite", overwrite)
     if target.is_dir():
         raise InputError(f"{target} is a folder; name a file to write to.")
     if target.exists() and not target.is_file():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Hashable
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
@@ -60,17 +60,19 @@ def check_number(
 ) -> float:
     """Return a finite number within bounds; ``otherwise`` says what else the parameter may be."""
     is_number = not isinstance(value, bool) and isinstance(value, Real) and in_range(value)
-    if not (is_number and above < value and at_least <= value <= at_most):
+    # As a float, since NumPy would make the bounds numbers of the value's own type.
+    if not (is_number and above < float(value) and at_least <= float(value) <= at_most):
         bounds = f" above {above:g}" if above > -math.inf else f" from {at_least:g} up" if at_least > -math.inf else ""
         must = f"a number from {at_least:g} to {at_most:g}" if at_most < math.inf else f"a finite number{bounds}"
         raise InputError(f"{name} must be {must}{otherwise and f' or {otherwise}'}; got {brief(value)}.")
     return float(value)
 
 
-def check_confidence(confidence: Any) -> None:
-    """Refuse a confidence that is not between 0 and 1."""
+def check_confidence(confidence: Any) -> float:
+    """Return a confidence between 0 and 1."""
     if not (isinstance(confidence, Real) and in_range(confidence) and 0 < float(confidence) < 1):
         raise InputError(f"confidence must lie between 0 and 1; got {brief(confidence)}. For 95 % pass 0.95.")
+    return float(confidence)
 
 
 def check_whole(name: str, value: Any, *, at_least: int = 1) -> int:
@@ -95,6 +97,39 @@ def check_word(name: str, value: Any, words: Collection[str], *, otherwise: str 
             f"{name} must be one of {', '.join(words)}{otherwise and f', or {otherwise}'}; got {brief(value)}."
         )
     return value
+
+
+def check_truth(name: str, value: Any) -> bool:
+    """Return a truth value; NumPy's are some, and nothing else is, as "no" would be true."""
+    if type(value).__name__ not in ("bool", "bool_"):
+        raise InputError(f"{name} must be True or False; got {brief(value)}.")
+    return bool(value)
+
+
+def check_label(name: str, value: Any, groups: Collection[Hashable]) -> Any:
+    """Return the label of one of some groups."""
+    if not isinstance(value, Hashable) or value not in groups:
+        raise InputError(f"{name} must be one of {', '.join(map(repr, groups))}; got {brief(value)}.")
+    return value
+
+
+def check_kind(name: str, value: Any, kind: type, words: str) -> Any:
+    """Return a value of a type; ``words`` say what it must be."""
+    if not isinstance(value, kind):
+        raise InputError(f"{name} must be {words}; got {brief(value)}.")
+    return value
+
+
+def check_pair(pair: Any, groups: Collection[Hashable]) -> Any:
+    """Return the labels of two of some groups as a tuple."""
+    try:
+        found = tuple(pair)
+        fits = len(found) == 2 == len({*found}) and {*found} <= {*groups}
+    except TypeError:
+        fits = False
+    if not fits:
+        raise InputError(f"pair must be two of the groups {', '.join(map(repr, groups))}; got {brief(pair)}.")
+    return found
 
 
 WeightKind = Literal["counts", "sampling"]

@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from xorder._groups import unseen_error
 from xorder._metric import METRICS, PairGains, auc_gains
-from xorder._parameters import check_number, check_word
+from xorder._parameters import check_label, check_number, check_word
 from xorder._repair import BaseRepair
 from xorder._table import FloatArray, ScoreTable, pairs_within
 from xorder._validation import check_groups, check_scores, check_tables
-from xorder.exceptions import InputError, warn_caller
+from xorder.exceptions import warn_caller
 from xorder.ordering._ordering import as_scored, check_two_groups
 
 # The paper's ranges, at a resolution of our choosing.
@@ -99,8 +99,8 @@ class PostLogit(BaseRepair):
         tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
         check_two_groups(tables)
         groups = list(tables)
-        if self.reference is not None and self.reference not in groups:
-            raise InputError(f"reference must name one of the groups {groups!r}; got {self.reference!r}.")
+        if self.reference is not None:
+            check_label("reference", self.reference, groups)
         auc, gap = as_scored(tables[groups[0]], tables[groups[1]], self.metric)
         # Without a name, the one on the winning side of the gap stays; of equals the first.
         if self.reference == groups[1] or (self.reference is None and gap < 0):

@@ -72,7 +72,9 @@ def simulate_population(
     """
     from scipy.special import expit  # Imported here, as it is slow to load.
 
-    check_whole("n_samples", n_samples)
+    check_number("n_samples", check_whole("n_samples", n_samples), at_most=1e12)
+    for name, value in (("penalty", penalty), ("noise_b", noise_b)):
+        check_number(name, value)
     check_number("share_b", share_b, at_least=0, at_most=1)
     rng = np.random.default_rng(check_seed(random_state))
     in_b = rng.random(n_samples) < share_b

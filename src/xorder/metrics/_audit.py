@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from xorder._html import audit_html
 from xorder._metric import METRICS, auc_estimate, chance_interval, check_metric, prf_estimate, xauc_estimate
-from xorder._parameters import WeightKind, brief, check_number, check_whole
+from xorder._parameters import WeightKind, brief, check_label, check_number, check_pair, check_truth, check_whole
 from xorder._parameters import check_confidence as check_confidence
 from xorder._present import known, number
 from xorder._table import BinningError, FloatArray, Pair, ScoreTable, Tables, as_tables
@@ -234,7 +234,7 @@ class Audit:
             If there is no such cut or no such pair.
         """
         by_cut, of = self._by_cut(), check_of(of)
-        pairs: list[Any] = list(combinations(self.groups, 2)) if pair is None else [self._checked_pair(pair)]
+        pairs: list[Any] = list(combinations(self.groups, 2)) if pair is None else [check_pair(pair, self.groups)]
         if at is None:
             found = [by_cut.worst(each, of) for each in pairs]
         else:
@@ -418,16 +418,12 @@ class Audit:
         """
         check_metric(metric)
         if pair is not None:
-            pair = self._checked_pair(pair)
-        if reference is not None and reference not in self.groups:
-            raise InputError(f"reference must be one of {', '.join(map(repr, self.groups))}; got {reference!r}.")
-        return audit_text(self, check_whole("width", width), metric, everything, pair, reference)
-
-    def _checked_pair(self, pair: Any) -> Pair:
-        found = _as_pair(pair)
-        if not (len(found) == 2 == len({*found}) and {*found} <= {*self.groups}):
-            raise InputError(f"pair must be two of the groups {', '.join(map(repr, self.groups))}; got {pair!r}.")
-        return found
+            pair = check_pair(pair, self.groups)
+        if reference is not None:
+            check_label("reference", reference, self.groups)
+        return audit_text(
+            self, check_whole("width", width), metric, check_truth("everything", everything), pair, reference
+        )
 
     def __str__(self) -> str:
         return audit_text(self)
@@ -550,14 +546,14 @@ def audit_tables(
     Audit
         As from :func:`audit`.
     """
-    check_confidence(confidence)
+    confidence = check_confidence(confidence)
     tables = as_tables(tables)
     if len(tables) < 2:
         found = f"there is only one: {next(iter(tables))!r}" if tables else "there is none"
         said = "".join(f" {note}" for note in tables.notes)
         raise InputError(f"an audit compares at least two groups; {found}.{said}")
     if tolerance is not None:
-        check_number("tolerance", tolerance, at_least=0)
+        tolerance = check_number("tolerance", tolerance, at_least=0)
     result, cautions = measured(tables, confidence, cuts, tolerance)
     for message in (*tables.notes, *cautions):
         warn_caller(message)
@@ -570,7 +566,7 @@ def measured(
     """Return the audit of checked tables of any number of groups, and what its readers should know."""
     if cuts is not CUTS:
         total = float(sum(table.n1 + table.n0 for table in tables.values()))
-        cuts = check_cuts(cuts, total)
+        cuts = check_cuts(getattr(cuts, "tolist", lambda: cuts)(), total)
     groups = tuple(tables)
     m = moments_of(tables)
     overall = auc_estimate(m)

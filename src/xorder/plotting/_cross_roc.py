@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from xorder._curves import cross_roc
+from xorder._parameters import check_pair
 from xorder._present import UNKNOWN, interval_text, level, number, signed, wrapped
 from xorder._table import FloatArray, Tables
 from xorder.metrics import Audit, GroupMatrix
@@ -78,7 +79,7 @@ class CrossRocDisplay(AuditDisplay):
         """
         tables = audit._by_cut().tables
         shown = [gap.pair for gap in widest_gaps(audit)[:_MOST_PAIRS]] if pairs is None else pairs
-        shown = [audit._checked_pair(pair) for pair in shown]
+        shown = [check_pair(pair, audit.groups) for pair in shown]
         curves = {(above, below): cross_roc(tables[above], tables[below]) for above, below in _lines(tables, shown)}
         return cls(audit, curves, tuple(shown), name)
 

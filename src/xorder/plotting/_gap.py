@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from xorder._metric import check_metric
+from xorder._parameters import check_label
 from xorder._present import gap_title, level, wrapped
 from xorder.exceptions import InputError
 from xorder.metrics import Audit, Gap
@@ -86,8 +87,8 @@ class GapDisplay(AuditDisplay):
             The numbers, ready to be drawn.
         """
         check_metric(metric)
-        if reference is not None and reference not in audit.groups:
-            raise InputError(f"reference must be one of {', '.join(map(repr, audit.groups))}; got {reference!r}.")
+        if reference is not None:
+            check_label("reference", reference, audit.groups)
         every = [gap for gap in widest_gaps(audit, metric) if reference is None or reference in gap.pair]
         if not every:
             raise InputError(f"gaps are between two groups or more; got {len(audit.groups)}.")

@@ -7,15 +7,14 @@ import html
 import importlib.metadata
 import os
 import platform
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from xorder._atomic import atomic_path
+from xorder._atomic import atomic_path, file_path
 from xorder._groups import BETWEEN
-from xorder._parameters import HIGH_IS, HighIs, WeightKind, check_number, check_word
+from xorder._parameters import HIGH_IS, HighIs, WeightKind, check_kind, check_number, check_word
 from xorder._present import gap_title, number
 from xorder._table import ScoreTable, Tables, as_tables
 from xorder._validation import check_rows
@@ -192,7 +191,7 @@ def report(
     tables = rows.tables()
     if clusters is not None:
         tables = replace(tables, held=rows.held(clusters))
-    about = About(names or {}, title, high_is, model, period, author, source)
+    about = About(names, title, high_is, model, period, author, source)
     return report_fitted(tables, _fitted(repair), about, metric=metric, tolerance=tolerance, confidence=confidence)
 
 
@@ -292,7 +291,7 @@ def report_frame(
     }
     tables = tables_of(frame, **columns, weight=weight, weights_are=weights_are, cluster=cluster, **read)
     # A pattern has no one file to be named.
-    source = frame if isinstance(frame, str | os.PathLike) and Path(frame).is_file() else None
+    source = frame if isinstance(frame, str | os.PathLike) and file_path(frame).is_file() else None
     columns["group"] = BETWEEN.join([group] if isinstance(group, str) else group)
     about = About(columns, title, high_is, model, period, author, source)
     return report_fitted(tables, _fitted(repair), about, metric=metric, tolerance=tolerance, confidence=confidence)
@@ -344,14 +343,14 @@ def report_tables(
     Report
         As from :func:`report`.
     """
-    about = About(names or {}, title, high_is, model, period, author, source)
+    about = About(names, title, high_is, model, period, author, source)
     return report_fitted(tables, _fitted(repair), about, metric=metric, tolerance=tolerance, confidence=confidence)
 
 
 class About(NamedTuple):
     """What a page says of itself: its words, and where its numbers come from; ``saved`` is the file of the map."""
 
-    names: Mapping[str, str]
+    names: Mapping[str, str] | None = None
     title: str | None = None
     high_is: HighIs | None = None
     model: str | None = None
@@ -362,19 +361,16 @@ class About(NamedTuple):
 
     def facts(self) -> dict[str, Any]:
         """Check what was said, look up the files, and return it as numbers and text."""
-        columns = {str(key): str(name) for key, name in self.names.items()}
-        if not set(columns) <= set(_COLUMNS):
-            raise InputError(f"names must have keys among {', '.join(_COLUMNS)}; got {', '.join(columns)}.")
         if self.high_is is not None:
             check_word("high_is", self.high_is, HIGH_IS)
         return {
             "title": "How the score ranks each group" if self.title is None else str(self.title),
             "high_is": self.high_is,
-            "names": columns,
+            "names": {key: str(name) for key, name in checked_names(self.names, _COLUMNS).items()},
             "about": {name: said and str(said) for name, said in self._asdict().items() if name in _SAID},
             "date": f"{_now():%Y-%m-%d}",
-            "source": None if self.source is None else source_facts(Path(self.source)),
-            "saved": None if self.saved is None else source_facts(Path(self.saved)),
+            "source": None if self.source is None else source_facts(self.source),
+            "saved": None if self.saved is None else source_facts(self.saved),
             "versions": versions("xorder", "numpy", "scipy", "scikit-learn", "jinja2"),
         }
 
@@ -420,8 +416,18 @@ def _fitted(repair: XOrder | None) -> FittedRepair | None:
     return repair.fitted_.choosing(missing_group=repair.missing_group, unseen_group=repair.unseen_group)
 
 
-def source_facts(path: Path) -> dict[str, Any]:
+def checked_names(names: Any, known: Sequence[str]) -> dict[str, Any]:
+    """Return what columns are called; refuse others than those known."""
+    given = {} if names is None else check_kind("names", names, Mapping, "a mapping of columns to their names")
+    columns = {str(key): name for key, name in given.items()}
+    if not set(columns) <= set(known):
+        raise InputError(f"names must have keys among {', '.join(known)}; got {', '.join(columns)}.")
+    return columns
+
+
+def source_facts(source: str | os.PathLike[str]) -> dict[str, Any]:
     """Name, SHA-256 and size of a file."""
+    path = file_path(source)
     try:
         with path.open("rb") as file:
             return {

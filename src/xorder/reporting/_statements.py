@@ -16,17 +16,17 @@ from datetime import UTC, datetime
 from functools import cached_property
 from importlib import resources
 from itertools import cycle
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from xorder._atomic import file_path
 from xorder._metric import METRICS, check_metric
-from xorder._parameters import check_number
+from xorder._parameters import check_kind, check_number, check_whole
 from xorder._present import count, gap_title, interval_text, level, number, one_line, percent
 from xorder.exceptions import InputError
 from xorder.metrics._cuts import cut_text
 from xorder.metrics._gaps import FEW, Gap, judge
 from xorder.metrics._rates import RATES
-from xorder.reporting._report import source_facts, versions
+from xorder.reporting._report import checked_names, source_facts, versions
 
 if TYPE_CHECKING:
     from xorder.metrics import Audit
@@ -137,18 +137,21 @@ def statements(
     >>> [line for line in text.splitlines() if line.startswith(("# ", "- **Declared tolerance"))]
     ['# Readmission score, version 3', '- **Declared tolerance:** 0.05 for xAUC gaps; verdict: beyond']
     """
+    from xorder.metrics import Audit
     from xorder.metrics._sheet import Sheet  # Not needed before.
 
-    columns = {str(key): plain(name) for key, name in (names or {}).items()}
-    if not set(columns) <= set(_COLUMNS):
-        raise InputError(f"names must have keys among {', '.join(_COLUMNS)}; got {', '.join(columns)}.")
+    check_kind("audit", audit, Audit, "an Audit")
+    columns = {key: plain(name) for key, name in checked_names(names, _COLUMNS).items()}
+    if suppress is not None:
+        check_whole("suppress", suppress)
     if tolerance is None and metric == "xauc":
         tolerance = audit.tolerance
     if tolerance is None and tolerance_cut is not None:
         raise InputError("tolerance_cut comes besides tolerance=; give both.")
-    for name, limit in (("tolerance", tolerance), ("tolerance_cut", tolerance_cut)):
-        if limit is not None:
-            check_number(name, limit, at_least=0)
+    tolerance, tolerance_cut = (
+        limit if limit is None else check_number(name, limit, at_least=0)
+        for name, limit in (("tolerance", tolerance), ("tolerance_cut", tolerance_cut))
+    )
     sheet = Sheet(audit, reference, repair, _THRESHOLDS if thresholds is None else thresholds)
     known = _Known(audit, sheet, check_metric(metric).name, repair, suppress)
     allowed = "none, so there is no verdict"
@@ -156,8 +159,8 @@ def statements(
         cuts = "" if tolerance_cut is None else f", and {tolerance_cut:g} between sensitivities at any cut"
         verdict = audit.against(tolerance, metric=metric, tolerance_cut=tolerance_cut)
         allowed = f"{tolerance:g} for {gap_title(metric)}s{cuts}; verdict: {verdict}"
-    paths = [] if source is None else [source] if isinstance(source, str | os.PathLike) else list(source)
-    files = [(os.fspath(path), source_facts(Path(path))) for path in paths]
+    paths: Any = [] if source is None else source if isinstance(source, list | tuple) else [source]
+    files = [(str(file_path(path)), source_facts(path)) for path in paths]
     used = versions("xorder", "numpy", "scipy")
     run = {
         "title": plain("How the score ranks each group: statements" if title is None else title),

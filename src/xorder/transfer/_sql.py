@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from xorder._parameters import check_word
+from xorder._parameters import brief, check_kind, check_word
 from xorder._table import FloatArray
 from xorder.exceptions import InputError
 
@@ -97,6 +97,10 @@ def repair_sql(
     """
     speech = _dialect(dialect)
     check_word("unknown", unknown, UNKNOWN)
+    words = "a mapping of each group to its ScoreMap"
+    for score_map in check_kind("maps", maps, Mapping, words).values():
+        if not hasattr(score_map, "to_sql"):
+            raise InputError(f"maps must be {words}; got {brief(score_map)} for one.")
     if not maps:
         raise InputError("maps must hold the map of at least one group; it is empty.")
     name, otherwise = quoted_name(group, dialect), "NULL"
