@@ -350,6 +350,8 @@ def quantile_ending(estimate: Estimate, end: int, at: float) -> float:
         return (_gap_reach(estimate, quantile)[end] - at) * sign > 0
 
     low, high = 0.0, max((estimate.value - at) * sign / estimate.stderr, 0.0)
+    if high < _NEAREST:
+        return 0.0
     while is_short(high) and high < _FURTHEST:
         low, high = high, 1.25 * high
     while high - low > 1e-11 * high:
@@ -358,8 +360,8 @@ def quantile_ending(estimate: Estimate, end: int, at: float) -> float:
     return (low + high) / 2
 
 
-# Normal quantiles beyond this have a p-value of 0.
-_FURTHEST = 40.0
+# Normal quantiles beyond this have a p-value of 0; below the other one of 1, and halves of them come to no end.
+_FURTHEST, _NEAREST = 40.0, 1e-100
 
 
 def _gap_reach(estimate: Estimate, quantile: float) -> tuple[float, float]:

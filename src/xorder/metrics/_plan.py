@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from xorder._metric import METRICS, Estimate, check_metric, normal_quantile, quantile_ending
-from xorder._parameters import check_confidence, check_number
+from xorder._parameters import check_confidence, check_kind, check_number, check_pair, check_truth
 from xorder._present import laid_out, level
 from xorder._table import ScoreTable, Tables, check_both_classes
 from xorder.exceptions import InputError
@@ -268,16 +268,17 @@ def plan(
     (7922, {'A': 5545, 'B': 2377})
     """
     check_metric(metric)
-    check_confidence(confidence)
-    question = _question(gap, limit, repair)
-    _check_share("power", power)
+    confidence = check_confidence(confidence)
+    question = _question(gap, limit, check_truth("repair", repair))
+    # Plain numbers: with those of fewer bits the steps below would come to no end.
+    gap, limit = (each if each is None else float(each) for each in (gap, limit))
+    power = _check_share("power", check_number("power", power))
     tables, shares, rows = _population(audit, prevalence, group_shares, auc)
     groups = list(shares)
     pairs = list(combinations(range(len(groups)), 2))
     if pair is not None:
-        if not (len(pair) == 2 == len({*pair}) and {*pair} <= {*groups}):
-            raise InputError(f"pair must be two of the groups {', '.join(map(repr, groups))}; got {pair!r}.")
-        pairs = [(groups.index(pair[0]), groups.index(pair[1]))]
+        first, second = check_pair(pair, groups)
+        pairs = [(groups.index(first), groups.index(second))]
     for g in {g for both in pairs for g in both}:
         check_both_classes(tables[g], f"group {groups[g]!r}")
     effects = [_design_effect(audit, metric, (groups[a], groups[b]), design_effect) for a, b in pairs]
@@ -331,7 +332,7 @@ def _check_share(name: str, value: float | None) -> float:
     """Return a number between 0 and 1, or 0 where none is given."""
     if value is not None and not 0 < check_number(name, value) < 1:
         raise InputError(f"{name} must lie between 0 and 1; got {value!r}.")
-    return value or 0.0
+    return float(value or 0.0)
 
 
 def _population(
@@ -350,6 +351,7 @@ def _population(
     else:
         if prevalence is not None or auc is not None:
             raise InputError("give an audit, or prevalence= and auc=, not both.")
+        check_kind("audit", audit, Audit, "an Audit")
         if audit._tables is None:
             raise InputError("this audit holds no tables to plan with; make it with audit, or from tables or a frame.")
         tables = _normal_scores(audit._tables)
