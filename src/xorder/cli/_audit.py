@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,27 +71,30 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("tolerance_cut comes besides tolerance=; give both.")
     _check_tables(options)
     if set(options.table or ()) == {_LL144}:
-        _show_tables(None, options)
+        _tables_to_show(None, options)()
         return 0
     result = audit_tables(shared.read_tables(options), cuts=options.cut or CUTS, confidence=options.confidence)
     verdict = None
     if options.tolerance is not None:
         verdict = result.against(options.tolerance, metric=options.metric, tolerance_cut=options.tolerance_cut)
-    if options.statements is not None:
-        _write_statements(result, options)
     cuts = "" if options.tolerance_cut is None else f", at cuts {options.tolerance_cut:g}"
     said = f"Tolerance {options.tolerance:g} for {options.metric} gaps{cuts}: {verdict}." if verdict else ""
+    # All is worked out before anything is written.
+    show: Callable[[], None]
     if options.table:
-        _show_tables(result, options)
+        show = _tables_to_show(result, options)
     elif options.suppress is not None:
-        shared.show(said or "The text of the audit has small counts, and is not printed.")
+        show = partial(shared.show, said or "The text of the audit has small counts, and is not printed.")
     elif options.json:
         tolerated = shared.chosen(options, "tolerance", "metric", "tolerance_cut")
-        shared.show(result.to_dict() | (tolerated | {"verdict": verdict} if verdict else {}))
+        show = partial(shared.show, result.to_dict() | (tolerated | {"verdict": verdict} if verdict else {}))
     else:
         asked = shared.chosen(options, "metric", "pair", "reference")
         text = result.describe(**asked, everything=options.all, width=shared.terminal_width())
-        shared.show(shared.headed(text) + (f"\n\n{shared.judged(said, str(verdict))}" if said else ""))
+        show = partial(shared.show, shared.headed(text) + (f"\n\n{shared.judged(said, str(verdict))}" if said else ""))
+    if options.statements is not None:
+        _write_statements(result, options)
+    show()
     if options.statements is not None and not options.json and (not options.table or options.output is not None):
         shared.show(f"Wrote statements to {options.statements}.")
     return shared.CODES.get(str(verdict), 0)
@@ -172,8 +177,8 @@ def _write_statements(result: Audit, options: argparse.Namespace) -> None:
         path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def _show_tables(result: Audit | None, options: argparse.Namespace) -> None:
-    """Print the tables asked for, or write them to a file."""
+def _tables_to_show(result: Audit | None, options: argparse.Namespace) -> Callable[[], None]:
+    """Make the tables asked for; return what prints them, or writes them to a file."""
     asked = shared.chosen(options, "reference", "suppress")
     asked |= {"repair": shared.load_map(options), "thresholds": options.threshold}
     found = [
@@ -192,8 +197,11 @@ def _show_tables(result: Audit | None, options: argparse.Namespace) -> None:
             (f"## {table.name}\n\n" if len(found) > 1 else "") + f"{table.to_markdown()}\n" for table in found
         )
     if options.output is None:
-        shared.show(text.removesuffix("\n"))
-        return
-    with atomic_path(options.output, overwrite=options.force) as path:
-        path.write_text(text, encoding="utf-8")
-    shared.show(f"Wrote {', '.join(table.name for table in found)} to {options.output}.")
+        return partial(shared.show, text.removesuffix("\n"))
+
+    def write() -> None:
+        with atomic_path(options.output, overwrite=options.force) as path:
+            path.write_text(text, encoding="utf-8")
+        shared.show(f"Wrote {', '.join(table.name for table in found)} to {options.output}.")
+
+    return write

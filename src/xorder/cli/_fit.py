@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
 from dataclasses import fields
 from typing import TYPE_CHECKING
@@ -89,8 +90,9 @@ def run(options: argparse.Namespace) -> None:
         result = repair.to_dict() | {"gap_before_interval": [known(low), known(high)], "map": options.output}
         result |= {"next": None if coming is None else {"rows": options.next, "interval": list(map(known, coming))}}
         result |= {"expected": None if expected is None else expected.to_dict()}
+        text = json.dumps(result, indent=2, allow_nan=False)
         repair.save(options.output, overwrite=options.force)
-        show(result)
+        show(text)
         return
     sure = (
         "its uncertainty cannot be estimated"

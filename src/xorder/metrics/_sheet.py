@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from xorder._parameters import brief, check_whole, check_word, in_range
+from xorder._parameters import brief, check_label, check_whole, check_word, in_range
 from xorder._present import known, one_line
 from xorder._table import FloatArray, ScoreTable
 from xorder.exceptions import InputError
@@ -155,8 +155,8 @@ class Sheet:
 
             self.rows = UnitRows.of(self.tables.held, audit.groups)
         self.groups: tuple[Hashable | None, ...] = (*audit.groups, None)
-        if reference is not None and reference not in audit.groups:
-            raise InputError(f"reference must be one of {', '.join(map(repr, audit.groups))}; got {reference!r}.")
+        if reference is not None:
+            check_label("reference", reference, audit.groups)
         size = {group: audit.positives[group] + audit.negatives[group] for group in audit.groups}
         self.reference = max(audit.groups, key=size.__getitem__) if reference is None else reference
         self.moved = None if repair is None else moved_scores(self.tables, repair)
@@ -215,6 +215,7 @@ def moved_scores(tables: Mapping[Hashable, ScoreTable], repair: Any) -> dict[Has
 
 def checked_thresholds(thresholds: Any) -> tuple[float, ...]:
     """Return thresholds of net benefit, sorted; refuse what are none."""
+    thresholds = thresholds.tolist() if isinstance(thresholds, np.ndarray) else thresholds
     found = tuple(thresholds) if isinstance(thresholds, Iterable) else (thresholds,)
     wrong = [each for each in found if not (isinstance(each, Real) and in_range(each) and 0 < float(each) < 1)]
     if wrong or not found:
@@ -402,11 +403,17 @@ def _net_benefit(sheet: Sheet) -> Rows:
             yield _of(group, str(threshold), sheet.counts_at(found, group)), row
 
 
+# Scores whose squares, times any mass, are numbers.
+_LARGEST = 1e100
+
+
 def _scores(sheet: Sheet) -> Rows:
     stages = [("as they are", sheet.audit._by_cut())]
     if sheet.after is not None:
         stages.append(("adjusted", sheet.after))
     for stage, by_cut in stages:
+        if any(np.abs(table.score[[0, -1]]).max() > _LARGEST for table in by_cut.tables.values() if len(table)):
+            raise InputError(f"the table of scores needs scores from {-_LARGEST:g} to {_LARGEST:g}; scale them down.")
         of_class = {
             group: [_mean_and_variance(by_cut.tables[group], side) for side in ("positive", "negative")]
             for group in sheet.audit.groups
