@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -15,7 +15,16 @@ import numpy as np
 from xorder import __version__
 from xorder._groups import unseen_error
 from xorder._metric import METRICS
-from xorder._parameters import MISSING_GROUPS, UNSEEN_GROUPS, brief, check_confidence, check_word, in_range
+from xorder._parameters import (
+    MISSING_GROUPS,
+    UNSEEN_GROUPS,
+    brief,
+    check_confidence,
+    check_kind,
+    check_number,
+    check_word,
+    in_range,
+)
 from xorder._present import known, number
 from xorder._table import FloatArray, ScoreTable, Tables, scores_at
 from xorder._validation import check_groups, check_scores
@@ -38,6 +47,9 @@ _CHOICES: dict[str, Collection[str]] = {
     "missing_group": MISSING_GROUPS,
     "unseen_group": UNSEEN_GROUPS,
 }
+
+
+_AMOUNTS = ("max_gap", "tradeoff", "max_cut_gap", "confidence", "min_group_size")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,23 +103,21 @@ class RepairSettings:
         Returns
         -------
         RepairSettings
-            The settings themselves.
+            The settings, with plain numbers.
         """
         for name, allowed in _CHOICES.items():
             check_word(name, getattr(self, name), allowed)
-        if not isinstance(self.reference, Hashable):
-            raise InputError(f"reference must be the label of a group, such as text; got {self.reference!r}.")
+        check_kind("reference", self.reference, Hashable, "the label of a group, such as text")
         if not isinstance(self.do_no_harm, bool | np.bool_ | None):
             raise InputError(f"do_no_harm must be True, False or None; got {self.do_no_harm!r}.")
-        if not (isinstance(self.min_group_size, int | float | np.number) and in_range(self.min_group_size, 0.0)):
-            raise InputError(f"min_group_size must be a number of rows from 0 up; got {brief(self.min_group_size)}.")
+        rows: Any = self.min_group_size
+        if not (isinstance(rows, Real) and in_range(rows, 0.0)):
+            raise InputError(f"min_group_size must be a number of rows from 0 up; got {brief(rows)}.")
         for name in ("tradeoff", "max_cut_gap"):
             if getattr(self, name) is not None:
-                from xorder.ordering._ordering import check_number
+                from xorder.ordering._ordering import check_number as check_amount
 
-                check_number(getattr(self, name), name)
-        if self.bounds is not None:
-            self._ends()
+                check_amount(getattr(self, name), name)
         if self.max_cut_gap is not None:
             if self.method == "dp":
                 raise InputError("max_cut_gap is for methods 'smooth' and 'frontier'; got method 'dp'.")
@@ -115,7 +125,7 @@ class RepairSettings:
                 raise InputError("with method 'frontier' give max_cut_gap or do_no_harm, not both.")
         given: Any = self.max_gap
         given = 0.0 if given is None and self.tradeoff is not None else given
-        if not (isinstance(given, int | float | np.number) and 0 <= given <= 1):
+        if not (isinstance(given, Real) and in_range(given, 0.0, 1.0)):
             raise InputError(f"max_gap must lie between 0 and 1; got {brief(self.max_gap)}.")
         if self.tradeoff is not None and given:
             raise InputError("give tradeoff or max_gap, not both.")
@@ -125,15 +135,20 @@ class RepairSettings:
                 raise InputError("confidence is for method 'smooth' and limits: give max_gap or max_cut_gap.")
             if not (given or self.max_cut_gap) or self.max_cut_gap == 0:
                 raise InputError("confidence needs limits above 0: give max_gap or max_cut_gap.")
-        return self
+        bounds = self.bounds if self.bounds is None else self._ends()
+        amounts = {name: getattr(self, name) for name in _AMOUNTS}
+        plain: Any = {
+            name: float(value) for name, value in amounts.items() if not isinstance(value, int | float | None)
+        }
+        return replace(self, bounds=bounds, **plain)
 
     def _ends(self) -> tuple[float, float]:
         """Return the two bounds."""
         try:
-            low, high = (float(end) for end in cast(Any, self.bounds))
-        except (TypeError, ValueError, OverflowError):
+            low, high = (check_number("bounds", end) for end in cast(Any, self.bounds))
+        except (TypeError, ValueError):
             low = high = np.nan
-        if not -sys.float_info.max <= low < high <= sys.float_info.max:
+        if not low < high:
             raise InputError(f"bounds must be two numbers, the lower one first; got {brief(self.bounds)}.")
         return low, high
 
@@ -479,7 +494,7 @@ class FittedRepair:
             Names of the columns of groups.
         """
         learnt = self.learnt_from
-        groups = [group] if isinstance(group, str) else list(group)
+        groups = list(group) if isinstance(group, list | tuple) else [cast(str, group)]
         for what, fitted, given in (("scores", [learnt.score], [score]), ("groups", learnt.group, groups)):
             if fitted and fitted != [None] and fitted != given:
                 warn_caller(
@@ -502,7 +517,8 @@ class FittedRepair:
         str
             Two sentences: the scores and their places in the list, and the reason.
         """
-        raw = float(check_scores([score])[0])
+        check_kind("sensitive_feature", group, Hashable, "the label of a group")
+        raw = check_number("y_score", score)
         adjusted = float(self.transform([raw], [group])[0])
         places = ""
         if self.learnt_from.before:
@@ -591,12 +607,22 @@ def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
         learnt_from.check()
         promise = None if summary["promise"] is None else Promise(**summary["promise"])
         promised = (promise and promise.confidence, summary["metric"])
-        if (settings.confidence, settings.metric) != promised or not str(promise):
+        for name, value in ({} if promise is None else asdict(promise)).items():
+            if name != "metric" and value is not None:
+                check_number(name, value)
+        if (settings.confidence, settings.metric) != promised:
             raise InputError("the promises or metrics of its settings and of its summary differ")
-        found |= {name: math.nan if summary[name] is None else float(summary[name]) for name in _NUMBERS}
+        figures = {name: summary[name] for name in _NUMBERS if summary[name] is not None}
+        for name, value in figures.items():
+            # Shares and differences of shares, and a bound that may lie a little above 1.
+            check_number(name, value, at_least=-2, at_most=2)
+        found |= dict.fromkeys(_NUMBERS, math.nan) | figures
+        fitted = FittedRepair(settings, maps, learnt_from=learnt_from, promise=promise, **found)
+        # What it says of itself can be said.
+        fitted.text()
     except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:
         raise MapFileError(f"cannot use the map file {path}: its settings make no sense ({error}).") from None
-    return FittedRepair(settings, maps, learnt_from=learnt_from, promise=promise, **found)
+    return fitted
 
 
 def _place(percent: float) -> str:

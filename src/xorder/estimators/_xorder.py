@@ -373,8 +373,9 @@ class XOrder(NumbersBelowDiagram, BaseRepair):
             Of the kind that came in.
         """
         fitted = self._fitted()
+        adjusted = apply_to_frame(fitted.group_maps(), frame, score=score, group=group, into=into)
         fitted.warn_of_other_columns(score, group)
-        return apply_to_frame(fitted.group_maps(), frame, score=score, group=group, into=into)
+        return adjusted
 
     def explain(self, y_score: float, sensitive_feature: Hashable) -> str:
         """Say what becomes of one score, and why, in two sentences.

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -15,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from xorder._arrays import as_numbers
 from xorder._atomic import atomic_path, file_path
-from xorder._parameters import brief
+from xorder._parameters import brief, in_range
 from xorder._table import BoolArray, FloatArray, IntArray, in_threads
 from xorder.exceptions import InputError, MapFileError
 
@@ -237,7 +238,8 @@ class ScoreMap:
         >>> small, small.largest_deviation(score_map) <= 1e-6
         (ScoreMap(504 knots, raw 0 to 1), True)
         """
-        if not (isinstance(tolerance, int | float | np.number) and 0 <= tolerance < 1):
+        share: Any = tolerance
+        if not (isinstance(share, Real) and in_range(share, 0.0, 1 - 2**-53)):
             raise InputError(
                 f"tolerance must be a share of the score range, from 0 up to below 1; got {brief(tolerance)}."
             )
@@ -264,7 +266,8 @@ class ScoreMap:
     def to_sql(self, column: str, *, dialect: str = "duckdb") -> str:
         """Return the map as an SQL expression of a column.
 
-        The name is quoted, numbers read back exactly, and NULL stays NULL. All groups at once:
+        The name is quoted, numbers are written in full, and NULL stays NULL. DuckDB and Spark read numbers exactly;
+        SQLite may be a last bit off, most often below 1e-290, and moves the knot by as much. All groups at once:
         :func:`xorder.transfer.repair_sql`.
 
         Parameters
@@ -627,7 +630,8 @@ def _parse(path: Path) -> Any:
     except FileNotFoundError:
         raise MapFileError(f"there is no map file {path}.") from None
     except OSError as error:
-        _refuse(path, error.strerror or str(error))
+        # What it was raised from shows whether the machine has run out of something.
+        raise MapFileError(f"cannot use the map file {path}: {error.strerror or error}.") from error
     except RecursionError:
         _refuse(path, "it is nested too deeply to be a map")
     except UnicodeDecodeError:
