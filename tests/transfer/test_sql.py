@@ -80,6 +80,14 @@ def test_knots_at_the_ends_of_the_floating_point_line(run: tuple[str, Run]) -> N
     np.testing.assert_allclose(got, score_map.apply(x), rtol=1e-15)
 
 
+def test_plain_text_is_exact_where_its_reader_is() -> None:
+    """SQLite reads some numbers a last bit off, most often of this size; what stands in the text is not the cause."""
+    score_map = ScoreMap([5.144228758416791e-297, 0.3, 2.0], [5e-324, 1.63e-322, 1.7e271])
+    x = np.sort(np.concatenate([score_map.raw, np.nextafter(score_map.raw, -1), np.nextafter(score_map.raw, 3)]))
+    got = np.array(in_duckdb({"s": x}, score_map.to_sql("s", dialect="ansi")), dtype=float)
+    np.testing.assert_array_equal(got, score_map.apply(x))
+
+
 @pytest.mark.slow
 def test_thousands_of_knots_are_taken_by_duckdb() -> None:
     score_map = learnt(MOST_KNOTS)
