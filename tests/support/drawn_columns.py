@@ -272,7 +272,8 @@ ODD_VALUES: tuple[Any, ...] = (
     *([1, 2], ["dp"], {"a": 1}, (0.1, 0.2), (0.2, 0.1), (None, None), ("a", "b"), (float("nan"), 1.0), object()),
     *(object, len, Decimal("0.5"), Fraction(1, 3), np.float64(0.5), np.float32(0.5), np.int64(1), np.bool_(True)),
     *(np.datetime64("2026-01-01"), datetime(2026, 1, 1)),
-    *(Decimal("NaN"), range(3), slice(1), ..., np.nan),
+    *(Decimal("NaN"), range(3), slice(1), ..., np.nan, np.ma.masked, np.array(0.5), np.array([1, 2]), np.array(["a"])),
+    *(np.array([]), np.array([[0.5]]), np.array([True, False]), np.array([None, "a"], dtype=object)),
+    *(np.ma.masked_array([0.1, 0.2], mask=[True, False]), np.datetime64("NaT"), np.str_("xauc"), np.complex128(1)),
 )
-"""Values of all sorts, to be given where something else is wanted; arrays and masks in the place of a word or a truth
-value are left out, as these are compared before they are checked."""
+"""Values of all sorts, to be given where something else is wanted."""

@@ -172,12 +172,28 @@ def map_file(r: Random, place: Path) -> None:
     for group in list(repair.maps_):
         after = tried(repair.transform, [0.1, 0.5, 1e9], sensitive_features=[group] * 3)
         check((np.diff(after) >= 0).all() and np.isfinite(after).all(), "a map that is no map", after.tolist())
-    # What a map says of itself is not checked against its knots: numbers that no fit gives end in these errors.
-    with contextlib.suppress(ValueError, OverflowError):
-        tried(repair.describe)
+    tried(repair.describe)
     tried(repair.explain, 0.5, next(iter(repair.maps_)))
     json.dumps(tried(repair.to_dict), allow_nan=False)
     check(repr(repair), "repr")
+    if r.random() < 0.1:
+        rows = _rows_of_maps(tuple(repair.maps_))
+        audit = tried(xorder.audit, rows[0], rows[1], sensitive_features=rows[2])
+        tried(audit.table, "moves", repair=repair)
+        tried(xorder.statements, audit, repair=repair)
+        if r.random() < 0.2 and len(repair.maps_) > 1:
+            page = tried(xorder.report, rows[0], rows[1], sensitive_features=rows[2], repair=repair)
+            check(page.html(), "an empty page")
+
+
+def _rows_of_maps(groups: tuple[Any, ...]) -> tuple[list[int], list[float], list[Any]]:
+    """Rows of groups that a map knows: labels, scores, groups."""
+    size = 30 * len(groups)
+    return (
+        [k % 3 % 2 for k in range(size)],
+        [k * 7 % 31 / 31 for k in range(size)],
+        [groups[k // 30] for k in range(size)],
+    )
 
 
 def run(arguments: list[str]) -> tuple[int, str, str]:
@@ -195,7 +211,7 @@ def _option(r: Random, share: float, *words: Any) -> list[str]:
     return [str(word) for word in words] if r.random() < share else []
 
 
-BOUNDS = (("-1e3", "1e3"), ("0", "500"), ("1", "0"), ("-1e308", "1e308"))
+BOUNDS = (("-1e3", "1e3"), ("0", "500"), ("1", "0"), ("-1e308", "1e308"), ("nan", "1"), ("0", "inf"))
 CUTS = ("5%", "2", "score:0.5", "20%", "0", "200%", "nan%", "score:nan", "1e3", "½")
 TABLES = ("groups", "xauc", "gaps", "cuts", "calibration", "net_benefit", "scores")
 OUTPUTS = ("new.csv", "new.parquet", "new.csv.gz", "old.csv", "rows.csv", "new.txt", "new.x", "x" * 250 + ".csv")
@@ -256,6 +272,8 @@ def _arguments(r: Random, command: str, rows: FileRows, name: str) -> list[str]:
             "--bounds",
             *r.choice(BOUNDS),
         )
+        words += _option(r, 0.1, "--confidence", _some(r, ("0.5", "0.9"), ("0", "1", "nan", "95")))
+        words += _option(r, 0.1, "--next", _some(r, ("50", "1e6"), ("0", "-1", "nan", "inf", "1e400")))
         words += _option(r, 0.1, "--reference", _some(r, rows.g, ("nobody",)))
         words += _option(r, 0.1, r.choice(("--do-no-harm", "--no-do-no-harm")))
         words += _option(r, 0.1, "--min-group-size", _some(r, ("3", "0"), ("-1", "nan", "1e9")))
