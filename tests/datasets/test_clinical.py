@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import tempfile
 import threading
@@ -142,6 +143,15 @@ class TestReading:
         folder = tmp_path / "it's"
         folder.mkdir()
         assert read_all(write(folder / "T.csv", TEXT)) == EXPECTED
+
+    @pytest.mark.skipif(os.name == "nt", reason="no name on Windows has a star")
+    @pytest.mark.parametrize(("name", "other"), [("x[1]", "x1"), ("x*", "xy")])
+    def test_a_name_that_looks_like_a_pattern(self, tmp_path: Path, name: str, other: str) -> None:
+        """DuckDB would read the table of the other folder in its place, or both."""
+        for folder, text in ((name, TEXT), (other, "id,amount,time\n1,1,2150-01-01 00:00:00\n")):
+            (tmp_path / folder).mkdir()
+            write(tmp_path / folder / "T.csv", text)
+        assert read_all(tmp_path / name / "T.csv") == EXPECTED
 
     def test_several_gzip_members(self, tmp_path: Path) -> None:
         cut = len(TEXT) // 3

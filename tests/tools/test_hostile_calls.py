@@ -16,6 +16,7 @@ import pytest
 
 import xorder
 from xorder.cli import main
+from xorder.engines import tables_of
 from xorder.exceptions import InputError, MapFileError
 
 Y, S, G = [0, 1, 0, 1], [0.1, 0.9, 0.4, 0.6], list("AABB")
@@ -146,6 +147,15 @@ def test_numbers_of_other_types_are_saved_as_plain_ones(tmp_path: Path) -> None:
     assert json.loads(json.dumps(made.to_dict()))["tolerance"] == 0.5
 
 
+@pytest.mark.filterwarnings("ignore::xorder.exceptions.XorderWarning")
+def test_the_largest_of_all_numbers_is_saved(tmp_path: Path) -> None:
+    """Rounded to the four digits that a map keeps of a score it was infinite."""
+    largest = 1.7976931348623157e308
+    repair = xorder.XOrder(small_groups="repair").fit([0.1, 0.9, 0.4, largest], Y, sensitive_features=G)
+    repair.save(tmp_path / "map.json")
+    assert xorder.load(tmp_path / "map.json").learnt_from_ == repair.learnt_from_
+
+
 CHANGES: dict[str, tuple[tuple[str, ...], Any]] = {
     "a gap to the best below 0": (("summary", "optimality_gap"), -1.0),
     "a gap to the best that no digits show": (("summary", "optimality_gap"), 5e-324),
@@ -242,3 +252,16 @@ def test_a_table_that_is_refused_leaves_no_statements(rows: str, tmp_path: Path)
     Path(rows).write_text(text, encoding="utf-8")
     assert main(["audit", rows, *columns, "--table", "calibration", "--statements", str(out)]) == 2
     assert not out.exists()
+
+
+@pytest.mark.parametrize("large", [1, 1 << 30], ids=["by DuckDB", "by pyarrow"])
+@pytest.mark.parametrize("damage", [b"\xff", b"\0"])
+def test_a_page_of_parquet_without_a_head_is_refused(tmp_path: Path, large: int, damage: bytes) -> None:
+    """DuckDB says so with an error of no kind of its own."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"s": S, "y": Y, "g": G}), path)
+    content = path.read_bytes()
+    path.write_bytes(content[:4] + damage + content[5:])
+    with pytest.raises(InputError, match="cannot be read"):
+        tables_of(path, score="s", label="y", group="g", as_text=True, large=large)

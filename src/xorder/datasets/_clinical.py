@@ -7,6 +7,7 @@ A builder goes: :func:`find_tables` (all are there, with their columns), :func:`
 from __future__ import annotations
 
 import csv
+import glob
 import gzip
 import os
 import re
@@ -89,8 +90,10 @@ class SourceTable:
         """
         kinds = ", ".join(f"{_quoted(name)}: {_quoted(types.get(name, 'VARCHAR'))}" for name in self.columns)
         compression = "gzip" if _gzipped(self.path) else "none"
+        # DuckDB would take brackets and stars in the name of a folder for a pattern, and read other files.
+        path = _quoted(glob.escape(str(self.path)))
         return (
-            f"read_csv({_quoted(str(self.path))}, columns={{{kinds}}}, auto_detect=false, header=true, delim=',', "
+            f"read_csv({path}, columns={{{kinds}}}, auto_detect=false, header=true, delim=',', "
             f"quote='\"', escape='\"', nullstr='', strict_mode=true, null_padding=false, ignore_errors=false, "
             f"compression='{compression}')"
         )

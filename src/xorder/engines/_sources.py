@@ -216,15 +216,10 @@ def blaming_files(path: str | os.PathLike[str]) -> Iterator[None]:
         if "interrupt" in str(error).lower():
             raise KeyboardInterrupt from error
         raise
-    except (
-        duckdb.OutOfMemoryException,
-        duckdb.IOException,
-        duckdb.InvalidInputException,
-        duckdb.ConversionException,
-        duckdb.NotImplementedException,
-        OSError,
-        ValueError,
-    ) as error:
+    except (duckdb.BinderException, duckdb.CatalogException, duckdb.ParserException, duckdb.InterruptException):
+        # Faults of our own query, and an end that somebody wished for.
+        raise
+    except (duckdb.Error, OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         # A disk that is full, as DuckDB says it: by the number of the error, or as a limit that it has set itself.

@@ -279,7 +279,9 @@ def _quantiles(groups: Sequence[_Levels]) -> list[float]:
     order = np.argsort(score)
     place = np.cumsum(weight[order])
     share = np.clip(np.linspace(0.0, 1.0, _QUANTILES), 0.005, 0.995)
-    return [float(f"{each:.4g}") for each in score[order][np.searchsorted(place, share * place[-1])].tolist()]
+    found = score[order][np.searchsorted(place, share * place[-1])].tolist()
+    # Rounded up, the largest of all numbers would be none.
+    return [short if math.isfinite(short := float(f"{each:.4g}")) else each for each in found]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
