@@ -443,7 +443,8 @@ def _chance(m: Moments, value: float, *terms: Term) -> Estimate:
     found = _estimated(m, value, *terms)._replace(rows=min(counts, default=0.0))
     if not found.stderr > 0:
         return found
-    most = value * (1 - value)
+    # Of how a chance changes, which may be below 0, no such interval is asked for.
+    most = max(value * (1 - value), 0.0)
     if m.units is not None:
         more = sum(most / (2 * m.units.count_of(sample) ** 2) for sample, *_ in terms)
         return found._replace(reach=math.sqrt(found.stderr**2 + more))

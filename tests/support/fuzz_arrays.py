@@ -473,7 +473,7 @@ def door(r: Random, place: Path) -> None:
     }
     if function in (xorder.Threshold, xorder.compare):
         # Of these NumPy warns, or fails to take them apart, before they are refused; and few bits stay what they are.
-        unlike = np.ndarray | np.complex128 | np.float32
+        unlike = np.ndarray | np.complex128 | np.float32 | Fraction
         odd = {name: 0 if isinstance(value, unlike) else value for name, value in odd.items()}
     found = tried(function, **right | odd)
     check(str(found) and repr(found), "what came prints nothing")

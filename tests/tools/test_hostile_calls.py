@@ -156,6 +156,23 @@ def test_the_largest_of_all_numbers_is_saved(tmp_path: Path) -> None:
     assert xorder.load(tmp_path / "map.json").learnt_from_ == repair.learnt_from_
 
 
+@pytest.mark.filterwarnings("ignore::xorder.exceptions.XorderWarning")
+def test_a_chance_that_falls_to_a_map_is_compared() -> None:
+    """What counts half a row more in an interval was the root of a number below 0."""
+    y, s = [0, 1, 1, 1, 0, 0, 0, 0, 0, 0], [0.75, 0.74, 0.75, 0.75, 0.74, 0.75, 0.74, 0.74, 0.75, 0.74]
+    own = {group: [row for row, name in enumerate("abaababbba") if name == group] for group in "ab"}
+
+    def tables(up: float) -> dict[str, xorder.ScoreTable]:
+        moved = {"a": s, "b": [score + up for score in s]}
+        return {
+            group: table([y[row] for row in mine], [moved[group][row] for row in mine]) for group, mine in own.items()
+        }
+
+    change = xorder.metrics.compare_map(tables(0.0), tables(0.1)).differences[0]
+    before, after = (xorder.metrics.audit_tables(tables(up), cuts=()).auc for up in (0.0, 0.1))
+    assert change.value == pytest.approx(after - before, abs=1e-12)
+
+
 CHANGES: dict[str, tuple[tuple[str, ...], Any]] = {
     "a gap to the best below 0": (("summary", "optimality_gap"), -1.0),
     "a gap to the best that no digits show": (("summary", "optimality_gap"), 5e-324),
