@@ -146,7 +146,7 @@ def map_file(r: Random, place: Path) -> None:
     """A saved map: written in another way, changed with its checksum, or damaged."""
     content = r.choice(_saved_maps())
     kind = r.random()
-    if kind < 0.55:
+    if kind < 0.6:
         # As another program may write the same.
         keys = list(content)
         r.shuffle(keys)
