@@ -566,7 +566,7 @@ def measured(
     """Return the audit of checked tables of any number of groups, and what its readers should know."""
     if cuts is not CUTS:
         total = float(sum(table.n1 + table.n0 for table in tables.values()))
-        cuts = check_cuts(getattr(cuts, "tolist", lambda: cuts)(), total)
+        cuts = check_cuts(cuts, total)
     groups = tuple(tables)
     m = moments_of(tables)
     overall = auc_estimate(m)

@@ -268,6 +268,8 @@ def compare_map(
         Differences in AUC, gaps and cuts: after less before.
     """
     before, after = as_tables(tables), as_tables(adjusted)
+    if len(before) < 2 or [*before] != [*after]:
+        raise InputError(f"tables and adjusted must be of the same two groups or more; got {[*before]} and {[*after]}.")
     parts = []
     for number_of, (group, table) in enumerate(before.items()):
         moved = after[group].score
@@ -296,7 +298,7 @@ def _compared(
 
     ``change`` is that of their placements, where tables alone tell it.
     """
-    check_confidence(confidence)
+    confidence = check_confidence(confidence)
     for note in every[0].notes:
         warn_caller(note)
     groups = tuple(every[0])
@@ -359,14 +361,16 @@ def compare_audits(first: Mapping[str, Any], second: Mapping[str, Any], confiden
     Comparison
         Differences in AUC, in gaps, and at the cuts that both audits report; their errors add up as squares.
     """
-    check_confidence(confidence)
+    confidence = check_confidence(confidence)
     try:
         groups = tuple(first["groups"])
         if set(groups) != set(second["groups"]):
             raise InputError(f"the audits have different groups: {first['groups']} and {second['groups']}.")
         numbers = [_numbers_of(audit) for audit in (first, second)]
         too_few = tuple(group for group in groups if group in {*first["too_few"], *second["too_few"]})
-    except (KeyError, TypeError) as error:
+    except InputError:
+        raise
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError) as error:
         raise InputError("that is no audit as 'xorder audit --json' prints it.") from error
     families: dict[Any, list[Difference]] = {}
     for (what, at, pair), one in numbers[0].items():

@@ -16,13 +16,14 @@ from bisect import bisect_left
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from xorder._metric import Estimate, gap_interval
-from xorder._parameters import brief, check_word
+from xorder._parameters import brief, check_word, in_range
 from xorder._present import known, short_repr
 from xorder._table import FloatArray, ScoreTable, Tables, running
 from xorder.exceptions import InputError
@@ -68,13 +69,10 @@ class Threshold:
     score: float
 
     def __post_init__(self) -> None:
-        try:
-            score = float(self.score)
-        except (TypeError, ValueError, OverflowError):
-            score = np.nan
-        if not np.isfinite(score):
-            raise InputError(f"a Threshold must be a finite score; got {brief(self.score)}.")
-        object.__setattr__(self, "score", score)
+        score: Any = self.score
+        if not (isinstance(score, Real) and in_range(score)):
+            raise InputError(f"a Threshold must be a finite score; got {brief(score)}.")
+        object.__setattr__(self, "score", float(score))
 
 
 Cut = float | int | Threshold
@@ -467,6 +465,7 @@ def check_cut(cut: Any, rows: float) -> Cut:
 
 def check_cuts(cuts: Any, rows: float) -> tuple[Cut, ...]:
     """Return several cuts, each once; refuse what is not a sequence of cuts."""
+    cuts = getattr(cuts, "tolist", lambda: cuts)()
     if isinstance(cuts, str) or not isinstance(cuts, Iterable):
         raise InputError(f"cuts must be several cuts, such as [0.05, 200]; got {brief(cuts)}.")
     return tuple(dict.fromkeys(check_cut(cut, rows) for cut in cuts))
