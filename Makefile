@@ -19,8 +19,8 @@ comma := ,
 extras = $(subst $() $(),$(comma),$(strip $(1)))
 install = $(PYTHON) tools/environment.py $(VENV) $(if $(CONSTRAINTS),--constraints $(CONSTRAINTS))
 # One worker per core, and each file in one of them, as what its tests share may take a minute to make; threads of
-# numerical libraries on top of that only wait for each other.
-pytest = OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile
+# numerical libraries on top of that only wait for each other. Files come in the order that tests/conftest.py gives them.
+pytest = OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 .PHONY: page demo test check setup lint types layers tests quick docs newest lowest kernels coverage constraints reproduce benchmark clean
 

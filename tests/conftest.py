@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from support.effort import draws
+
 # The default repeats its draws, so that a failure is there again on the next run and on every machine;
-# HYPOTHESIS_PROFILE=explore looks for new ones.
+# HYPOTHESIS_PROFILE=explore looks for new ones, and XORDER_TESTS=long draws three times as many.
 settings.register_profile(
-    "repeatable", deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow]
+    "repeatable",
+    deadline=None,
+    max_examples=draws(100),
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile(
     "explore", deadline=None, max_examples=2000, database=None, suppress_health_check=[HealthCheck.too_slow]
@@ -27,14 +34,31 @@ from support.real_data import READERS  # noqa: E402
 # DuckDB, which reads it; a polars frame stands for a lazy one.
 SECOND_WAYS = {"spark", "parquet-glob", "duckdb", "polars-lazy"}
 
+# Files that take longest, first: a file is run by one worker, and the others would wait for one that comes last.
+LONGEST = (
+    "estimators/test_fair_ranker.py",
+    "experiments/test_runner.py",
+    "engines/test_apply.py",
+    "engines/test_spark_cluster.py",
+    "metrics/test_gaps.py",
+    "ordering/test_frontier.py",
+    "reporting/test_browser.py",
+    "experiments/test_subset.py",
+    "test_faults.py",
+    "tools/test_fuzz.py",
+)
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever needs Spark, or is a second way to a reader, is slow; other slow tests are marked where they are."""
+    """Mark as slow what needs Spark or is a second way to a reader, as others are where they stand; order the files."""
     for item in items:
         drawn = item.callspec.params.values() if hasattr(item, "callspec") else ()
         names = {one for one in drawn if isinstance(one, str)}
         if SECOND_WAYS & {*names, *getattr(item, "fixturenames", ())}:
             item.add_marker(pytest.mark.slow)
+    folder = Path(__file__).parent
+    first = {folder / name: number for number, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: first.get(item.path, len(first)))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -51,6 +75,24 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         report for report in terminalreporter.getreports("passed") if ("real data", "read") in report.user_properties
     ]
     terminalreporter.write_line(f"{len({report.nodeid for report in read})} tests have read real data")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _planned_once() -> Iterator[None]:
+    """Keep what a caution says of more people: that search takes most of the time of a fit, and tests fit the same."""
+    from xorder.estimators import _expected
+
+    plan, kept = _expected.plan, {}
+
+    def planned(audit: Any, **asked: Any) -> Any:
+        key = repr((audit.to_dict(), asked))
+        if key not in kept:
+            kept[key] = plan(audit, **asked)
+        return kept[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_expected, "plan", planned)
+        yield
 
 
 @pytest.fixture

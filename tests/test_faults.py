@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from support.effort import LONG, draws
 from support.fault_runs import COMMANDS, Scene, complaints, run_failing
 from support.faults import KINDS, failing
 from tools import faults
@@ -31,7 +32,7 @@ def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 def test_whatever_fails_nothing_is_lost(scene: Scene, name: str) -> None:
     # A page takes the time of ten other commands.
-    kinds, most = (("open", "write", "rename", "print"), 1) if name == "report" else (KINDS, 8)
+    kinds, most = (("open", "write", "rename", "print"), 1) if name == "report" else (KINDS, draws(12, 4))
     found = {kind: complaints(scene, name, kind, most=most) for kind in kinds}
     assert [each for _, wrong in found.values() for each in wrong] == []
     # A fault that never happens is not one that is survived.
@@ -47,7 +48,7 @@ def test_whatever_fails_nothing_is_lost(scene: Scene, name: str) -> None:
 @pytest.mark.parametrize("name", ["audit", "apply-csv", "apply-parquet"])
 def test_whatever_array_finds_no_memory_nothing_is_lost(scene: Scene, name: str) -> None:
     """Arrays of 4 kB and more, as the file is small."""
-    count, wrong = complaints(scene, name, "array", most=10, at_least=4096)
+    count, wrong = complaints(scene, name, "array", most=draws(12, 4), at_least=4096)
     assert count
     assert wrong == []
 
@@ -56,9 +57,8 @@ def test_whatever_array_finds_no_memory_nothing_is_lost(scene: Scene, name: str)
 @pytest.mark.skipif(sys.platform != "linux", reason="address space is limited by the shell of Linux")
 @pytest.mark.parametrize("name", ["audit", "apply-csv"])
 def test_with_little_memory_it_ends_in_one_line(scene: Scene, name: str) -> None:
-    ends, wrong = zip(
-        *(faults.limited(scene, name, f"ulimit -v {step * 1024};") for step in faults.MEMORY), strict=True
-    )
+    steps = faults.MEMORY[:: 1 if LONG else 3]
+    ends, wrong = zip(*(faults.limited(scene, name, f"ulimit -v {step * 1024};") for step in steps), strict=True)
     assert [each for each in wrong if each is not None] == []
     assert ends[-1] == "done"
     assert ends[0] != "done"

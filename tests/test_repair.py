@@ -5,6 +5,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import validate_data
 
+from support.effort import LONG
 from xorder import XOrder
 from xorder.baselines import PostLogit
 
@@ -55,7 +56,7 @@ CANNOT_APPLY = {
 @parametrize_with_checks(
     [
         XOrderOfInputs(),
-        XOrderOfInputs(small_groups="repair", do_no_harm=False),
+        *[XOrderOfInputs(small_groups="repair", do_no_harm=False)] * LONG,
         XOrderOfInputs(small_groups="repair", method="frontier"),
         PostLogitOfInputs(),
     ],

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 
+from support.effort import draws
 from xorder.baselines import PostLogit
 from xorder.baselines._post_logit import ALPHAS, BETAS
 from xorder.datasets import simulate_population
@@ -78,7 +79,7 @@ def told_of_decisions(kind: str):
 @pytest.mark.parametrize("kind", ["plain", "rounded", "nearly tied", "decision"])
 @pytest.mark.parametrize("beta", [-2.0, 35.0, -720.0])
 def test_what_it_says_of_the_sample_is_what_the_metrics_say_of_the_outcome(metric, kind, beta):
-    for seed in range(4):
+    for seed in range(draws(4, 2)):
         score, label, group = few_people(seed, kind)
         weight = np.random.default_rng(seed).random(score.size) if seed % 2 else None
         with told_of_decisions(kind):
@@ -95,7 +96,7 @@ def test_what_it_says_of_the_sample_is_what_the_metrics_say_of_the_outcome(metri
 @pytest.mark.parametrize("kind", ["plain", "rounded", "nearly tied", "decision"])
 @pytest.mark.parametrize("beta", [-2.0, 35.0])
 def test_the_first_of_the_smallest_gaps_of_the_whole_grid_is_found(metric, kind, beta):
-    for seed in range(6):
+    for seed in range(draws(6, 2)):
         score, label, group = few_people(seed, kind)
         with told_of_decisions(kind):
             repair = PostLogit(metric=metric, beta=beta).fit(score, label, sensitive_features=group)

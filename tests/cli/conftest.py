@@ -8,6 +8,13 @@ import pytest
 
 import xorder
 from support.people_files import PEOPLE, table, write
+from xorder.reporting import _numbers
+
+
+@pytest.fixture(autouse=True)
+def _few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages take fewer steps along the way, as it is not about them here."""
+    monkeypatch.setattr(_numbers, "PARTS", (1.0,))
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.effort import draws
 from support.file_rows import Rows, halving, read_rows
 from xorder import ScoreMap
 from xorder.engines import GroupMaps, apply_to_file
@@ -336,7 +337,7 @@ class TestPassingThrough:
     @pytest.mark.slow
     def test_memory_does_not_grow_with_the_file(self, tmp_path: Path) -> None:
         peaks = []
-        for size in (200_000, 600_000):
+        for size in (60_000, 180_000):
             path = tmp_path / f"people{size}.csv"
             path.write_text("score,group\n" + "0.123456789,a\n0.5,b\n" * (size // 2))
             tracemalloc.start()
@@ -378,7 +379,7 @@ def contents(draw: st.DrawFn) -> tuple[str, str, str, list[tuple[str, ...]]]:
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=draws(300), deadline=None)
 @given(content=contents(), block=st.sampled_from([1, 7, 50, 1 << 18]))
 def test_any_text_passes_byte_for_byte(content: tuple[str, str, str, list[tuple[str, ...]]], block: int) -> None:
     before, marked, delimiter, records = content
@@ -418,7 +419,7 @@ PIECES = st.sampled_from([b"score,group\n", b"1,a\n", b'"', b",", b"\n", b"\r", 
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 @given(
     content=st.one_of(st.binary(min_size=1), st.lists(PIECES, min_size=1).map(b"".join)),
     encoding=st.sampled_from(["utf-8", "utf-16", "latin-1", "cp932", "utf-7", "idna", "punycode"]),

@@ -19,7 +19,8 @@ from xorder.transfer._sql import repair_sql
 pytestmark = pytest.mark.slow
 
 # In parts of 24 or fewer, each goes to and from Python in several batches, of 10,000 rows; more prove nothing more.
-ROWS = 400_000
+# Scores are those of thousands of levels.
+ROWS, LEVELS = 250_000, 9_973
 GROUPS = ("A", "B")
 
 
@@ -42,7 +43,7 @@ class People:
         row = np.arange(ROWS, dtype=np.int64)
         mixed = row * 48_271 % 2_147_483_647
         self.group = np.where(mixed % 10 < 3, "B", "A")
-        self.score = (mixed % 99_991) / 99_991
+        self.score = (mixed % LEVELS) / LEVELS
         self.label = (mixed * 16_807 % 2_147_483_647 % 1_000 < 700 * self.score + 100 * (self.group == "B")).astype(int)
         self.tables = {
             group: xorder.ScoreTable.from_arrays(self.label[self.group == group], self.score[self.group == group])
@@ -67,7 +68,7 @@ def rows(session: Any, parts: int = 8) -> Any:
     mixed = (f.col("id") * 48_271) % 2_147_483_647
     frame = session.range(0, ROWS, 1, parts).select("id", mixed.alias("mixed"))
     frame = frame.withColumn("grp", f.when(f.col("mixed") % 10 < 3, "B").otherwise("A"))
-    frame = frame.withColumn("score", (f.col("mixed") % 99_991) / f.lit(99_991.0))
+    frame = frame.withColumn("score", (f.col("mixed") % LEVELS) / f.lit(float(LEVELS)))
     chance = f.col("mixed") * 16_807 % 2_147_483_647 % 1_000
     limit = 700 * f.col("score") + f.when(f.col("grp") == "B", 100).otherwise(0)
     return frame.withColumn("label", (chance < limit).cast("int")).drop("mixed")
@@ -122,7 +123,7 @@ def test_transform_and_sql_agree_with_memory(
     assert adjusted.columns == ["id", "grp", "score", "label", "adjusted"]
     assert_same(sums(adjusted, "adjusted"), wanted)
     # Row by row for some; all rows stand behind the sums.
-    some = adjusted.where("id % 50021 = 7").orderBy("id").toArrow()
+    some = adjusted.where("id % 25013 = 7").orderBy("id").toArrow()
     at = some["id"].to_numpy()
     want = repair.transform(people.score[at], sensitive_features=people.group[at])
     np.testing.assert_allclose(some["adjusted"].to_numpy(), want, rtol=0, atol=1e-12)

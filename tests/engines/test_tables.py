@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import xorder
 from support import backends
 from support.drawn_rows import rows
+from support.effort import draws
 from support.needs import package
 from xorder import ScoreTable
 from xorder._metric import METRICS, auc_estimate, prf_of
@@ -376,7 +377,7 @@ def bounds(found: Tables) -> dict[Any, float]:
 class TestBinningError:
     @pytest.mark.slow
     @given(drawn=rows(max_rows=40), bins=st.integers(1, 12), splits=st.booleans())
-    @settings(max_examples=80)
+    @settings(max_examples=draws(80))
     def test_no_metric_is_further_off_than_stated(self, drawn: Any, bins: int, splits: bool) -> None:
         columns = {"s": drawn.s, "y": drawn.y, "g": drawn.g} | ({} if drawn.w is None else {"w": drawn.w})
         found = tables_of(

@@ -46,6 +46,16 @@ from xorder.metrics._scorers import make_gap_scorer, neg_xauc_difference
 pytestmark = pytest.mark.filterwarnings("ignore:With .* cannot be told from 0:xorder.exceptions.XorderWarning")
 
 
+@pytest.fixture(autouse=True)
+def _no_plan(monkeypatch):
+    """How many more people it takes, which test_expected.py is about, is most of the time of a fit."""
+
+    def none(audit, **asked):
+        raise InputError("there is no plan")
+
+    monkeypatch.setattr("xorder.estimators._expected.plan", none)
+
+
 def people(size=500, seed=0):
     """A frame with a good input, noise, the group as a number, and the group as text; labels in words."""
     drawn = simulate_population(size, random_state=seed)
@@ -65,12 +75,12 @@ INPUTS = ["risk", "noise", "is_b"]
 
 
 def by_column(model=None, **options):
-    settings = {"repair": OddsShift(), "sensitive_columns": "race", "drop_sensitive_columns": True} | options
+    settings = {"repair": OddsShift(), "sensitive_columns": "race", "drop_sensitive_columns": True, "cv": 3} | options
     return FairRanker(LogisticRegression() if model is None else model, **settings)
 
 
 def by_values(**options):
-    return FairRanker(LogisticRegression(), **({"repair": OddsShift()} | options))
+    return FairRanker(LogisticRegression(), **({"repair": OddsShift(), "cv": 3} | options))
 
 
 @pytest.fixture
@@ -230,8 +240,7 @@ def test_without_probabilities_there_are_decisions_only(model):
 def test_any_two_labels(labels):
     frame, y, group = people()
     named = np.array(labels)[(y == "yes").astype(int)]
-    ranker = FairRanker(LogisticRegression(), repair=OddsShift()).fit(frame[INPUTS], named, sensitive_features=group)
-    expected = FairRanker(LogisticRegression(), repair=OddsShift()).fit(frame[INPUTS], y, sensitive_features=group)
+    ranker, expected = (by_values().fit(frame[INPUTS], each, sensitive_features=group) for each in (named, y))
     np.testing.assert_array_equal(
         ranker.predict_proba(frame[INPUTS], sensitive_features=group),
         expected.predict_proba(frame[INPUTS], sensitive_features=group),
@@ -308,7 +317,7 @@ def test_the_group_may_be_a_column(kind):
     frame, y, group = people()
     table = pl.from_pandas(frame) if kind == "polars" else frame
     ranker = by_column().fit(table, y)
-    apart = FairRanker(LogisticRegression(), repair=OddsShift()).fit(frame[INPUTS], y, sensitive_features=group)
+    apart = by_values().fit(frame[INPUTS], y, sensitive_features=group)
     np.testing.assert_allclose(
         ranker.predict_proba(table), apart.predict_proba(frame[INPUTS], sensitive_features=group), rtol=1e-9
     )
@@ -341,7 +350,7 @@ def test_several_columns_are_combined(kind):
         table.drop("age", **({} if kind == "polars" else {"axis": 1})), y
     )
     assert list(named.repair_.shifts_) == ["A & urban=0", "A & urban=1", "B & urban=0", "B & urban=1"]
-    passed = FairRanker(LogisticRegression(), repair=OddsShift())
+    passed = by_values()
     passed.fit(frame[INPUTS], y, sensitive_features=table[["race", "age"]])
     assert list(passed.repair_.shifts_) == list(ranker.repair_.shifts_)
 
@@ -349,7 +358,7 @@ def test_several_columns_are_combined(kind):
 @pytest.mark.parametrize("method", ["fit", "predict", "predict_proba", "decision_function"])
 def test_a_name_passed_along_is_no_group(method):
     frame, y, group = people(200)
-    ranker = FairRanker(LogisticRegression(), repair=OddsShift()).fit(frame[INPUTS], y, sensitive_features=group)
+    ranker = by_values(cv=2).fit(frame[INPUTS], y, sensitive_features=group)
     rows = (frame, y) if method == "fit" else (frame[INPUTS],)
     with pytest.raises(
         InputError, match=r"got the text 'race'. If that is a column of X, name it with sensitive_columns="
@@ -538,16 +547,16 @@ def test_cross_validation_and_search_by_column(kind):
     frame, y, _ = people(600)
     table = pl.from_pandas(frame) if kind == "polars" else frame
     scoring = {"auc": "roc_auc", "gap": make_gap_scorer("xauc", sensitive_features="race"), "accuracy": "accuracy"}
-    fair = cross_validate(by_column(), table, y, scoring=scoring, error_score="raise")
+    fair = cross_validate(by_column(), table, y, scoring=scoring, cv=3, error_score="raise")
     keep = make_pipeline(make_column_transformer(("passthrough", INPUTS)), LogisticRegression())
-    plain = cross_validate(keep, table, y, scoring=scoring, error_score="raise")
+    plain = cross_validate(keep, table, y, scoring=scoring, cv=3, error_score="raise")
     assert fair["test_gap"].mean() > plain["test_gap"].mean() + 0.05
     assert fair["test_auc"].mean() > 0.7
     search = GridSearchCV(
-        by_column(),
+        by_column(cv=2),
         {"estimator__C": [1e-4, 1.0], "repair": [OddsShift(), Leave()]},
         scoring=make_gap_scorer("xauc", sensitive_features="race", tradeoff=1.0),
-        cv=3,
+        cv=2,
         error_score="raise",
     ).fit(table, y)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
@@ -584,7 +593,7 @@ def test_metadata_is_routed():
     X = frame[INPUTS]
     weight = np.random.default_rng(0).integers(1, 4, 600)
     model = LogisticRegression().set_fit_request(sample_weight=True)
-    ranker = FairRanker(model, repair=OddsShift()).set_fit_request(sensitive_features=True, sample_weight=True)
+    ranker = FairRanker(model, repair=OddsShift(), cv=3).set_fit_request(sensitive_features=True, sample_weight=True)
     params = {"sensitive_features": group, "sample_weight": weight}
     scorer = neg_xauc_difference.set_score_request(sample_weight=True)
     found = cross_validate(ranker, X, y, scoring=scorer, params=params, cv=3, error_score="raise")
@@ -606,14 +615,20 @@ def test_metadata_is_routed():
 @pytest.mark.usefixtures("routing")
 def test_metadata_is_routed_through_a_pipeline():
     frame, y, group = people(600)
-    last = FairRanker(LogisticRegression(), repair=OddsShift())
+    last = by_values()
     for method in ("fit", "predict", "predict_proba", "decision_function", "score"):
         getattr(last, f"set_{method}_request")(sensitive_features=True)
     whole = make_pipeline(StandardScaler(), last).fit(frame[INPUTS], y, sensitive_features=group)
     assert whole.predict_proba(frame[INPUTS], sensitive_features=group).shape == (600, 2)
     assert whole.score(frame[INPUTS], y, sensitive_features=group) > 0.6
     found = cross_validate(
-        whole, frame[INPUTS], y, scoring=neg_xauc_difference, params={"sensitive_features": group}, error_score="raise"
+        whole,
+        frame[INPUTS],
+        y,
+        scoring=neg_xauc_difference,
+        params={"sensitive_features": group},
+        cv=3,
+        error_score="raise",
     )
     assert found["test_score"].mean() > -0.15
 

@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import roc_auc_score
 
 import xorder
+from support.effort import draws
 from support.needs import package
 from support.oracles import gap
 from xorder import ScoreTable, XOrder
@@ -46,7 +47,7 @@ def samples(draw):
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("method", ["dp", "frontier"])
 @given(drawn=samples(), tradeoff=st.sampled_from([0.0, 0.3, 1.0, 100.0]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=draws(25), deadline=None)
 def test_adjusted_training_scores_realise_the_ordering(metric, method, drawn, tradeoff):
     score, label, group, weight = drawn
     repair = XOrder(metric=metric, tradeoff=tradeoff, method=method, small_groups="repair")

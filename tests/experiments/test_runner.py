@@ -25,7 +25,8 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(os.name != "posix", reason="result files are locked as POSIX does"),
 ]
-METHODS = ("unadjusted", "post-logit", "xorder-dp", "xorder-frontier", "fair-ranker", "nap")
+# One that is swept until there is no gap left is enough: what each method finds is tested elsewhere.
+METHODS = ("unadjusted", "post-logit", "xorder-frontier", "nap")
 
 
 def arguments(runs: Path, *more: str, methods: tuple[str, ...] = METHODS, processes: int = 1) -> list[str]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
 import xorder
+from support.effort import draws
 from xorder.exceptions import InputError
 from xorder.metrics._calibration import _MANY
 
@@ -57,7 +58,7 @@ class TestNumbers:
         found = found_in(label, score, group)["a"]
         rng = np.random.default_rng(0)
         drawn = []
-        for _ in range(250):
+        for _ in range(draws(250, 150)):
             chosen = rng.integers(0, 1500, 1500)
             drawn.append(found_in(label[chosen], score[chosen], group[chosen])["a"])
         for name in NUMBERS:

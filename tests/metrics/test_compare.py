@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from support import backends
+from support.effort import draws
 from xorder import Threshold, XOrder, audit, compare, compare_frame
 from xorder._validation import check_tables
 from xorder.datasets import simulate_population
@@ -79,7 +80,7 @@ def test_errors_are_those_of_a_paired_bootstrap(clustered: bool) -> None:
     data, rng, drawn = two_scores(1200), np.random.default_rng(1), []
     person = np.arange(1200) // 4
     found = compare(**data, clusters=person if clustered else None, cuts=[0.1, 0.3])
-    for _ in range(300):
+    for _ in range(draws(300, 200)):
         rows = rng.integers(0, 1200, 1200)
         if clustered:
             rows = (4 * rng.integers(0, 300, 300)[:, None] + np.arange(4)).ravel()

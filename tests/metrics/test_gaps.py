@@ -18,6 +18,7 @@ from scipy.stats import norm, rankdata
 from scipy.stats import t as student
 
 from support.drawn_rows import REAL, WHOLE, Rows, rows
+from support.effort import draws
 from support.oracles import influences, outranked, slow_stderr
 from xorder import audit
 from xorder._metric import METRICS, Estimate, auc_estimate
@@ -360,7 +361,7 @@ def benchmark() -> ModuleType:
 )
 def test_intervals_hold_the_truth(benchmark, name, metric, gap):
     """The full proof, of 2,000 data sets a setting, is benchmarks/coverage_of_intervals.py."""
-    data_sets = 400
+    data_sets = draws(400)
     found = benchmark.coverage(name, metric, gap, data_sets)
     allowed = 3.5 * np.sqrt(0.95 * 0.05 / data_sets)
     for kind, shares in found.items():

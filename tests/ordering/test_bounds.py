@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from support.effort import draws
 from support.tables import noisy_table
 from xorder import ScoreTable
 from xorder.exceptions import InputError
@@ -53,7 +54,7 @@ def short_table(rng, scores):
 def test_prf_bound_against_all_interleavings_of_three_groups() -> None:
     """No interleaving exceeds it, and it is what the best lottery over interleavings achieves."""
     rng = np.random.default_rng(0)
-    for case in range(16):
+    for case in range(draws(16, 8)):
         tables = [short_table(rng, scores) for scores in ((3, 3, 2), (4, 2, 2), (3, 2, 3), (2, 2, 2))[case % 4]]
         auc, prf = reachable_prf(tables)
         worst = prf.max(axis=0) - prf.min(axis=0)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from support.effort import draws
 from support.oracles import all_interleavings, reachable
 from xorder import ScoreTable, order
 from xorder._metric import METRICS
@@ -49,7 +50,7 @@ def small_tables(rng: np.random.Generator) -> ScoreTable:
 def test_small_cases_against_all_paths(metric: str) -> None:
     rng = np.random.default_rng(list(METRICS).index(metric))
     solved = 0
-    for _ in range(1100):
+    for _ in range(draws(1100)):
         a, b = small_tables(rng), small_tables(rng)
         limit = float(rng.choice([0.05, 0.1, 0.2, 0.3, 0.5, 1.0]))
         gains = METRICS[metric].gains(a, b)
@@ -76,7 +77,7 @@ def test_small_cases_against_all_paths(metric: str) -> None:
             assert auc[allowed].max() <= within.auc + within.optimality_gap + 1e-9
         else:
             assert abs(within.gap) == pytest.approx(np.abs(gap).min(), abs=1e-9)
-    assert solved > 200
+    assert solved > draws(200)
 
 
 def many_scores(rows: int, lower: float, seed: int) -> ScoreTable:

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from support.effort import draws
 from support.tables import random_table
 from xorder import ScoreTable
 from xorder.ordering import _hull as hull
@@ -28,7 +29,7 @@ def slow_pool(table: ScoreTable) -> list[tuple[int, Fraction, Fraction]]:
 def test_equals_the_slow_way(rounds: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hull, "_ROUNDS", rounds)
     rng = np.random.default_rng(rounds)
-    for _ in range(300):
+    for _ in range(draws(300)):
         table = random_table(rng, 40, distinct=30)
         slow = slow_pool(table)
         fast = hull.pool(table)

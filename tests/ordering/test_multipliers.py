@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from experiments.calibrations import logistic_calibration
 from support import oracles
+from support.effort import LONG, draws
 from support.tables import noisy_table, random_table, tied_tables
 from xorder import ScoreTable, frontier
 from xorder.exceptions import InputError
@@ -73,7 +74,7 @@ def measured(metric, tables, places):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(tables=st.lists(tied_tables(more=3), min_size=2, max_size=4), goal=st.sampled_from(GOALS), data=st.data())
 def test_counts_pair_by_pair(
     metric: str, tables: list[ScoreTable], goal: dict[str, float], data: st.DataObject
@@ -103,7 +104,7 @@ def test_counts_pair_by_pair(
 def test_two_groups_against_every_shift(metric: str) -> None:
     """All places between two flips are tried: the answer is the best of them."""
     rng = np.random.default_rng(METRICS.index(metric))
-    for _ in range(60):
+    for _ in range(draws(60)):
         tables = [random_table(rng, 9), random_table(rng, 9)]
         places = [np.sort(rng.normal(size=len(table)))[::-1] for table in tables]
         tables = [ScoreTable(z, t.positive, t.negative) for z, t in zip(places, tables, strict=True)]
@@ -137,13 +138,13 @@ def three_groups(rng, rows=120):
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 def test_three_groups_against_a_grid(metric: str) -> None:
-    """No point of a grid of 41 x 41 shifts is better by more than a thousandth."""
+    """No point of a grid of shifts is better by more than a thousandth."""
     rng = np.random.default_rng(5)
     for _ in range(2):
         tables = three_groups(rng)
         curves = [logistic_calibration(table, unit=False) for table in tables]
         places = [curve.log_odds(table.score) for curve, table in zip(curves, tables, strict=True)]
-        grid = np.linspace(-3, 3, 41)
+        grid = np.linspace(-3, 3, 41 if LONG else 21)
         every = [measured(metric, tables, [places[0], places[1] + x, places[2] + y]) for x in grid for y in grid]
         auc, worst = np.array([(auc, np.abs(gaps).max()) for auc, gaps in every]).T
         for goal in GOALS:
@@ -194,7 +195,7 @@ def test_long_lists_take_few_counts(groups: int, goal: dict[str, float], monkeyp
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("levels", [8, 20])
 def test_few_levels_are_searched_step_by_step(metric: str, levels: int) -> None:
-    """Of 4,000 random shifts around the answer none is better: groups of few levels jump from step to step."""
+    """Of random shifts around the answer none is better: groups of few levels jump from step to step."""
     rng = np.random.default_rng(levels)
     tables = []
     for shift in (0.0, -0.7, 0.5):
@@ -203,7 +204,7 @@ def test_few_levels_are_searched_step_by_step(metric: str, levels: int) -> None:
     curves = [logistic_calibration(table, unit=False) for table in tables]
     found = solve_multipliers(tables, curves, metric=metric, max_gap=0.0)
     groups = ShiftedGroups(tables, curves, metric)
-    near = found.shift + np.array([0.0, 1.0, 1.0]) * rng.normal(0, 0.3, (4000, 3))
+    near = found.shift + np.array([0.0, 1.0, 1.0]) * rng.normal(0, 0.3, (draws(4000), 3))
     worst = np.array([np.abs(groups.measure(shift)[1]).max() for shift in near])
     # The standard error of a gap is about .015.
     assert found.worst <= worst.min() + 1.5e-3

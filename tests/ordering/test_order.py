@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import xorder
+from support.effort import draws
 from support.oracles import all_interleavings, interleaving_value
 from support.tables import table, tied_tables
 from xorder import PairGains, ScoreTable, order
@@ -39,7 +40,7 @@ tradeoffs = st.sampled_from([0.0, 0.05, 0.3, 1.0, 4.0, 1e6])
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("metric", METRICS)
 @given(a=tables(), b=tables(), tradeoff=tradeoffs)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 def test_report_agrees_with_the_interleaved_scores(metric, solver, a, b, tradeoff):
     ordering = order(a, b, metric=metric, tradeoff=tradeoff, solver=solver)
     assert ordering.b_above.shape == (len(a),)
@@ -59,7 +60,7 @@ def test_report_agrees_with_the_interleaved_scores(metric, solver, a, b, tradeof
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("metric", METRICS)
 @given(a=tables(max_rows=4), b=tables(max_rows=4), tradeoff=tradeoffs)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=draws(20), deadline=None)
 def test_nothing_beats_brute_force(metric, solver, a, b, tradeoff):
     ordering = order(a, b, metric=metric, tradeoff=tradeoff, solver=solver)
     values = [interleaving_value(metric, a, b, path) for path in all_interleavings(len(a), len(b))]
@@ -71,7 +72,7 @@ def test_nothing_beats_brute_force(metric, solver, a, b, tradeoff):
 
 @pytest.mark.parametrize("metric", METRICS)
 @given(a=tables(), b=tables())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=draws(30), deadline=None)
 def test_custom_gains_give_what_the_named_ones_do(metric, a, b):
     named = order(a, b, metric=metric, tradeoff=0.7, solver="dp")
     made = xorder._metric.METRICS[metric].gains(a, b)
@@ -81,7 +82,7 @@ def test_custom_gains_give_what_the_named_ones_do(metric, a, b):
 
 
 @given(a=tables(), b=tables(), tradeoff=tradeoffs)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=draws(30), deadline=None)
 def test_a_gap_of_nothing_leaves_the_best_auc(a, b, tradeoff):
     nothing = PairGains(np.zeros((2, 2)), 0.0)
     ordering = order(a, b, metric=nothing, tradeoff=tradeoff, solver="dp")
@@ -93,7 +94,7 @@ def test_a_gap_of_nothing_leaves_the_best_auc(a, b, tradeoff):
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize("metric", METRICS)
 @given(a=tables(), b=tables())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=draws(20), deadline=None)
 def test_only_the_order_of_the_scores_matters(metric, solver, a, b):
     def bent(table, shift):
         return ScoreTable(np.expm1(table.score * 3) + shift, table.positive, table.negative)
@@ -214,7 +215,7 @@ def greedy_forward_search(table_a, table_b, metric):
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
 @given(a=tied_tables(), b=tied_tables())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=draws(100), deadline=None)
 def test_greedy_is_the_forward_search(metric, a, b):
     assert order(a, b, metric=metric, solver="greedy").b_above.tolist() == greedy_forward_search(a, b, metric)
 
@@ -235,7 +236,7 @@ def one_place_orderings(a, b):
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
 @given(a=tied_tables(), b=tied_tables())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=draws(100), deadline=None)
 def test_insertion_is_the_best_single_place(metric, a, b):
     ordering = order(a, b, metric=metric, solver="insertion")
     values = [interleaving_value(metric, a, b, path) for path in one_place_orderings(a, b)]
@@ -268,7 +269,7 @@ def largest_steps(a, b, metric):
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
 @given(a=tied_tables(), b=tied_tables())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=draws(100), deadline=None)
 def test_insertion_comes_within_half_a_step(metric, a, b):
     """Proposition 1 for tied and weighted rows: the gap passes 0 in steps, so one end of a step is within half."""
     ordering = order(a, b, metric=metric, solver="insertion")
@@ -277,7 +278,7 @@ def test_insertion_comes_within_half_a_step(metric, a, b):
 
 @pytest.mark.slow
 @given(a=tied_tables(), b=tied_tables())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=draws(100), deadline=None)
 def test_greedy_comes_within_one_step(a, b):
     """The greedy lemma for tied and weighted rows, for the gaps whose credits end with either group."""
     ordering = order(a, b, metric="xauc", solver="greedy")
@@ -304,7 +305,7 @@ labels = st.text("01", min_size=2, max_size=25).filter(lambda text: len(set(text
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", ["xauc", "prf", "parity"])
 @given(text_a=labels, text_b=labels, target=st.sampled_from([0.0, 0.01, 0.05, 0.2, 0.5]))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=draws(20), deadline=None)
 def test_target_is_met_where_some_tradeoff_meets_it(metric, text_a, text_b, target):
     a, b = table(text_a), table(text_b)
     found = order_within(a, b, metric=metric, max_gap=target, solver="dp")
@@ -319,7 +320,7 @@ def test_target_is_met_where_some_tradeoff_meets_it(metric, text_a, text_b, targ
 
 
 @given(text_a=labels, text_b=labels)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=draws(20), deadline=None)
 def test_a_target_that_is_met_anyway_costs_nothing(text_a, text_b):
     a, b = table(text_a), table(text_b)
     free = order(a, b, tradeoff=0.0, solver="dp")

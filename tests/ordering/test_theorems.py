@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.effort import LONG, draws
 from support.oracles import all_interleavings
 from support.tables import table, tied_tables
 from xorder import PairGains, order
@@ -62,6 +63,12 @@ def exact(labels_a, labels_b, b_above):
     return {"auc": auc, "xauc": xauc, "prf": prf}
 
 
+@cache
+def every(labels_a, labels_b):
+    """What :func:`exact` says of each interleaving; short lists come up in several tests."""
+    return [exact(labels_a, labels_b, o) for o in all_interleavings(len(labels_a), len(labels_b))]
+
+
 def theorem_one(labels_a, labels_b, metric):
     """The bound printed for an infinite tradeoff."""
     n1a, n0a, n1b, n0b = counts(labels_a, labels_b)
@@ -97,7 +104,7 @@ metrics = pytest.mark.parametrize("metric", ["xauc", "prf"])
 def test_tradeoff_zero_is_the_best_auc(metric):
     cases = label_strings(4)
     for labels_a, labels_b in product(cases, cases):
-        best = max(exact(labels_a, labels_b, o)["auc"] for o in all_interleavings(len(labels_a), len(labels_b)))
+        best = max(each["auc"] for each in every(labels_a, labels_b))
         found = order(table(labels_a), table(labels_b), metric=metric, tradeoff=0.0, solver="dp")
         assert found.auc == pytest.approx(float(best), abs=1e-12), (labels_a, labels_b)
 
@@ -107,7 +114,7 @@ small_rows = st.text("01", min_size=2, max_size=7).filter(lambda labels: len(set
 
 @metrics
 @given(labels_a=small_rows, labels_b=small_rows)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=draws(30), deadline=None)
 def test_tradeoff_zero_is_the_best_auc_of_longer_lists(metric, labels_a, labels_b):
     best = max(exact(labels_a, labels_b, o)["auc"] for o in all_interleavings(len(labels_a), len(labels_b)))
     found = order(table(labels_a), table(labels_b), metric=metric, tradeoff=0.0, solver="dp")
@@ -120,7 +127,7 @@ def test_tradeoff_zero_is_the_best_auc_of_longer_lists(metric, labels_a, labels_
 @metrics
 def test_theorem_one_on_every_small_case(metric):
     """The printed bounds hold; what is reached has never been seen above half of them."""
-    cases = label_strings(5)
+    cases = label_strings(5 if LONG else 4)
     worst = 0.0
     for labels_a, labels_b in product(cases, cases):
         gap = gap_of(labels_a, labels_b, metric=metric, tradeoff=1e6, solver="dp")
@@ -130,7 +137,7 @@ def test_theorem_one_on_every_small_case(metric):
 
 @metrics
 @given(labels_a=rows, labels_b=rows, tradeoff=large_tradeoffs)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150), deadline=None)
 def test_theorem_one_on_longer_lists(metric, labels_a, labels_b, tradeoff):
     gap = gap_of(labels_a, labels_b, metric=metric, tradeoff=tradeoff, solver="dp")
     assert gap <= theorem_one(labels_a, labels_b, metric) + TOLERANCE
@@ -143,7 +150,7 @@ def within_groups_first(a, b):
 
 
 @given(labels_a=rows, labels_b=rows, tradeoff=large_tradeoffs)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150), deadline=None)
 def test_theorem_one_is_proved_for_prf_counted_within_groups_first(labels_a, labels_b, tradeoff):
     a, b = table(labels_a), table(labels_b)
     found = order(a, b, metric=within_groups_first(a, b), tradeoff=tradeoff, solver="dp")
@@ -152,7 +159,7 @@ def test_theorem_one_is_proved_for_prf_counted_within_groups_first(labels_a, lab
 
 
 @given(a=tied_tables(most=5, more=10), b=tied_tables(most=5, more=10))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150), deadline=None)
 def test_theorem_one_for_tied_and_weighted_rows(a, b):
     """One step takes the place of one row: the largest share of a group's positives (rows) at one score."""
     xauc = order(a, b, metric="xauc", tradeoff=1e7, solver="dp")
@@ -167,7 +174,7 @@ def test_theorem_one_for_tied_and_weighted_rows(a, b):
 @metrics
 def test_proposition_one_on_every_small_case(metric):
     """It holds with half the printed bound, and half is reached."""
-    cases = label_strings(5)
+    cases = label_strings(5 if LONG else 4)
     worst = 0.0
     for labels_a, labels_b in product(cases, cases):
         gap = gap_of(labels_a, labels_b, metric=metric, solver="insertion")
@@ -177,7 +184,7 @@ def test_proposition_one_on_every_small_case(metric):
 
 @metrics
 @given(labels_a=rows, labels_b=rows)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150), deadline=None)
 def test_proposition_one_on_longer_lists(metric, labels_a, labels_b):
     gap = gap_of(labels_a, labels_b, metric=metric, solver="insertion")
     assert gap <= proposition_one(labels_a, labels_b, metric) / 2 + TOLERANCE
@@ -188,7 +195,7 @@ def test_some_interleaving_is_far_closer_than_proposition_one_says():
     cases = label_strings(4)
     for labels_a, labels_b in product(cases, cases):
         n1a, n0a, n1b, n0b = counts(labels_a, labels_b)
-        values = [exact(labels_a, labels_b, o) for o in all_interleavings(len(labels_a), len(labels_b))]
+        values = every(labels_a, labels_b)
         assert min(abs(v["xauc"]) for v in values) <= max(Fraction(1, n1a * n0b), Fraction(1, n1b * n0a)) / 2
         assert min(abs(v["prf"]) for v in values) <= Fraction(1, min(n1a, n1b) * (n0a + n0b)) / 2
 
@@ -197,14 +204,14 @@ def test_some_interleaving_is_far_closer_than_proposition_one_says():
 
 
 def test_greedy_lemma_on_every_small_case():
-    cases = label_strings(5)
+    cases = label_strings(5 if LONG else 4)
     for labels_a, labels_b in product(cases, cases):
         gap = gap_of(labels_a, labels_b, metric="xauc", solver="greedy")
         assert gap <= theorem_one(labels_a, labels_b, "xauc") + TOLERANCE, (labels_a, labels_b)
 
 
 @given(labels_a=rows, labels_b=rows)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150), deadline=None)
 def test_greedy_lemma_on_longer_lists(labels_a, labels_b):
     gap = gap_of(labels_a, labels_b, metric="xauc", solver="greedy")
     assert gap <= theorem_one(labels_a, labels_b, "xauc") + TOLERANCE
@@ -234,7 +241,7 @@ def test_greedy_for_prf_misses_the_claim_by_far_on_longer_lists():
 
 
 @given(labels_a=rows, labels_b=rows)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 def test_greedy_for_prf_keeps_one_positive(labels_a, labels_b):
     """What does hold: 1 / (positives of the group that has fewer)."""
     gap = gap_of(labels_a, labels_b, metric="prf", solver="greedy")

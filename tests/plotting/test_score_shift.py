@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from sklearn.linear_model import LogisticRegression
 
 from support.drawn_rows import Rows, rows
+from support.effort import draws
 from xorder import FairRanker, XOrder
 from xorder.datasets import simulate_population
 from xorder.exceptions import InputError
@@ -22,7 +23,7 @@ def edges_of(display: ScoreShiftDisplay) -> np.ndarray:
     return np.append(middle - half, middle[-1] + half)
 
 
-@settings(max_examples=25)
+@settings(max_examples=draws(25))
 @given(drawn=rows())
 def test_the_shares_are_those_of_the_rows(drawn: Rows) -> None:
     display = ScoreShiftDisplay.from_predictions(drawn.y, drawn.s, **drawn.options, y_adjusted=-drawn.s, bins=7)

@@ -15,6 +15,7 @@ from matplotlib import pyplot
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
+from support.effort import draws
 from xorder.exceptions import InputError
 from xorder.plotting._style import DARK, LIGHT, Display, Ink, group_names, ink_of, line_style, luminance, named
 
@@ -154,7 +155,7 @@ def test_ten_thousand_emoji_are_a_short_name() -> None:
     assert len(name) <= 130
 
 
-@settings(max_examples=60)
+@settings(max_examples=draws(60))
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=4, unique=True))
 def test_whatever_the_labels_their_names_can_be_drawn_and_told_apart(labels: list[str]) -> None:
     names = group_names(labels, None)

@@ -9,6 +9,7 @@ from matplotlib import pyplot
 
 from support import oracles
 from support.drawn_rows import Rows, rows
+from support.effort import draws
 from xorder import XOrder, audit
 from xorder.datasets import simulate_population
 from xorder.metrics import GroupMatrix
@@ -22,7 +23,7 @@ def texts(display: XaucMatrixDisplay) -> list[list[str]]:
 
 
 @pytest.mark.slow
-@settings(max_examples=15)
+@settings(max_examples=draws(15))
 @given(drawn=rows())
 def test_the_cells_are_xauc_and_n_a_where_there_is_none(drawn: Rows) -> None:
     display = XaucMatrixDisplay.from_predictions(drawn.y, drawn.s, **drawn.options).plot()

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 import xorder
 from support import backends
 from support.drawn_rows import Rows, rows
+from support.effort import draws
 from support.scored_people import people
 from xorder import ScoreTable
 from xorder._validation import check_tables
@@ -271,7 +272,7 @@ def test_noise_is_no_finding() -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_steps")
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=draws(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(drawn=rows(max_rows=14))
 def test_any_rows_give_numbers_that_json_can_hold(drawn: Rows) -> None:
     tables = check_tables(drawn.y, drawn.s, drawn.g, drawn.w)

@@ -7,6 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from support.drawn_maps import dense, maps
+from support.effort import draws
 from xorder import ScoreMap
 from xorder.exceptions import InputError
 
@@ -17,7 +18,7 @@ from xorder.exceptions import InputError
 @example(score_map=ScoreMap([0.0, 1.0], [-1e290, 1e290]))
 @example(score_map=ScoreMap([0.0, 5e-324], [0.0, 1e290]))
 @example(score_map=ScoreMap([1.0, 1.0 + 2**-52], [0.0, 1.0]))
-@settings(max_examples=300)
+@settings(max_examples=draws(300))
 def test_it_never_decreases_and_is_exact_at_the_knots(score_map):
     x = dense(score_map)
     y = score_map.apply(x)

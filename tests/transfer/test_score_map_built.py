@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.effort import draws
 from xorder.transfer import spaced_map
 
 
@@ -61,7 +62,7 @@ unbounded = (st.integers(-(10**6), -1) | st.integers(17, 10**6)).map(lambda valu
 
 @pytest.mark.slow
 @given(drawn=orderings(inner) | orderings(unbounded))
-@settings(max_examples=300)
+@settings(max_examples=draws(300))
 def test_adjusted_scores_realise_the_ordering(drawn):
     reference, moved, moved_above = drawn
     adjusted = spaced(*drawn)
@@ -75,7 +76,7 @@ def test_adjusted_scores_realise_the_ordering(drawn):
 
 
 @given(drawn=orderings(inner))
-@settings(max_examples=100)
+@settings(max_examples=draws(100))
 def test_spacing_within_a_gap_is_even(drawn):
     reference, _, _ = drawn
     adjusted = spaced(*drawn)
@@ -91,7 +92,7 @@ closed = st.sampled_from([0.0, 5e-324, 0.25, 0.5, 1 - 2**-53, 1.0]) | st.floats(
 
 @pytest.mark.slow
 @given(drawn=orderings(closed))
-@settings(max_examples=300)
+@settings(max_examples=draws(300))
 def test_scores_of_exactly_0_and_1_leave_the_order_and_the_interval_intact(drawn):
     reference, moved, moved_above = drawn
     score_map = spaced_map(np.array(reference), np.array(moved), np.array(moved_above))
@@ -105,7 +106,7 @@ def test_scores_of_exactly_0_and_1_leave_the_order_and_the_interval_intact(drawn
 
 @pytest.mark.slow
 @given(drawn=orderings(st.floats(-1e280, 1e280)))
-@settings(max_examples=200)
+@settings(max_examples=draws(200))
 def test_order_is_kept_whatever_the_scores(drawn):
     adjusted = spaced(*drawn)
     assert np.isfinite(adjusted).all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from hypothesis import given, settings
 
 from support.backends import spark_session
 from support.drawn_maps import dense, maps
+from support.effort import draws
 from support.needs import package
 from xorder import ScoreMap
 from xorder.exceptions import InputError
@@ -20,21 +21,31 @@ from xorder.transfer._sql import MOST_KNOTS, number, quoted_name, repair_sql, te
 duckdb = package("duckdb")
 pa = package("pyarrow")
 
-Run = Callable[[dict[str, Any], str], list[Any]]
+Run = Callable[..., list[Any]]
 
 
 CONNECTION = duckdb.connect()
 
 
-def in_duckdb(columns: dict[str, Any], expression: str) -> list[Any]:
+def in_duckdb(columns: dict[str, Any], *expressions: str) -> list[Any]:
     CONNECTION.register("rows", pa.table(columns))
-    return [value for (value,) in CONNECTION.execute(f"SELECT {expression} AS a FROM rows").fetchall()]
+    return values(zip(*CONNECTION.execute(query(expressions)).fetchall(), strict=True))
 
 
-def in_spark(columns: dict[str, Any], expression: str) -> list[Any]:
+def in_spark(columns: dict[str, Any], *expressions: str) -> list[Any]:
     session = spark_session()
     session.createDataFrame(pa.table(columns)).createOrReplaceTempView("rows")
-    return session.sql(f"SELECT {expression} AS a FROM rows").toArrow()["a"].to_pylist()
+    return values(column.to_pylist() for column in session.sql(query(expressions)).toArrow().columns)
+
+
+def query(expressions: tuple[str, ...]) -> str:
+    return f"SELECT {', '.join(f'{one} AS a{number}' for number, one in enumerate(expressions))} FROM rows"
+
+
+def values(found: Iterable[Any]) -> list[Any]:
+    """What an expression has for each row; of several, a list for each."""
+    columns = [list(column) for column in found]
+    return columns[0] if len(columns) == 1 else columns
 
 
 @pytest.fixture(params=["duckdb", "spark"])
@@ -55,7 +66,7 @@ def around(score_map: ScoreMap) -> np.ndarray:
 
 
 @given(score_map=maps())
-@settings(max_examples=30)
+@settings(max_examples=draws(30))
 def test_duckdb_computes_what_the_map_does(score_map: ScoreMap) -> None:
     x = dense(score_map)
     got = np.array(in_duckdb({"s": x}, score_map.to_sql("s")), dtype=float)
@@ -130,19 +141,23 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_name_is_read_as_a_name(run: tuple[str, Run], name: str) -> None:
+def test_a_name_is_read_as_a_name(run: tuple[str, Run]) -> None:
     dialect, compute = run
     score_map = learnt(5)
-    got = compute({name: [0.25, 1.5]}, score_map.to_sql(name, dialect=dialect))
-    np.testing.assert_array_equal(got, score_map.apply([0.25, 1.5]))
+    columns = {name: [0.25 + number, 1.5 - number] for number, name in enumerate(HOSTILE)}
+    got = compute(columns, *(score_map.to_sql(name, dialect=dialect) for name in columns))
+    for name, found in zip(columns, got, strict=True):
+        np.testing.assert_array_equal(found, score_map.apply(columns[name]), err_msg=name)
 
 
-@pytest.mark.parametrize("label", [*HOSTILE, "${x}", "' OR 1=1 --", ""])
-def test_a_group_is_read_as_a_text(run: tuple[str, Run], label: str) -> None:
+def test_a_group_is_read_as_a_text(run: tuple[str, Run]) -> None:
     dialect, compute = run
-    sql = repair_sql({label: ScoreMap([0.0], [1.0])}, score="s", group="g", dialect=dialect)
-    assert compute({"s": [0.5, 0.5], "g": [label, "other"]}, sql) == [1.5, None]
+    labels = [*HOSTILE, "${x}", "' OR 1=1 --", ""]
+    each = [{label: ScoreMap([0.0], [1.0])} for label in labels]
+    columns = {"s": [0.5] * (len(labels) + 1), "g": [*labels, "other"]}
+    got = compute(columns, *(repair_sql(one, score="s", group="g", dialect=dialect) for one in each))
+    for label, found in zip(labels, got, strict=True):
+        assert found == [1.5 if group == label else None for group in columns["g"]], label
 
 
 @pytest.mark.parametrize(
@@ -208,7 +223,7 @@ def test_what_cannot_be_written_is_refused(call: Callable[[], str], words: str) 
         call()
 
 
-@pytest.mark.parametrize("value", [0.1, 1e-5, -2.5, 5e-324, 1.7976931348623157e308, 1 / 3, 0.0, 12345678901234567.0])
-def test_numbers_read_back_exactly(run: tuple[str, Run], value: float) -> None:
+def test_numbers_read_back_exactly(run: tuple[str, Run]) -> None:
     dialect, compute = run
-    assert compute({"s": [1.0]}, number(value, dialect)) == [value]
+    numbers = [0.1, 1e-5, -2.5, 5e-324, 1.7976931348623157e308, 1 / 3, 0.0, 12345678901234567.0]
+    assert compute({"s": [1.0]}, *(number(value, dialect) for value in numbers)) == [[value] for value in numbers]
