@@ -377,8 +377,8 @@ class FairRanker(NumbersBelowDiagram, ClassifierMixin, MetaEstimatorMixin, BaseE
         except InputError as error:
             warn_caller(f"what to expect on new people is not known: {error}")
             return None
-        if expected.caution:
-            warn_caller(expected.caution)
+        if caution := expected.caution:
+            warn_caller(caution)
         return expected
 
     def _adjusted(self, X: Any, sensitive_features: Any) -> FloatArray:

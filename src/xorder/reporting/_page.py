@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import math
+from functools import cache
 from importlib import resources
 from typing import Any
 from unicodedata import bidirectional
@@ -65,13 +66,9 @@ def display_names(numbers: dict[str, Any]) -> list[str]:
 def render(numbers: dict[str, Any], drawn: Drawn) -> str:
     """Return the page of a report as text."""
     jinja2 = import_optional("jinja2", extra="report", purpose="The report")
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
-    environment.filters |= {write.__name__: write for write in _FILTERS}
     view = page_view(numbers, drawn)
     style, script = _packed("page.css"), _packed("page.js")
-    text: str = environment.from_string(_packed("page.html.j2")).render(
+    text: str = _template(jinja2).render(
         **view,
         charts=charts(numbers, drawn, view["name_of"]),
         style=style,
@@ -82,6 +79,16 @@ def render(numbers: dict[str, Any], drawn: Drawn) -> str:
         island=script_json(view["stops"]),
     )
     return text
+
+
+@cache
+def _template(jinja2: Any) -> Any:
+    """Compile the template, which takes as long as to draw a page."""
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters |= {write.__name__: write for write in _FILTERS}
+    return environment.from_string(_packed("page.html.j2"))
 
 
 def script_json(data: Any) -> str:
