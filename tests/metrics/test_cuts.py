@@ -188,6 +188,11 @@ class TestAudit:
         with pytest.raises(InputError, match=words):
             audit.cut_gap(**wrong)
 
+    def test_a_share_that_ends_at_a_row_ends_there_in_spite_of_rounding(self) -> None:
+        score, label = np.arange(100.0), np.arange(100) % 3 == 0
+        assert 0.07 * 100 > 7
+        assert xorder.audit(label, score, sensitive_features=np.arange(100) % 2).cut_gap(0.07).threshold == 93.0
+
     @pytest.mark.parametrize(("wrong", "words"), [([2.0], "a cut must be a share"), (0.05, "must be several cuts")])
     def test_cuts_are_checked_before_anything_is_measured(
         self, wrong: Any, words: str, monkeypatch: pytest.MonkeyPatch

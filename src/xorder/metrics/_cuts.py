@@ -327,6 +327,8 @@ class Cuts:
         if isinstance(cut, Threshold):
             return cut.score, 1.0, float(self._everyone(cut.score).mass[:2].sum()) / self.total
         wanted = float(cut) if isinstance(cut, int) else float(cut) * self.total
+        # A share of all may end above the mass of the very rows that it is, by rounding.
+        enough = wanted * (1 - 1e-12)
 
         # In each group, the highest score with enough rows of all groups at or above it; the cut is at the highest of
         # these.
@@ -336,7 +338,7 @@ class Cuts:
             def reached(index: int, column: _Column = column) -> float:
                 return float(sum(each.mass[each.above(column.score[index], ties=True)] for each in everyone))
 
-            index = bisect_left(range(column.score.size), wanted, key=reached)
+            index = bisect_left(range(column.score.size), enough, key=reached)
             found += [float(column.score[index])] if index < column.score.size else []
         score = max(found) if found else min(float(column.score[-1]) for column in everyone if column.score.size)
         masses = self._everyone(score).mass
