@@ -445,7 +445,7 @@ class HeldRows(NamedTuple):
     """
 
     labels: tuple[Hashable, ...]
-    group: IntArray
+    group: NDArray[Any]
     positive: BoolArray
     weight: FloatArray | None
     scores: tuple[FloatArray, ...]
@@ -568,27 +568,67 @@ def find(score: FloatArray, among: FloatArray) -> tuple[NDArray[np.intp], BoolAr
     return place, key[place] == -score
 
 
-def falling_scores(score: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Return scores from the highest down, and where each of them was; of equal scores, in any order.
+KeyOf = Callable[[NDArray[Any]], NDArray[np.uint64]]
 
-    Values sort several times as fast as indices do: a key has the first bits of a score, then the number of its row.
-    What differs in later bits only is put right by a sort that is fast where nearly all is in order.
+# Rounds in which neighbours change places, after which to sort again is less work.
+_MOST_SWAPS = 32
+
+
+def rows_in_order(values: NDArray[Any], key_of: KeyOf) -> tuple[NDArray[Any], IntArray]:
+    """Return values from the lowest key up, and the rows that they come from; of equal keys, as they come.
+
+    Values sort several times as fast as indices do, so the last bits of a key give way to the number of its row. Rows
+    whose keys differ in these bits alone are put right afterwards.
     """
-    # Not -0: the bits of a number below 0 fall where it rises.
-    key = (score + 0.0).view(np.int64)
-    last = np.int64((1 << max(score.size - 1, 0).bit_length()) - 1)
-    for start in range(0, key.size, STEP):
+    key = np.empty(values.size, dtype=np.uint64)
+    last = np.uint64((1 << max(values.size - 1, 0).bit_length()) - 1)
+    starts = range(0, values.size, STEP)
+    for start in starts:
         part = key[start : start + STEP]
-        part ^= ~(part >> 63 & np.int64(2**63 - 1))
-        part &= ~last
-        part |= np.arange(start, start + part.size)
+        np.bitwise_and(key_of(values[start : start + STEP]), ~last, out=part)
+        part |= np.arange(start, start + part.size, dtype=np.uint64)
     key.sort()
     key &= last
-    falling = score[key]
-    if bool((falling[1:] > falling[:-1]).any()):
-        again = np.argsort(-falling, kind="stable")
-        falling, key = falling[again], key[again]
-    return falling, key
+    order, found = key.view(np.int64), np.empty_like(values)
+
+    def take(start: int) -> None:
+        values.take(order[start : start + STEP], out=found[start : start + STEP], mode="clip")
+
+    def misplaced(start: int) -> IntArray:
+        here = key_of(found[start : start + STEP + 1])
+        return start + np.flatnonzero(here[1:] < here[:-1])
+
+    in_threads(values.size, take, starts)
+    wrong = np.concatenate([np.empty(0, dtype=np.int64), *in_threads(values.size, misplaced, starts)])
+    for _ in range(_MOST_SWAPS):
+        if not wrong.size:
+            return found, order
+        # Of places that overlap, one after the other.
+        for odd in (0, 1):
+            here = wrong[wrong % 2 == odd]
+            here = here[key_of(found[here]) > key_of(found[here + 1])]
+            for column in (found, order):
+                column[here], column[here + 1] = column[here + 1], column[here]
+        near = np.unique(np.concatenate([wrong - 1, wrong, wrong + 1]))
+        near = near[(near >= 0) & (near < order.size - 1)]
+        wrong = near[key_of(found[near]) > key_of(found[near + 1])]
+    again = np.argsort(key_of(found), kind="stable")
+    return found[again], order[again]
+
+
+def falling_scores(score: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
+    """Return scores, float32 or float64, from the highest down, and the rows that they come from."""
+    return rows_in_order(score, _falling_key)
+
+
+def _falling_key(score: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return whole numbers that rise as scores fall."""
+    bits, signed, unsigned = (32, np.int32, np.uint32) if score.dtype == np.float32 else (64, np.int64, np.uint64)
+    # Not -0. The bits of numbers below 0 rise as these fall, with the highest set; all but that one turn the others.
+    key = np.add(score, 0.0, dtype=score.dtype).view(signed)
+    key ^= ~(key >> signed(bits - 1)) & np.iinfo(signed).max
+    found: NDArray[np.uint64] = key.view(unsigned).astype(np.uint64, copy=False)
+    return found if bits == 64 else found << np.uint64(32)
 
 
 def running(mass: FloatArray, start: float = 0.0, other: FloatArray | None = None) -> FloatArray:

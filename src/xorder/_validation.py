@@ -22,7 +22,17 @@ from xorder._groups import (
     without_value,
 )
 from xorder._parameters import WeightKind, check_weights_are
-from xorder._table import MISSING, BoolArray, FloatArray, HeldRows, IntArray, Tables, sorted_groups, tables_of_rows
+from xorder._table import (
+    MISSING,
+    BoolArray,
+    FloatArray,
+    HeldRows,
+    IntArray,
+    Tables,
+    rows_in_order,
+    sorted_groups,
+    tables_of_rows,
+)
 from xorder.exceptions import InputError, warn_caller
 
 # More groups than this and the "group" column is most likely an identifier.
@@ -127,7 +137,7 @@ def out_of_range(name: str, low: float, high: float) -> InputError:
 
 
 def check_clusters(clusters: Any, rows: int) -> IntArray:
-    """Return the number of each row's cluster; every row must belong to one."""
+    """Return a number for each row's cluster, the same for the same label alone; every row must belong to one."""
     labels = as_column(clusters, "clusters")
     if labels.shape != (rows,):
         raise InputError(f"clusters must have one value per row; got shape {labels.shape} for {rows:,} rows.")
@@ -136,6 +146,8 @@ def check_clusters(clusters: Any, rows: int) -> IntArray:
         # Times lose what they are on their way to a list, and differ from themselves where they are missing.
         lost = labels != labels if labels.dtype.kind in "fmM" else np.array([*map(is_missing, labels.tolist())])
         raise no_cluster("clusters", int(lost.sum()), f"row {lost.argmax()}")
+    if labels.dtype.kind in "biumM":
+        return labels.view(np.int64) if labels.dtype.kind in "umM" and labels.itemsize == 8 else labels.astype(np.int64)
     # Rows of one cluster mostly follow each other.
     starts = np.flatnonzero(np.append(True, labels[1:] != labels[:-1]))
     if 2 * starts.size < rows:
@@ -152,40 +164,25 @@ def no_cluster(name: str, rows: int, first: str | None = None) -> InputError:
 
 
 def _numbered(labels: NDArray[Any]) -> IntArray:
-    """Return numbers from 0 up in place of labels, the same for the same label."""
+    """Return numbers in place of labels, the same for the same label alone."""
     if labels.dtype == object:
         numbers: dict[Any, int] = {}
         return np.array([numbers.setdefault(label, len(numbers)) for label in labels.tolist()], dtype=np.int64)
-    if labels.dtype.kind in "iu":
-        low, high = int(labels.min()), int(labels.max())
-        if low > -(2**62) and high < min(2**62, low + 4 * labels.size):
-            # Few numbers are left out: counting finds those that are there.
-            offset = labels.astype(np.int64) - low
-            return np.asarray((np.cumsum(np.bincount(offset) > 0) - 1)[offset])
-    elif labels.dtype.kind != "U":
-        return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
-    # Less work than sorting: in a table with room for all, a label has the slot that its hash names, and the last row
-    # that comes stays in it. Rows whose label it has take its number; the others try again with other bits of the hash.
-    words = _words(labels)
-    hashes = _hashes(words)
-    bits = max((2 * labels.size).bit_length(), 8)
-    number = np.int32 if labels.size < 2**31 else np.int64
-    found, rows, shift = np.empty(labels.size, dtype=number), np.arange(labels.size, dtype=number), 0
-    slots = np.zeros(2**bits, dtype=number)
-    while rows.size:
-        slot = (hashes >> np.uint64(shift) & np.uint64(2**bits - 1)).astype(np.int64)
-        slots[slot] = rows
-        there = slots[slot]
-        same = np.logical_and.reduce([word[there] == word[rows] for word in words])
-        found[rows[same]] = there[same]
-        rows, hashes, shift = rows[~same], hashes[~same], (shift + 11) % (64 - bits)
-    return _numbered(found)
+    if labels.dtype.kind == "U":
+        words = _words(labels)
+        hashes = _hashes(words)
+        # Of labels of one word no two have the same hash; of others it has to be seen.
+        if len(words) == 1:
+            return hashes.view(np.int64)
+        falling, order = rows_in_order(hashes, lambda part: part)
+        is_same = falling[1:] == falling[:-1]
+        if all(np.array_equal(is_same, is_same & (np.diff(word.take(order)) == 0)) for word in words):
+            return hashes.view(np.int64)
+    return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
 
 
 def _words(labels: NDArray[Any]) -> list[NDArray[np.uint64]]:
-    """Return whole numbers or text as columns of 64 bits: of eight letters each, where a letter is a byte."""
-    if labels.dtype.kind != "U":
-        return [labels.astype(np.int64).view(np.uint64)]
+    """Return text as columns of 64 bits: of eight letters each, where a letter is a byte."""
     letters: NDArray[Any] = np.ascontiguousarray(labels).view(np.uint32).reshape(labels.size, -1)
     if letters.max(initial=0) < 256:
         letters = letters.astype(np.uint8)
@@ -198,7 +195,10 @@ def _words(labels: NDArray[Any]) -> list[NDArray[np.uint64]]:
 
 
 def _hashes(words: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:
-    """Return a number for each label, the same for the same label and nearly always another for another."""
+    """Return a number for each label, the same for the same label and nearly always another for another.
+
+    Each step can be undone, so that labels of a single word always differ.
+    """
     found = np.zeros(words[0].size, dtype=np.uint64)
     for word in words:
         found ^= word

@@ -70,11 +70,11 @@ def _dealt_together(
     strata: Sequence[Hashable], cluster: NDArray[np.int64], n_folds: int, random_state: Any
 ) -> list[Fold]:
     """Deal whole clusters to folds, by the stratum of the first row of each."""
-    _, first = np.unique(cluster, return_index=True)
+    _, first, number = np.unique(cluster, return_index=True, return_inverse=True)
     if first.size < n_folds:
         raise InputError(f"cv must be at most the number of clusters, {first.size:,}; got {n_folds}.")
     of_clusters = dealt_folds([strata[row] for row in first.tolist()], first.size, n_folds, random_state)
-    held = [np.isin(cluster, fold.test) for fold in of_clusters]
+    held = [np.isin(number, fold.test) for fold in of_clusters]
     return [Fold(np.flatnonzero(~own), np.flatnonzero(own)) for own in held]
 
 

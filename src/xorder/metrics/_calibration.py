@@ -73,7 +73,7 @@ class Sample(NamedTuple):
         if rows is not None:
             own = np.isin(rows.group, [list(by_cut.tables).index(group) for group in groups])
             unit = np.unique(rows.units[own], return_inverse=True)[1]
-            weight = np.ones(unit.size) if rows.weight is None else rows.weight[own]
+            weight = np.ones(unit.size) if rows.mass is None else rows.mass[own]
             held = rows.scores[0][own], rows.positive[own] * 1.0, weight, unit
         return cls(score, positive, negative, spreads[0], spreads[1], held)
 

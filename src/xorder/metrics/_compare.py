@@ -236,9 +236,9 @@ def compare_tables(
     squares = all(len(table.sums) == 4 for table in tables.values())
     every = [tables, *(held.tables(number_of, squares=squares) for number_of in range(1, len(held.scores)))]
     rows = Rows.of(held, list(tables))
-    if held.clusters is None and rows.weight is not None and not squares:
+    if held.clusters is None and rows.mass is not None and not squares:
         # A row that counts as four is four that vary each by itself: four squares, not the square of four.
-        rows = rows._replace(weight=np.sqrt(rows.weight), counted=True)
+        rows = rows._replace(weight=np.sqrt(rows.mass), counted=True)
     return _compared(every, list(others), rows, cuts, confidence)
 
 
@@ -275,13 +275,15 @@ def compare_map(
         moved = after[group].score
         if moved.size != len(table):
             raise InputError(f"the adjusted table of group {group!r} must have a score for each of the table's.")
-        for is_positive, spread in zip((True, False), table.spreads, strict=True):
-            held = np.flatnonzero(spread)
+        classes = zip((True, False), table.sums[:2], table.spreads, strict=True)
+        for is_positive, mass, spread in classes:
+            held = np.flatnonzero(mass)
             same = np.ones(held.size)
-            parts.append((number_of * same, is_positive * same, np.sqrt(spread[held]), table.score[held], moved[held]))
-    group_of, positive, weight, score, other = map(np.concatenate, zip(*parts, strict=True))
+            columns = (mass, np.sqrt(spread), table.score, moved)
+            parts.append((number_of * same, is_positive * same, *(column[held] for column in columns)))
+    group_of, positive, mass, weight, score, other = map(np.concatenate, zip(*parts, strict=True))
     counted = all(len(table.sums) == 2 for table in before.values())
-    rows = Rows(group_of.astype(np.int64), positive > 0, weight, (score, other), None, counted)
+    rows = Rows(group_of.astype(np.int16), positive > 0, mass, (score, other), None, weight, counted)
     change = changes(list(after.values()), list(before.values()))
     return _compared([before, after], ["after"], rows, cuts, confidence, change)
 
@@ -331,7 +333,7 @@ def _compared(
         stderr = np.nan
         if np.isfinite(two - one):
             was, now = (of.influence(cut, pair, "sensitivity") for of in both)
-            found_stderr = units.stderr(now - was)
+            found_stderr = units.stderr_at_cut([(1.0, now), (-1.0, was)])
             stderr = found_stderr if found_stderr > 1e-12 else np.nan
         error = (stderr, np.inf)
         return Difference.between("cut", others[other - 1], pair, cut_text(cut), (one, two), error, confidence)

@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 from xorder._metric import Estimate, gap_interval
 from xorder._parameters import brief, check_word, in_range
 from xorder._present import known, short_repr
-from xorder._table import FloatArray, ScoreTable, Tables, running
+from xorder._table import STEP, FloatArray, ScoreTable, Tables, running
 from xorder.exceptions import InputError
 from xorder.metrics._gaps import Pair, are_few, json_label
+from xorder.metrics._units import Influence, Units
 
 if TYPE_CHECKING:
     from xorder.metrics._calibration import Calibration
-    from xorder.metrics._units import Units
 
 Of = Literal["sensitivity", "specificity", "selected"]
 OF: tuple[Of, ...] = ("sensitivity", "specificity", "selected")
@@ -162,28 +162,48 @@ class _Above(NamedTuple):
         return float(above * (1 - center) ** 2 + at * (part - center) ** 2 + max(below, 0.0) * center**2)
 
 
+class _Sums:
+    """What is at or above the scores of a table, both classes together, worked out where it is asked for.
+
+    Kept are the sums of every so many scores: of all cuts only a few are looked at.
+    """
+
+    def __init__(self, *masses: FloatArray) -> None:
+        self._masses = masses
+        size = masses[0].size
+        starts = np.arange(0, size, STEP)
+        steps = np.sum([np.add.reduceat(mass, starts) for mass in masses], axis=0) if size else np.empty(0)
+        self._seen = np.append(0.0, np.cumsum(steps))
+
+    def __getitem__(self, place: Any) -> Any:
+        if np.ndim(place):
+            return np.array([self[each] for each in np.asarray(place).tolist()])
+        if place == -1:
+            return self._seen[-1]
+        whole = place // STEP
+        return self._seen[whole] + sum(mass[whole * STEP : place].sum() for mass in self._masses)
+
+
 class _Column:
     """One class of one group, or both classes: scores that have any mass, falling, and what is at or above each."""
 
-    def __init__(self, table: ScoreTable, of: str, known_sums: tuple[FloatArray, ...] | None = None) -> None:
-        sides = {"sensitivity": [0], "specificity": [1], "selected": [0, 1]}[of]
-        # Indices are taken in a third of the time that masks are.
-        kept = None if of == "selected" else np.flatnonzero((table.positive, table.negative)[sides[0]])
-        self.score: FloatArray = table.score if kept is None else table.score[kept]
+    def __init__(self, table: ScoreTable, of: str) -> None:
+        self.score: FloatArray = table.score
+        self.mass: FloatArray | _Sums
+        self.square: FloatArray | _Sums
+        if of == "selected":
+            self.mass = self.square = _Sums(*table.sums[:2])
+            if table.positive_squares is not None:
+                self.square = _Sums(*table.spreads)
+        else:
+            side = 0 if of == "sensitivity" else 1
+            # Indices are taken in a third of the time that masks are.
+            kept = np.flatnonzero(table.sums[side])
+            self.score = table.score[kept]
+            self.mass = self.square = running(table.sums[side][kept])
+            if table.positive_squares is not None:
+                self.square = running(table.spreads[side][kept])
         self.rising = self.score[::-1]
-
-        def summed(first: int) -> FloatArray:
-            if known_sums is None:
-                masses = [table.sums[first + side] for side in sides]
-                return running(masses[0], other=masses[1]) if kept is None else running(masses[0][kept])
-            # Where sums of the whole table are there, no others are made.
-            whole = [known_sums[first + side] for side in sides]
-            sums = whole[0] if len(whole) == 1 else whole[0] + whole[1]
-            return sums if kept is None else np.append(0.0, sums[kept + 1])
-
-        self.mass = self.square = summed(0)
-        if table.positive_squares is not None:
-            self.square = summed(2)
 
     def above(self, scores: Any, *, ties: bool) -> NDArray[np.int64]:
         """Count distinct scores above these, with or without those equal to them."""
@@ -313,7 +333,7 @@ class Cuts:
     def _column(self, of: str, group: Hashable) -> _Column:
         key = (of, group)
         if key not in self._columns:
-            self._columns[key] = _Column(self.tables[group], of, self._running.get(group))
+            self._columns[key] = _Column(self.tables[group], of)
         return self._columns[key]
 
     def place(self, cut: Cut) -> tuple[float, float, float]:
@@ -330,17 +350,18 @@ class Cuts:
         # A share of all may end above the mass of the very rows that it is, by rounding.
         enough = wanted * (1 - 1e-12)
 
-        # In each group, the highest score with enough rows of all groups at or above it; the cut is at the highest of
-        # these.
-        found = []
+        # The highest score of any group with enough rows of all groups at or above it.
+        score = -np.inf
         for column in everyone:
 
             def reached(index: int, column: _Column = column) -> float:
-                return float(sum(each.mass[each.above(column.score[index], ties=True)] for each in everyone))
+                return float(sum(each.mass[int(each.above(column.score[index], ties=True))] for each in everyone))
 
-            index = bisect_left(range(column.score.size), enough, key=reached)
-            found += [float(column.score[index])] if index < column.score.size else []
-        score = max(found) if found else min(float(column.score[-1]) for column in everyone if column.score.size)
+            higher = int(column.above(score, ties=False))
+            if higher and reached(higher - 1) >= enough:
+                score = float(column.score[bisect_left(range(higher), enough, key=reached)])
+        if not np.isfinite(score):
+            score = min(float(column.score[-1]) for column in everyone if column.score.size)
         masses = self._everyone(score).mass
         part = min(max((wanted - masses[0]) / masses[1], 0.0), 1.0) if masses[1] > 0 else 1.0
         return score, float(part), wanted / self.total
@@ -399,17 +420,18 @@ class Cuts:
 
     def _stderr_of_units(self, cut: Cut, pair: Pair, of: Of, rates: tuple[float, float]) -> tuple[float, float]:
         """Standard error at a cut that allows for units, and its degrees of freedom."""
-        units = cast("Units", self.units)
+        units = cast(Units, self.units)
         kind = {"sensitivity": 0, "specificity": 1, "selected": 2}[of]
         counts = [float(units.held[kind * units.size + list(self.tables).index(group)]) for group in pair]
         if min(counts) < 2:
             return np.nan, np.nan
         # One more unit above and one below, so that a rate of 0 or 1 is not taken for certain.
         more = sum((rate**2 + (1 - rate) ** 2) / count**2 for rate, count in zip(rates, counts, strict=True))
-        return float(np.hypot(units.stderr(self.influence(cut, pair, of)), np.sqrt(more))), min(counts) - 1
+        stderr = units.stderr_at_cut([(1.0, self.influence(cut, pair, of))])
+        return float(np.hypot(stderr, np.sqrt(more))), min(counts) - 1
 
-    def influence(self, cut: Cut, pair: Pair, of: Of) -> FloatArray:
-        """What each unit adds to the gap at a cut, by its own rate and by moving the cut."""
+    def influence(self, cut: Cut, pair: Pair, of: Of) -> Influence:
+        """What each row adds to the gap at a cut, by its own rate and by moving the cut."""
         threshold, part, share = self.place(cut)
         slope = 0.0 if isinstance(cut, Threshold) else self._slope(share, pair, of)
         classes = {"sensitivity": [True], "specificity": [False], "selected": [True, False]}[of]
@@ -417,7 +439,7 @@ class Cuts:
         for group, sign in zip(pair, (1.0, -1.0), strict=True):
             column, place = self._column(of, group), list(self.tables).index(group)
             own |= {(place, each): (sign / column.mass[-1], column.at(threshold).rate(part)) for each in classes}
-        return cast("Units", self.units).at_cut(self.number, threshold, part, (-slope / self.total, share), own)
+        return Influence(self.number, threshold, part, (-slope / self.total, share), own)
 
     def _half_width(self, columns: list[_Column], places: list[list[NDArray[np.int64]]]) -> float:
         """Half the width of the band: the quantile of the largest difference of the two processes."""
@@ -428,22 +450,27 @@ class Cuts:
         between = _BETWEEN * np.sqrt(rows / looked_at.size) if looked_at.size < size else 0.0
         pairs = np.stack([np.concatenate([place[looked_at] for place in side]) for side in zip(*places, strict=True)])
         draws = _DRAWS if len(self.tables) <= _MANY_GROUPS else _FEWER_DRAWS
-        differences = np.zeros((draws, pairs.shape[1]), dtype=np.float32)
+        differences = np.zeros((pairs.shape[1], draws), dtype=np.float32)
         for column, place, motion, sign in zip(columns, pairs, _motions(), (1, -1), strict=True):
             spread = column.square[-1]
             steps = np.rint(column.square[place] / spread * _STEPS).astype(int)
-            rate = (column.mass[place] / column.mass[-1]).astype(np.float32)
-            process = motion[:draws, steps] - rate * motion[:draws, -1:]
-            differences += np.float32(sign * np.sqrt(spread) / column.mass[-1]) * process
-        return float(np.quantile(np.abs(differences).max(axis=1), self.confidence) + between)
+            rate = (column.mass[place] / column.mass[-1]).astype(np.float32)[:, None]
+            process = motion[steps, :draws]
+            process -= rate * motion[-1, :draws]
+            process *= np.float32(sign * np.sqrt(spread) / column.mass[-1])
+            differences += process
+        widest = np.maximum(differences.max(axis=0), -differences.min(axis=0))
+        return float(np.quantile(widest, self.confidence) + between)
 
 
 @cache
 def _motions() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Draws of two independent Brownian motions on [0, 1]."""
+    """Draws of two independent Brownian motions on [0, 1], a row per step."""
     rng = np.random.default_rng(0)
     steps = rng.standard_normal((2, _DRAWS, _STEPS), dtype=np.float32) / np.float32(np.sqrt(_STEPS))
-    first, second = (np.concatenate([np.zeros((_DRAWS, 1), np.float32), np.cumsum(s, axis=1)], axis=1) for s in steps)
+    first, second = (
+        np.concatenate([np.zeros((1, _DRAWS), np.float32), np.ascontiguousarray(np.cumsum(s, axis=1).T)]) for s in steps
+    )
     return first, second
 
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise, starmap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from xorder._table import STEP, FloatArray, IntArray, ScoreTable, find, in_threads, running
 
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
 # A product of matrices with more multiplications than this has BLAS start threads of its own, which within ours takes
 # many times as long; but none is of fewer rows than the second number.
 _ALONE, _LEAST = 262_144, 256
-
-# Halves of a row in one.
-HALVES = 2
 
 # Stretches of the list that are swept apart, times the number of groups; never fewer than four.
 _STRETCHES = 64
@@ -133,18 +129,21 @@ class Moments:
         object.__setattr__(self, "above", np.stack([sample.mean() for sample in self.row]))
 
 
-def moments(tables: Sequence[ScoreTable], higher: Sequence[NDArray[Any]] | None = None) -> Moments:
-    """Sweep the tables of K groups, in steps, and collect their :class:`Moments`.
+def moments(tables: Sequence[ScoreTable]) -> Moments:
+    """Sweep the tables of K groups, in steps, and collect their :class:`Moments`."""
+    stretches = _stretches(tables)
 
-    ``higher``, if given, are arrays to be filled, one per table: by score, the mass of each group's positives above it,
-    then that of negatives. In whole numbers, as a tie counts one half, they are told in halves.
-    """
+    def mass_of(bounds: IntArray) -> list[list[float]]:
+        parts = zip(tables, bounds[0].tolist(), bounds[-1].tolist(), strict=True)
+        return [[float(mass[start:end].sum()) for mass in table.sums[:2]] for table, start, end in parts]
 
-    def of_stretch(bounds: IntArray) -> list[list[Placements]]:
-        return _added_up(tables, _sweep(tables, bounds), 0.5, higher)
+    def of_stretch(bounds: IntArray, above: FloatArray) -> list[list[Placements]]:
+        return _added_up(tables, _sweep(tables, bounds, above), 0.5)
 
     # Stretches of the list are independent, and numpy lets go of the interpreter while it works.
-    found = in_threads(sum(map(len, tables)), of_stretch, _stretches(tables))
+    rows = sum(map(len, tables))
+    masses = np.array(in_threads(rows, mass_of, stretches))
+    found = in_threads(rows, of_stretch, stretches, np.cumsum(masses, axis=0) - masses)
     for more in found[1:]:
         for samples, others in zip(found[0], more, strict=True):
             for sample, other in zip(samples, others, strict=True):
@@ -170,16 +169,12 @@ def _added_up(
     tables: Sequence[ScoreTable],
     steps: Iterable[tuple[int, slice, FloatArray, FloatArray]],
     half: float,
-    higher: Sequence[NDArray[Any]] | None = None,
 ) -> list[list[Placements]]:
     """Add up the placements of each sample, less one half, from steps that :func:`_sweep` yields."""
     size = len(tables)
     n1, n0 = (np.array([getattr(table, name) for table in tables])[:, None] for name in ("n1", "n0"))
     sums = [[Placements(size, samples=(kind * size + g,)) for g in range(size)] for kind in range(3)]
     for g, part, higher1, higher0 in steps:
-        if higher is not None:
-            halves = HALVES if higher[g].dtype == np.int32 else 1
-            higher[g][part, :size], higher[g][part, size:] = halves * higher1.T, halves * higher0.T
         p, n = tables[g].positive[part], tables[g].negative[part]
         sp, sn = (None, None) if tables[g].positive_squares is None else (each[part] for each in tables[g].spreads)
         both = None if sp is None or sn is None else sp + sn
@@ -228,14 +223,17 @@ def _stretches(tables: Sequence[ScoreTable]) -> list[IntArray]:
     return [bounds[first : last + 1] for first, last in pairwise(ends)]
 
 
-def _sweep(tables: Sequence[ScoreTable], bounds: IntArray) -> Iterator[tuple[int, slice, FloatArray, FloatArray]]:
+def _sweep(
+    tables: Sequence[ScoreTable], bounds: IntArray, above: FloatArray
+) -> Iterator[tuple[int, slice, FloatArray, FloatArray]]:
     """Yield the number of a group and a slice of its scores, with the mass of each group's classes above them.
 
+    ``above`` is that mass where the stretch begins, group by group and class by class.
     The matrices, of positives and of negatives, have one row per group and one column per score; mass at the very same
     score counts one half.
     """
     both = [(table.positive, table.negative) for table in tables]
-    seen = [[mass[:last].sum() for mass in masses] for masses, last in zip(both, bounds[0], strict=True)]
+    seen = above.tolist()
     for window in pairwise(bounds.tolist()):
         parts = list(starmap(slice, zip(*window, strict=True)))
         scores = [table.score[part] for table, part in zip(tables, parts, strict=True)]

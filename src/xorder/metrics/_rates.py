@@ -131,7 +131,7 @@ def _with_clusters(cells: Cells, tables: Tables, bounds: list[IntArray], rows: R
         cell[own] = first + side + starts.size * ~rows.positive[own]
         first += 2 * starts.size
     units, unit = np.unique(rows.units, return_inverse=True)
-    weight = np.ones(cell.size) if rows.weight is None else rows.weight
+    weight = np.ones(cell.size) if rows.mass is None else rows.mass
     masses = csr_array((weight, (unit, cell)), shape=(units.size, cells.mass.size))
     products = (masses.T @ masses).toarray() * units.size / max(units.size - 1, 1)
     return replace(cells, products=products, per_unit=rows.units.size / units.size)
