@@ -417,20 +417,24 @@ def _estimated(m: Moments, value: float, *terms: Term) -> Estimate:
 
     A term is a sample, the weights given to its placements, and the mean of the weighted placements.
     """
+    if m.units is not None:
+        of_units, freedom = m.units.variance([(0, 1.0, terms)])
+        # What is left of squares below their rounding is none.
+        return Estimate(value, math.sqrt(of_units) if of_units > LEAST_VARIANCE else np.nan, freedom, terms=terms)
     variances = [_variance_of_mean(*term) for term in terms]
     total = sum(variances)
     if not total > 0:
         return Estimate(value, np.nan, terms=terms)
-    if m.units is not None:
-        of_units, freedom = m.units.variance([(0, 1.0, terms)])
-        # What is left of squares below their rounding is none.
-        return Estimate(value, math.sqrt(of_units) if of_units > 1e-12 * total else np.nan, freedom, terms=terms)
     freedom = total**2 / sum(
         variance**2 / (sample.mass**2 / sample.spread - 1)
         for variance, (sample, *_) in zip(variances, terms, strict=True)
         if variance > 0
     )
     return Estimate(value, math.sqrt(total), freedom, terms=terms)
+
+
+LEAST_VARIANCE = 1e-24
+"""Variance of a number below 1, added up over units, that is no more than rounding."""
 
 
 def _chance(m: Moments, value: float, *terms: Term) -> Estimate:

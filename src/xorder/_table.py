@@ -574,50 +574,55 @@ KeyOf = Callable[[NDArray[Any]], NDArray[np.uint64]]
 _MOST_SWAPS = 32
 
 
-def rows_in_order(values: NDArray[Any], key_of: KeyOf) -> tuple[NDArray[Any], IntArray]:
-    """Return values from the lowest key up, and the rows that they come from; of equal keys, as they come.
+def rows_in_order(values: NDArray[Any], key_of: KeyOf) -> tuple[IntArray, BoolArray]:
+    """Return the numbers of rows from the lowest key up, of equal keys as they come, and where the key changes.
 
     Values sort several times as fast as indices do, so the last bits of a key give way to the number of its row. Rows
-    whose keys differ in these bits alone are put right afterwards.
+    whose keys may differ in these bits alone are looked at again, and put right.
     """
-    key = np.empty(values.size, dtype=np.uint64)
+    order = np.empty(values.size, dtype=np.uint64)
     last = np.uint64((1 << max(values.size - 1, 0).bit_length()) - 1)
-    starts = range(0, values.size, STEP)
+    starts, lost = range(0, values.size, STEP), np.uint64(0)
     for start in starts:
-        part = key[start : start + STEP]
-        np.bitwise_and(key_of(values[start : start + STEP]), ~last, out=part)
+        key, part = key_of(values[start : start + STEP]), order[start : start + STEP]
+        lost |= np.bitwise_or.reduce(key) & last
+        np.bitwise_and(key, ~last, out=part)
         part |= np.arange(start, start + part.size, dtype=np.uint64)
-    key.sort()
-    key &= last
-    order, found = key.view(np.int64), np.empty_like(values)
+    order.sort()
+    is_next = np.ones(values.size, dtype=bool)
+    for start in starts:
+        part = order[start : start + STEP + 1]
+        np.greater(part[1:] ^ part[:-1], last, out=is_next[start + 1 : start + part.size])
+    order &= last
+    rows = order.view(np.int64)
+    if not lost:
+        return rows, is_next
+    # Of neighbours that look alike, the first.
+    alike = np.flatnonzero(~is_next) - 1
 
-    def take(start: int) -> None:
-        values.take(order[start : start + STEP], out=found[start : start + STEP], mode="clip")
+    def is_wrong(place: IntArray) -> BoolArray:
+        return np.asarray(key_of(values[rows[place]]) > key_of(values[rows[place + 1]]))
 
-    def misplaced(start: int) -> IntArray:
-        here = key_of(found[start : start + STEP + 1])
-        return start + np.flatnonzero(here[1:] < here[:-1])
-
-    in_threads(values.size, take, starts)
-    wrong = np.concatenate([np.empty(0, dtype=np.int64), *in_threads(values.size, misplaced, starts)])
+    wrong = alike[is_wrong(alike)]
     for _ in range(_MOST_SWAPS):
         if not wrong.size:
-            return found, order
+            break
         # Of places that overlap, one after the other.
         for odd in (0, 1):
             here = wrong[wrong % 2 == odd]
-            here = here[key_of(found[here]) > key_of(found[here + 1])]
-            for column in (found, order):
-                column[here], column[here + 1] = column[here + 1], column[here]
+            here = here[is_wrong(here)]
+            rows[here], rows[here + 1] = rows[here + 1], rows[here]
         near = np.unique(np.concatenate([wrong - 1, wrong, wrong + 1]))
-        near = near[(near >= 0) & (near < order.size - 1)]
-        wrong = near[key_of(found[near]) > key_of(found[near + 1])]
-    again = np.argsort(key_of(found), kind="stable")
-    return found[again], order[again]
+        near = near[(near >= 0) & (near < rows.size - 1)]
+        wrong = near[is_wrong(near)]
+    else:
+        rows = rows[np.argsort(key_of(values[rows]), kind="stable")]
+    is_next[alike + 1] = values[rows[alike]] != values[rows[alike + 1]]
+    return rows, is_next
 
 
-def falling_scores(score: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
-    """Return scores, float32 or float64, from the highest down, and the rows that they come from."""
+def falling_rows(score: NDArray[Any]) -> tuple[IntArray, BoolArray]:
+    """Return the rows of scores, float32 or float64, from the highest down, and where the score changes."""
     return rows_in_order(score, _falling_key)
 
 

@@ -62,9 +62,9 @@ class CheckedRows(NamedTuple):
         """Return the rows that belong to a group, with their clusters and other scores."""
         unit = None if clusters is None else check_clusters(clusters, self.score.size)
         # Few bytes for each of many rows.
-        group = np.full(self.score.size, -1, dtype=np.int32)
+        group = np.full(self.score.size, -1, dtype=np.int16)
         for number, mask in enumerate(self.masks.values()):
-            group[mask] = number
+            np.copyto(group, np.int16(number), where=mask)
         scores = [np.asarray(score, dtype=np.float64) for score in (self.score, *others)]
         columns: list[Any] = [group, self.positive, self.weight, *scores, unit]
         kept = group >= 0
@@ -174,9 +174,8 @@ def _numbered(labels: NDArray[Any]) -> IntArray:
         # Of labels of one word no two have the same hash; of others it has to be seen.
         if len(words) == 1:
             return hashes.view(np.int64)
-        falling, order = rows_in_order(hashes, lambda part: part)
-        is_same = falling[1:] == falling[:-1]
-        if all(np.array_equal(is_same, is_same & (np.diff(word.take(order)) == 0)) for word in words):
+        order, is_next = rows_in_order(hashes, lambda part: part)
+        if all(bool(np.all(is_next[1:] | (np.diff(word.take(order)) == 0))) for word in words):
             return hashes.view(np.int64)
     return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from xorder._html import html_notes, html_table
-from xorder._metric import METRICS, auc_estimate
+from xorder._metric import LEAST_VARIANCE, METRICS, auc_estimate
 from xorder._parameters import WeightKind
 from xorder._present import group_names, laid_out, level, number, pvalue_text, signed, wrapped
 from xorder._table import ScoreTable, Tables, as_tables
@@ -321,8 +321,7 @@ def _compared(
             stderr, freedom = change_of(change, what, a, b)
         elif np.isfinite(two.value - one.value) and one.terms and two.terms:
             variance, freedom = units.variance([(0, -1.0, one.terms), (other, 1.0, two.terms)])
-            # What is left of squares below their rounding is none.
-            stderr = math.sqrt(variance) if variance > 1e-24 else np.nan
+            stderr = math.sqrt(variance) if variance > LEAST_VARIANCE else np.nan
         pair = None if what == "auc" else (groups[a], groups[b])
         both_values = (one.value, two.value)
         return Difference.between(what, others[other - 1], pair, None, both_values, (stderr, freedom), confidence)

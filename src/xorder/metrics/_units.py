@@ -19,7 +19,7 @@ from xorder._table import (
     IntArray,
     ScoreTable,
     Tables,
-    falling_scores,
+    falling_rows,
     in_threads,
     rows_in_order,
 )
@@ -110,7 +110,6 @@ class Units:
 
     def __init__(self, tables: Sequence[Sequence[ScoreTable]], rows: Rows) -> None:
         self.size = len(tables[0])
-        self.moments = list(map(moments, tables))
         self._n1, self._n0 = (np.array([getattr(table, name) for table in tables[0]]) for name in ("n1", "n0"))
         self._shape = (len(tables), 3 * self.size, self.size + 1)
         order, self._first = _unit_order(rows)
@@ -119,48 +118,44 @@ class Units:
         self._weight, self._scores = ordered(rows.weight), [ordered(score) for score in rows.scores]
         self.count = self._code.size if self._first is None else int(np.count_nonzero(self._first))
         mass = ordered(rows.mass)
-        del order, ordered
         self._above = [_above(score, self._code, mass, 2 * self.size) for score in self._scores]
         # Units with rows in each sample, and in those of each kind.
         self.held, self.held_by_kind = np.zeros(3 * self.size), np.zeros(3)
         # Numbers, with the products of what units add to them, or with what each unit adds.
         self._products: list[tuple[NDArray[np.intp], FloatArray]] = []
         self._sums: FloatArray | None = None
-        if self._first is None:
-            self._add_rows(rows.counted)
-        else:
-            self._add_clusters(self._first)
+        # What rows weigh in a mean, by what they weigh in a sum of squares, where that is not as much.
+        ratio = None if rows.counted or mass is None else mass / self._weight
+        sums = self._add_rows(rows.counted, ratio) if self._first is None else self._add_clusters(self._first)
         del self._above
+        self.moments = self._moments(tables, sums)
 
     def _blocks(self) -> Iterator[list[tuple[int, int]]]:
         """Yield stretches of blocks of rows, each from its first row to its last, in which units are whole."""
-        ends = [0]
-        while ends[-1] < self._code.size:
-            end = min(ends[-1] + STEP, self._code.size)
-            while self._first is not None and end < self._code.size and not self._first[end]:
-                ahead = self._first[end : end + STEP]
-                end += int(ahead.argmax()) if ahead.any() else ahead.size
-            ends.append(end)
-        blocks = list(pairwise(ends))
+        blocks = list(pairwise(_ends(self._first, self._code.size)))
         step = -(-len(blocks) // _STRETCHES)
         yield from (blocks[first : first + step] for first in range(0, len(blocks), max(step, 1)))
 
-    def _add_rows(self, counted: bool) -> None:
-        """Add up the products of what rows add, each a unit by itself."""
+    def _add_rows(self, counted: bool, ratio: FloatArray | None) -> FloatArray:
+        """Add up the products of what rows add, each a unit by itself; return the sums of columns by code."""
         size, columns = self.size, 2 * self.size * len(self._above) + 1
 
-        def products_of(blocks: list[tuple[int, int]]) -> FloatArray:
-            found = np.zeros((2 * size, columns, columns))
+        def add(blocks: list[tuple[int, int]]) -> tuple[FloatArray, FloatArray]:
+            products, sums = np.zeros((2 * size, columns, columns)), np.zeros((columns, 2 * size))
             for start, stop in blocks:
                 code = self._code[start:stop]
-                order = np.argsort(code, kind="stable")
-                values = np.stack([*self._columns(start, stop)], axis=1)[order]
-                for each, (first, last) in enumerate(pairwise(np.cumsum([0, *np.bincount(code, minlength=2 * size)]))):
-                    part = values[first:last]
-                    found[each] += part.T @ part
-            return found
+                own = start + np.argsort(code, kind="stable")
+                values = np.array([*self._columns(own)])
+                ends = np.cumsum([0, *np.bincount(code, minlength=2 * size)]).tolist()
+                for each, (first, last) in enumerate(pairwise(ends)):
+                    part = values[:, first:last]
+                    products[each] += _products(part)
+                    if ratio is not None:
+                        sums[:, each] += part @ ratio[own[first:last]]
+            return products, sums
 
-        products = np.asarray(sum(in_threads(self._code.size, products_of, self._blocks())))
+        found = in_threads(self._code.size, add, self._blocks())
+        products, sums = (np.asarray(sum(each)) for each in zip(*found, strict=True))
         counts = np.bincount(self._code, minlength=2 * size)
         for code in np.flatnonzero(counts).tolist():
             # What a row of this code adds to each number, by the columns it comes from.
@@ -173,9 +168,10 @@ class Units:
             for kind in (0 if code % 2 else 1, 2):
                 self.held[kind * size + code // 2] += units
         self.held_by_kind = self.held.reshape(3, -1).sum(axis=1)
+        return products[:, :, -1].T if ratio is None else sums
 
-    def _add_clusters(self, first: BoolArray) -> None:
-        """Add up what the rows of each cluster add, and the products of these sums."""
+    def _add_clusters(self, first: BoolArray) -> FloatArray:
+        """Add up what the rows of each cluster add, and the products of that; return the sums of columns by code."""
         size, numbers = self.size, int(np.prod(self._shape))
         # Few clusters are kept as they are.
         is_kept = self.count <= numbers
@@ -184,43 +180,68 @@ class Units:
                 f"{size} groups with {self.count:,} clusters are too many to allow for; name fewer groups."
             )
 
-        def add(blocks: list[tuple[int, int]]) -> tuple[list[FloatArray], FloatArray, FloatArray]:
+        def add(blocks: list[tuple[int, int]]) -> tuple[list[FloatArray], FloatArray, FloatArray, FloatArray]:
             found: list[FloatArray] = []
-            held, by_kind = np.zeros(3 * size), np.zeros(3)
+            total, held, by_kind = np.zeros(()), np.zeros(3 * size), np.zeros(3)
             for start, stop in blocks:
                 unit = np.cumsum(first[start:stop]) - 1
                 count = int(unit[-1]) + 1
                 place = self._code[start:stop] * np.intp(count) + unit
-                columns = np.array([np.bincount(place, each, 2 * size * count) for each in self._columns(start, stop)])
-                sums = self._numbers(columns.reshape(-1, 2 * size, count))
+                every = [np.bincount(place, each, 2 * size * count) for each in self._columns(slice(start, stop))]
+                columns: FloatArray = np.array(every, dtype=np.float64).reshape(-1, 2 * size, count)
+                total = total + columns.sum(axis=2)
+                sums = self._numbers(columns)
                 of_class = sums.reshape(*self._shape, -1)[0, : 2 * size, -1].reshape(2, size, -1) > 0
                 is_held = np.concatenate([of_class, of_class[:1] | of_class[1:]])
                 held += is_held.sum(axis=2).ravel()
                 by_kind += is_held.any(axis=1).sum(axis=1)
                 found = [*found, sums] if is_kept else [sum(found) + _products(sums)]
-            return found, held, by_kind
+            return found, total, held, by_kind
 
-        parts = in_threads(self._code.size, add, self._blocks())
-        for _, held, by_kind in parts:
-            self.held += held
-            self.held_by_kind += by_kind
-        every = [each for found, *_ in parts for each in found]
+        found, totals, held, by_kind = zip(*in_threads(self._code.size, add, self._blocks()), strict=True)
+        self.held, self.held_by_kind = np.asarray(sum(held)), np.asarray(sum(by_kind))
+        every = [each for some in found for each in some]
         if is_kept:
             self._sums = np.concatenate(every, axis=1)
         else:
             self._products = [(np.arange(numbers), np.asarray(sum(every)))]
+        return np.asarray(sum(totals))
 
-    def _columns(self, start: int, stop: int) -> Iterator[FloatArray]:
-        """Yield what rows have above them, column by column, then their weights.
+    def _moments(self, tables: Sequence[Sequence[ScoreTable]], sums: FloatArray) -> list[Moments]:
+        """Return the moments of each score, without the second ones: how placements vary is known by unit."""
+        size, n1, n0 = self.size, self._n1, self._n0
+        numbers = self._numbers(sums[:, :, None]).reshape(self._shape)
+        first = numbers[:, :, :-1]
+        first[1:] += first[0]
+        # In a class that is not there nothing is placed.
+        for kind, total in enumerate((n0, n1, n1 + n0)):
+            first[:, kind * size : (kind + 1) * size, total == 0] = np.nan
+        spreads = np.array([[each.sum() for each in table.spreads] for table in tables[0]]).T
+        masses, spreads = (np.concatenate([*each, each[0] + each[1]]) for each in (np.array([n1, n0]), spreads))
+        found = []
+        for of_score in first:
+            samples = [
+                Placements(size, float(mass), float(spread), (number,))
+                for number, (mass, spread) in enumerate(zip(masses, spreads, strict=True))
+            ]
+            for sample, sums_of_sample in zip(samples, of_score, strict=True):
+                sample.first = sums_of_sample
+            positive, negative, row = (tuple(samples[kind : kind + size]) for kind in (0, size, 2 * size))
+            found.append(Moments(n1, n0, positive, negative, row))
+        return found
+
+    def _columns(self, own: slice | IntArray) -> Iterator[FloatArray]:
+        """Yield what some rows have above them, column by column, then their weights.
 
         Twice the mass of each code, less all of it, for the first score; for others, less that of the first.
         """
-        weight = np.ones(stop - start) if self._weight is None else self._weight[start:stop]
         centers = np.stack([self._n0, self._n1], axis=1).ravel()
-        for number, above in enumerate(self._above):
-            for code, column in enumerate(above[start:stop].T):
-                less = self._above[0][start:stop, code] if number else centers[code]
-                yield (column - less) * weight
+        every = [_as_items(above)[own].view(above.dtype).reshape(-1, 2 * self.size).T for above in self._above]
+        weight = np.ones(every[0].shape[1]) if self._weight is None else self._weight[own]
+        for number, above in enumerate(every):
+            for code, column in enumerate(above):
+                less = every[0][code] if number else centers[code]
+                yield column - less if self._weight is None else (column - less) * weight
         yield weight
 
     def _numbers(self, sums: FloatArray) -> FloatArray:
@@ -335,24 +356,23 @@ def _unit_order(rows: Rows) -> tuple[IntArray | None, BoolArray | None]:
     if rows.unit is None:
         return kept, None
     unit = rows.unit if kept is None else rows.unit[kept]
-    order = kept
-    if not bool(np.all(unit[1:] >= unit[:-1])):
-        low, high = unit.min(), unit.max()
-        # As far up as they go: what keys lose are their last bits.
-        shift = np.uint64(64 - (int(high) - int(low)).bit_length())
-        unit, order = rows_in_order(unit, lambda part: (part - low).view(np.uint64) << shift)
-        order = order if kept is None else kept[order]
-    return order, np.append(True, unit[1:] != unit[:-1])[: unit.size]
+    if bool(np.all(unit[1:] >= unit[:-1])):
+        return kept, np.append(True, unit[1:] != unit[:-1])[: unit.size]
+    low, high = unit.min(), unit.max()
+    # As far up as they go: what keys lose are their last bits.
+    shift = np.uint64(64 - (int(high) - int(low)).bit_length())
+    order, first = rows_in_order(unit, lambda part: (part - low).view(np.uint64) << shift)
+    return order if kept is None else kept[order], first
 
 
 def _above(score: FloatArray, code: NDArray[Any], mass: FloatArray | None, codes: int) -> NDArray[Any]:
     """Return, by row, twice the mass of each code above it, ties counting one half: whole where rows are counted."""
-    falling, order = falling_scores(score)
+    order, is_next = falling_rows(score)
     code = code.take(order)
     dtype = np.dtype(np.int32 if mass is None and 2 * score.size < 2**31 else np.float64)
-    found = np.empty((score.size, codes), dtype)
-    blocks = list(pairwise(_ends_of_ties(falling)))
-
+    # Filled once in its own order: memory that is first met here and there takes twice as long.
+    found = np.full((score.size, codes), 0, dtype)
+    blocks = list(pairwise(_ends(is_next, score.size)))
     every = np.arange(codes, dtype=code.dtype)[:, None]
 
     def total(block: tuple[int, int]) -> NDArray[Any]:
@@ -368,12 +388,11 @@ def _above(score: FloatArray, code: NDArray[Any], mass: FloatArray | None, codes
         sums[:, 0] = 0
         np.cumsum(added, axis=1, out=sums[:, 1:], dtype=dtype)
         sums += above[:, None]
-        is_next = falling[here][1:] != falling[here][:-1]
-        # Where each score begins, and the next.
-        if is_next.all():
+        if is_next[here].all():
             np.add(sums[:, :-1], sums[:, 1:], out=twice.T)
         else:
-            bounds = np.concatenate([[0], np.flatnonzero(is_next) + 1, [len(twice)]])
+            # Where each score begins, and the next.
+            bounds = np.append(np.flatnonzero(is_next[here]), len(twice))
             twice.T[:] = np.repeat(sums[:, bounds[:-1]] + sums[:, bounds[1:]], np.diff(bounds), axis=1)
         _as_items(found)[order[here]] = _as_items(twice)
 
@@ -383,15 +402,14 @@ def _above(score: FloatArray, code: NDArray[Any], mass: FloatArray | None, codes
     return found
 
 
-def _ends_of_ties(falling: FloatArray) -> list[int]:
-    """Cut falling scores into blocks in which tied ones are together; return where these end."""
+def _ends(first: BoolArray | None, rows: int) -> list[int]:
+    """Return where blocks of rows end, of a step each, or of more so that none ends before the first of some rows."""
     ends = [0]
-    while ends[-1] < falling.size:
-        end = min(ends[-1] + STEP, falling.size)
-        if end < falling.size and falling[end] == falling[end - 1]:
-            rising = falling[::-1]
-            first, past = (rising.size - int(np.searchsorted(rising, falling[end], side)) for side in ("right", "left"))
-            end = first if first > ends[-1] else past
+    while ends[-1] < rows:
+        end = min(ends[-1] + STEP, rows)
+        while first is not None and end < rows and not first[end]:
+            ahead = first[end : end + STEP]
+            end += int(ahead.argmax()) if ahead.any() else ahead.size
         ends.append(end)
     return ends
 
