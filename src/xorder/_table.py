@@ -144,8 +144,9 @@ class ScoreTable:
         Each class is sorted by itself, as values sort faster than indices do; a stable sort of two sorted runs merges
         them.
         """
+        rows = scores.size
         np.negative(scores, out=scores)
-        in_threads(scores.size, np.ndarray.sort, (scores[:positives], scores[positives:]))
+        in_threads(rows, np.ndarray.sort, (scores[:positives], scores[positives:]))
         order = np.argsort(scores, kind="stable")
         is_positive, merged = order < positives, scores[order]
         del scores, order
@@ -163,7 +164,18 @@ class ScoreTable:
             negative = ends - starts - positive
         distinct = distinct.astype(np.float64, copy=False)
         # 0 - x rather than -x: a score of 0 stays 0, not -0.
-        return cls._owning(np.subtract(0.0, distinct, out=distinct), positive, negative)
+        columns = {"score": np.subtract(0.0, distinct, out=distinct), "positive": positive, "negative": negative}
+        if distinct.size and not (np.isfinite(distinct[0]) and np.isfinite(distinct[-1])):
+            raise InputError("the scores of a ScoreTable must be finite.")
+        # Counts at scores that have been told apart are what a table must be: nothing is left to check.
+        table = object.__new__(cls)
+        for column in columns.values():
+            column.flags.writeable = False
+        totals = (float(positives), float(rows - positives))
+        others = {"positive_squares": None, "negative_squares": None, "_totals": totals, "_pairs_within": None}
+        for name, value in {**columns, **others}.items():
+            object.__setattr__(table, name, value)
+        return table
 
     @classmethod
     def from_masses(

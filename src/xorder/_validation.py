@@ -64,7 +64,7 @@ class CheckedRows(NamedTuple):
         # Few bytes for each of many rows.
         group = np.full(self.score.size, -1, dtype=np.int16)
         for number, mask in enumerate(self.masks.values()):
-            np.copyto(group, np.int16(number), where=mask)
+            group += np.multiply(mask, number + 1, dtype=np.int16)
         scores = [np.asarray(score, dtype=np.float64) for score in (self.score, *others)]
         columns: list[Any] = [group, self.positive, self.weight, *scores, unit]
         kept = group >= 0
@@ -147,7 +147,7 @@ def check_clusters(clusters: Any, rows: int) -> IntArray:
         lost = labels != labels if labels.dtype.kind in "fmM" else np.array([*map(is_missing, labels.tolist())])
         raise no_cluster("clusters", int(lost.sum()), f"row {lost.argmax()}")
     if labels.dtype.kind in "biumM":
-        return labels.view(np.int64) if labels.dtype.kind in "umM" and labels.itemsize == 8 else labels.astype(np.int64)
+        return labels.view(np.int64) if labels.dtype.itemsize == 8 else labels.astype(np.int64)
     # Rows of one cluster mostly follow each other.
     starts = np.flatnonzero(np.append(True, labels[1:] != labels[:-1]))
     if 2 * starts.size < rows:

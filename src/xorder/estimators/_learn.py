@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from xorder._metric import METRICS
-from xorder._table import MISSING, FloatArray, ScoreTable, Tables, as_tables, check_both_classes, in_threads
+from xorder._table import MISSING, FloatArray, ScoreTable, Tables, as_tables, check_both_classes
 from xorder.estimators._fitted import FittedRepair, LearntFrom, Pair, RepairSettings
 from xorder.estimators._promise import Promise, promised
 from xorder.exceptions import InputError
@@ -297,9 +297,7 @@ def smooth(tables: Tables, settings: RepairSettings, reference: Hashable | None)
     bounds = settings._checked_bounds(tables) or usual_bounds(*scores)
     scale = OddsScale.of(scores, bounds)
     bounds = bounds or (min(each[-1] for each in scores), max(each[0] for each in scores))
-    size = sum(map(len, tables.values()))
-    thin = in_threads(size, lambda table: table.thinned(_SEARCHED), tables.values())
-    thinned = tables.replacing(dict(zip(tables, thin, strict=True)))
+    thinned = tables.replacing({group: table.thinned(_SEARCHED) for group, table in tables.items()})
     found = solve_multipliers(
         [_rounded(table) for table in thinned.values()],
         [scale] * len(tables),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xorder._table import STEP, FloatArray, IntArray, ScoreTable, find, in_threads, running
+from xorder._table import STEP, FloatArray, ScoreTable, find, running
 
 if TYPE_CHECKING:
     from xorder.metrics._units import Units
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 # A product of matrices with more multiplications than this has BLAS start threads of its own, which within ours takes
 # many times as long; but none is of fewer rows than the second number.
 _ALONE, _LEAST = 262_144, 256
-
-# Stretches of the list that are swept apart, times the number of groups; never fewer than four.
-_STRETCHES = 64
 
 
 @dataclass(slots=True)
@@ -61,19 +58,11 @@ class Placements:
             self.spread_first += first if spread is None else _product(placement[:, some], spread[some])
             self.spread_second += weighted[:, some] @ placement[:, some].T
 
-    def include(self, other: Placements) -> None:
-        """Add other rows of the same sample, whose sums were taken apart."""
-        self.mass += other.mass
-        self.spread += other.spread
-        self.first += other.first
-        self.spread_first += other.spread_first
-        self.spread_second += other.spread_second
-
     def __add__(self, other: Placements) -> Placements:
         """Return the placements of both samples taken as one."""
-        both = Placements(self.size, samples=self.samples + other.samples)
-        both.include(self)
-        both.include(other)
+        both = Placements(self.size, self.mass + other.mass, self.spread + other.spread, self.samples + other.samples)
+        for name in ("first", "spread_first", "spread_second"):
+            setattr(both, name, getattr(self, name) + getattr(other, name))
         return both
 
     def mean(self) -> FloatArray:
@@ -131,24 +120,8 @@ class Moments:
 
 def moments(tables: Sequence[ScoreTable]) -> Moments:
     """Sweep the tables of K groups, in steps, and collect their :class:`Moments`."""
-    stretches = _stretches(tables)
-
-    def mass_of(bounds: IntArray) -> list[list[float]]:
-        parts = zip(tables, bounds[0].tolist(), bounds[-1].tolist(), strict=True)
-        return [[float(mass[start:end].sum()) for mass in table.sums[:2]] for table, start, end in parts]
-
-    def of_stretch(bounds: IntArray, above: FloatArray) -> list[list[Placements]]:
-        return _added_up(tables, _sweep(tables, bounds, above), 0.5)
-
-    # Stretches of the list are independent, and numpy lets go of the interpreter while it works.
-    rows = sum(map(len, tables))
-    masses = np.array(in_threads(rows, mass_of, stretches))
-    found = in_threads(rows, of_stretch, stretches, np.cumsum(masses, axis=0) - masses)
-    for more in found[1:]:
-        for samples, others in zip(found[0], more, strict=True):
-            for sample, other in zip(samples, others, strict=True):
-                sample.include(other)
-    return _moments(tables, found[0])
+    # Steps are too short for threads: these would wait for the interpreter longer than they work.
+    return _moments(tables, _added_up(tables, _sweep(tables), 0.5))
 
 
 def changes(tables: Sequence[ScoreTable], before: Sequence[ScoreTable]) -> Moments:
@@ -206,35 +179,26 @@ def _changed(
             yield g, part, higher[0], higher[1]
 
 
-def _stretches(tables: Sequence[ScoreTable]) -> list[IntArray]:
-    """Cut all tables at the same scores, about a step of each at a time; return stretches of such bounds.
-
-    Row by row, bounds say how many scores of each table lie above a cut.
-    """
+def _windows(tables: Sequence[ScoreTable]) -> list[list[int]]:
+    """Cut all tables at the same scores, about a step of each at a time; return how many of each are above a cut."""
     every = STEP * len(tables)
     edges = np.sort(np.concatenate([table.score[every::every] for table in tables]))[::-1]
     bounds = np.zeros((edges.size + 2, len(tables)), dtype=np.int64)
     for g, table in enumerate(tables):
         bounds[1:-1, g] = len(table) - np.searchsorted(table.score[::-1], edges, side="right")
         bounds[-1, g] = len(table)
-    # Each stretch has sums of its own, K x K for each group.
-    parts = max(_STRETCHES // len(tables), 4)
-    ends = np.unique(np.linspace(0, len(bounds) - 1, parts + 1).astype(int)).tolist()
-    return [bounds[first : last + 1] for first, last in pairwise(ends)]
+    return bounds.tolist()
 
 
-def _sweep(
-    tables: Sequence[ScoreTable], bounds: IntArray, above: FloatArray
-) -> Iterator[tuple[int, slice, FloatArray, FloatArray]]:
+def _sweep(tables: Sequence[ScoreTable]) -> Iterator[tuple[int, slice, FloatArray, FloatArray]]:
     """Yield the number of a group and a slice of its scores, with the mass of each group's classes above them.
 
-    ``above`` is that mass where the stretch begins, group by group and class by class.
     The matrices, of positives and of negatives, have one row per group and one column per score; mass at the very same
     score counts one half.
     """
     both = [(table.positive, table.negative) for table in tables]
-    seen = above.tolist()
-    for window in pairwise(bounds.tolist()):
+    seen = [[0.0, 0.0] for _ in tables]
+    for window in pairwise(_windows(tables)):
         parts = list(starmap(slice, zip(*window, strict=True)))
         scores = [table.score[part] for table, part in zip(tables, parts, strict=True)]
         masses = [[mass[part] for mass in classes] for classes, part in zip(both, parts, strict=True)]

@@ -20,7 +20,6 @@ from xorder._table import (
     ScoreTable,
     Tables,
     falling_rows,
-    in_threads,
     rows_in_order,
 )
 from xorder._validation import check_clusters
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
 
 # Products of numbers to be added up, at most: some minutes of work; and how many numbers, whose products are kept.
 _MOST_WORK, _MOST_NUMBERS = 1e13, 10_000
-
-# Parts of the rows that are worked on apart.
-_STRETCHES = 16
 
 
 class Rows(NamedTuple):
@@ -130,32 +126,25 @@ class Units:
         del self._above
         self.moments = self._moments(tables, sums)
 
-    def _blocks(self) -> Iterator[list[tuple[int, int]]]:
-        """Yield stretches of blocks of rows, each from its first row to its last, in which units are whole."""
-        blocks = list(pairwise(_ends(self._first, self._code.size)))
-        step = -(-len(blocks) // _STRETCHES)
-        yield from (blocks[first : first + step] for first in range(0, len(blocks), max(step, 1)))
+    def _blocks(self) -> Iterator[tuple[int, int]]:
+        """Yield where blocks of rows start and end, in which units are whole."""
+        return pairwise(_ends(self._first, self._code.size))
 
     def _add_rows(self, counted: bool, ratio: FloatArray | None) -> FloatArray:
         """Add up the products of what rows add, each a unit by itself; return the sums of columns by code."""
         size, columns = self.size, 2 * self.size * len(self._above) + 1
 
-        def add(blocks: list[tuple[int, int]]) -> tuple[FloatArray, FloatArray]:
-            products, sums = np.zeros((2 * size, columns, columns)), np.zeros((columns, 2 * size))
-            for start, stop in blocks:
-                code = self._code[start:stop]
-                own = start + np.argsort(code, kind="stable")
-                values = np.array([*self._columns(own)])
-                ends = np.cumsum([0, *np.bincount(code, minlength=2 * size)]).tolist()
-                for each, (first, last) in enumerate(pairwise(ends)):
-                    part = values[:, first:last]
-                    products[each] += _products(part)
-                    if ratio is not None:
-                        sums[:, each] += part @ ratio[own[first:last]]
-            return products, sums
-
-        found = in_threads(self._code.size, add, self._blocks())
-        products, sums = (np.asarray(sum(each)) for each in zip(*found, strict=True))
+        products, sums = np.zeros((2 * size, columns, columns)), np.zeros((columns, 2 * size))
+        for start, stop in self._blocks():
+            code = self._code[start:stop]
+            own = start + np.argsort(code, kind="stable")
+            values = np.array([*self._columns(own)])
+            ends = np.cumsum([0, *np.bincount(code, minlength=2 * size)]).tolist()
+            for each, (first, last) in enumerate(pairwise(ends)):
+                part = values[:, first:last]
+                products[each] += _products(part)
+                if ratio is not None:
+                    sums[:, each] += part @ ratio[own[first:last]]
         counts = np.bincount(self._code, minlength=2 * size)
         for code in np.flatnonzero(counts).tolist():
             # What a row of this code adds to each number, by the columns it comes from.
@@ -180,32 +169,26 @@ class Units:
                 f"{size} groups with {self.count:,} clusters are too many to allow for; name fewer groups."
             )
 
-        def add(blocks: list[tuple[int, int]]) -> tuple[list[FloatArray], FloatArray, FloatArray, FloatArray]:
-            found: list[FloatArray] = []
-            total, held, by_kind = np.zeros(()), np.zeros(3 * size), np.zeros(3)
-            for start, stop in blocks:
-                unit = np.cumsum(first[start:stop]) - 1
-                count = int(unit[-1]) + 1
-                place = self._code[start:stop] * np.intp(count) + unit
-                every = [np.bincount(place, each, 2 * size * count) for each in self._columns(slice(start, stop))]
-                columns: FloatArray = np.array(every, dtype=np.float64).reshape(-1, 2 * size, count)
-                total = total + columns.sum(axis=2)
-                sums = self._numbers(columns)
-                of_class = sums.reshape(*self._shape, -1)[0, : 2 * size, -1].reshape(2, size, -1) > 0
-                is_held = np.concatenate([of_class, of_class[:1] | of_class[1:]])
-                held += is_held.sum(axis=2).ravel()
-                by_kind += is_held.any(axis=1).sum(axis=1)
-                found = [*found, sums] if is_kept else [sum(found) + _products(sums)]
-            return found, total, held, by_kind
-
-        found, totals, held, by_kind = zip(*in_threads(self._code.size, add, self._blocks()), strict=True)
-        self.held, self.held_by_kind = np.asarray(sum(held)), np.asarray(sum(by_kind))
-        every = [each for some in found for each in some]
+        found: list[FloatArray] = []
+        total = np.zeros((2 * size * self._shape[0] + 1, 2 * size))
+        for start, stop in self._blocks():
+            unit = np.cumsum(first[start:stop]) - 1
+            count = int(unit[-1]) + 1
+            place = self._code[start:stop] * np.intp(count) + unit
+            every = [np.bincount(place, each, 2 * size * count) for each in self._columns(slice(start, stop))]
+            columns: FloatArray = np.array(every, dtype=np.float64).reshape(-1, 2 * size, count)
+            total += columns.sum(axis=2)
+            sums = self._numbers(columns)
+            of_class = sums.reshape(*self._shape, -1)[0, : 2 * size, -1].reshape(2, size, -1) > 0
+            is_held = np.concatenate([of_class, of_class[:1] | of_class[1:]])
+            self.held += is_held.sum(axis=2).ravel()
+            self.held_by_kind += is_held.any(axis=1).sum(axis=1)
+            found = [*found, sums] if is_kept else [sum(found) + _products(sums)]
         if is_kept:
-            self._sums = np.concatenate(every, axis=1)
+            self._sums = np.concatenate(found, axis=1)
         else:
-            self._products = [(np.arange(numbers), np.asarray(sum(every)))]
-        return np.asarray(sum(totals))
+            self._products = [(np.arange(numbers), found[0])]
+        return total
 
     def _moments(self, tables: Sequence[Sequence[ScoreTable]], sums: FloatArray) -> list[Moments]:
         """Return the moments of each score, without the second ones: how placements vary is known by unit."""
@@ -275,23 +258,19 @@ class Units:
 
         thrice = np.multiply(self._code, 3, dtype=np.min_scalar_type(6 * self.size))
 
-        def squares(blocks: list[tuple[int, int]]) -> float:
-            total = 0.0
-            for start, stop in blocks:
-                sums: NDArray[Any] = np.zeros(stop - start)
-                for by_code, score, threshold in added:
-                    some = score[start:stop]
-                    side = np.add(some >= threshold, some > threshold, dtype=np.intp)
-                    side += thrice[start:stop]
-                    sums += by_code.take(side)
-                if self._weight is not None:
-                    sums *= self._weight[start:stop]
-                if self._first is not None:
-                    sums = np.bincount(np.cumsum(self._first[start:stop]) - 1, sums)
-                total += float(sums @ sums)
-            return total
-
-        total = sum(in_threads(self._code.size, squares, self._blocks()))
+        total = 0.0
+        for start, stop in self._blocks():
+            sums: NDArray[Any] = np.zeros(stop - start)
+            for by_code, score, threshold in added:
+                some = score[start:stop]
+                side = np.add(some >= threshold, some > threshold, dtype=np.intp)
+                side += thrice[start:stop]
+                sums += by_code.take(side)
+            if self._weight is not None:
+                sums *= self._weight[start:stop]
+            if self._first is not None:
+                sums = np.bincount(np.cumsum(self._first[start:stop]) - 1, sums)
+            total += float(sums @ sums)
         return float(np.sqrt(total * self.count / (self.count - 1)))
 
     def count_of(self, sample: Placements) -> float:
@@ -372,33 +351,25 @@ def _above(score: FloatArray, code: NDArray[Any], mass: FloatArray | None, codes
     dtype = np.dtype(np.int32 if mass is None and 2 * score.size < 2**31 else np.float64)
     # Filled once in its own order: memory that is first met here and there takes twice as long.
     found = np.full((score.size, codes), 0, dtype)
-    blocks = list(pairwise(_ends(is_next, score.size)))
     every = np.arange(codes, dtype=code.dtype)[:, None]
-
-    def total(block: tuple[int, int]) -> NDArray[Any]:
-        here = slice(*block)
-        return np.bincount(code[here], None if mass is None else mass.take(order[here]), codes).astype(dtype)
-
-    def fill(block: tuple[int, int], above: NDArray[Any]) -> None:
-        here = slice(*block)
+    above = np.zeros(codes, dtype)
+    for start, stop in pairwise(_ends(is_next, score.size)):
+        here, rows = slice(start, stop), order[start:stop]
         added: NDArray[Any] = code[here] == every
         if mass is not None:
-            added = added * mass.take(order[here])
-        sums, twice = np.empty((codes, added.shape[1] + 1), dtype), np.empty(added.shape[::-1], dtype)
+            added = added * mass.take(rows)
+        sums, twice = np.empty((codes, rows.size + 1), dtype), np.empty((rows.size, codes), dtype)
         sums[:, 0] = 0
         np.cumsum(added, axis=1, out=sums[:, 1:], dtype=dtype)
         sums += above[:, None]
+        above = sums[:, -1]
         if is_next[here].all():
             np.add(sums[:, :-1], sums[:, 1:], out=twice.T)
         else:
             # Where each score begins, and the next.
-            bounds = np.append(np.flatnonzero(is_next[here]), len(twice))
+            bounds = np.append(np.flatnonzero(is_next[here]), rows.size)
             twice.T[:] = np.repeat(sums[:, bounds[:-1]] + sums[:, bounds[1:]], np.diff(bounds), axis=1)
-        _as_items(found)[order[here]] = _as_items(twice)
-
-    totals = in_threads(score.size, total, blocks)
-    if totals:
-        in_threads(score.size, fill, blocks, np.cumsum(totals, axis=0, dtype=dtype) - totals)
+        _as_items(found)[rows] = _as_items(twice)
     return found
 
 

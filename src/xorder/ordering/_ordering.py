@@ -22,7 +22,6 @@ from xorder._table import (
     Tables,
     check_both_classes,
     find,
-    in_threads,
     pairs_within,
     running,
 )
@@ -151,7 +150,7 @@ class Places:
             )
             return function(step)
 
-        return in_threads(len(self.short) + len(self.long), look, range(len(own)))
+        return [look(number) for number in range(len(own))]
 
     def _of_a(self, counts: Sequence[FloatArray]) -> FloatArray:
         pairs = np.sum([np.zeros((2, 2)), *counts], axis=0)
@@ -218,10 +217,7 @@ def standing(tables: Sequence[ScoreTable], metric: str) -> tuple[float, FloatArr
     worst_cut : float
         Widest difference of sensitivities at any cut between any two groups; ``nan`` of a single one.
     """
-    size, pairs = sum(map(len, tables)), list(combinations(tables, 2))
-    # Each is counted once, and kept.
-    in_threads(size, pairs_within, tables)
-    met = in_threads(size, lambda pair: Places(*pair).meet(), pairs)
+    met = [Places(*pair).meet() for pair in combinations(tables, 2)]
     n1, n0 = (np.array([getattr(table, name) for table in tables]) for name in ("n1", "n0"))
     auc, above = chances(tables, [pairs for pairs, _ in met])
     known = METRICS[metric]
