@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, pairwise, starmap
+from itertools import pairwise, starmap
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from xorder._table import STEP, FloatArray, ScoreTable, find, running
+from xorder._table import STEP, FloatArray, IntArray, ScoreTable, running
 
 if TYPE_CHECKING:
     from xorder.metrics._units import Units
@@ -46,7 +46,7 @@ class Placements:
         self.spread_second = np.zeros((self.size, self.size))
 
     def add(self, placement: FloatArray, mass: FloatArray, spread: FloatArray | None) -> None:
-        """Add rows: a K x rows matrix of placements less one half, the rows' masses, and spreads if they differ."""
+        """Add rows: a K x rows matrix of what they are placed by, the rows' masses, and spreads if they differ."""
         self.mass += float(mass.sum())
         self.spread += float((mass if spread is None else spread).sum())
         weighted = placement * (mass if spread is None else spread)
@@ -57,6 +57,13 @@ class Placements:
             self.first += first
             self.spread_first += first if spread is None else _product(placement[:, some], spread[some])
             self.spread_second += weighted[:, some] @ placement[:, some].T
+
+    def scaled(self, factor: FloatArray) -> Placements:
+        """Return the same with what rows are placed by times a factor, one for each of the K others."""
+        found = Placements(self.size, self.mass, self.spread, self.samples)
+        found.first, found.spread_first = factor * self.first, factor * self.spread_first
+        found.spread_second = np.outer(factor, factor) * self.spread_second
+        return found
 
     def __add__(self, other: Placements) -> Placements:
         """Return the placements of both samples taken as one."""
@@ -121,7 +128,7 @@ class Moments:
 def moments(tables: Sequence[ScoreTable]) -> Moments:
     """Sweep the tables of K groups, in steps, and collect their :class:`Moments`."""
     # Steps are too short for threads: these would wait for the interpreter longer than they work.
-    return _moments(tables, _added_up(tables, _sweep(tables), 0.5))
+    return _added_up(tables, _sweep(tables))
 
 
 def changes(tables: Sequence[ScoreTable], before: Sequence[ScoreTable]) -> Moments:
@@ -129,33 +136,26 @@ def changes(tables: Sequence[ScoreTable], before: Sequence[ScoreTable]) -> Momen
 
     Each is one half more than the change, as if that were a placement.
     """
-    return _moments(tables, _added_up(tables, _changed(tables, before), 0.0))
+    return _added_up(tables, _changed(tables, before))
 
 
-def _moments(tables: Sequence[ScoreTable], sums: list[list[Placements]]) -> Moments:
-    n1, n0 = (np.array([getattr(table, name) for table in tables]) for name in ("n1", "n0"))
-    positive, negative, row = map(tuple, sums)
-    return Moments(n1, n0, positive, negative, row)
-
-
-def _added_up(
-    tables: Sequence[ScoreTable],
-    steps: Iterable[tuple[int, slice, FloatArray, FloatArray]],
-    half: float,
-) -> list[list[Placements]]:
-    """Add up the placements of each sample, less one half, from steps that :func:`_sweep` yields."""
+def _added_up(tables: Sequence[ScoreTable], steps: Iterable[tuple[int, slice, FloatArray, FloatArray]]) -> Moments:
+    """Collect moments from steps as :func:`_sweep` yields them; they are scaled at the end, which is less work."""
     size = len(tables)
-    n1, n0 = (np.array([getattr(table, name) for table in tables])[:, None] for name in ("n1", "n0"))
+    n1, n0 = (np.array([getattr(table, name) for table in tables]) for name in ("n1", "n0"))
     sums = [[Placements(size, samples=(kind * size + g,)) for g in range(size)] for kind in range(3)]
     for g, part, higher1, higher0 in steps:
         p, n = tables[g].positive[part], tables[g].negative[part]
         sp, sn = (None, None) if tables[g].positive_squares is None else (each[part] for each in tables[g].spreads)
-        both = None if sp is None or sn is None else sp + sn
-        with np.errstate(invalid="ignore", divide="ignore"):
-            sums[0][g].add(half - higher0 / n0, p, sp)
-            sums[1][g].add(higher1 / n1 - half, n, sn)
-            sums[2][g].add(half - (higher1 + higher0) / (n1 + n0), p + n, both)
-    return sums
+        sums[0][g].add(higher0, p, sp)
+        sums[1][g].add(higher1, n, sn)
+        sums[2][g].add(higher1 + higher0, p + n, None if sp is None or sn is None else sp + sn)
+    # In a class that is not there nothing is placed.
+    factors = (sign / np.where(total > 0, total, np.nan) for sign, total in ((-1, n0), (1, n1), (-1, n1 + n0)))
+    positive, negative, row = (
+        tuple(sample.scaled(factor) for sample in samples) for samples, factor in zip(sums, factors, strict=True)
+    )
+    return Moments(n1, n0, positive, negative, row)
 
 
 def _changed(
@@ -180,8 +180,8 @@ def _changed(
 
 
 def _windows(tables: Sequence[ScoreTable]) -> list[list[int]]:
-    """Cut all tables at the same scores, about a step of each at a time; return how many of each are above a cut."""
-    every = STEP * len(tables)
+    """Cut all tables at the same scores, some steps at a time; return how many of each are above a cut."""
+    every = 2 * STEP
     edges = np.sort(np.concatenate([table.score[every::every] for table in tables]))[::-1]
     bounds = np.zeros((edges.size + 2, len(tables)), dtype=np.int64)
     for g, table in enumerate(tables):
@@ -193,32 +193,56 @@ def _windows(tables: Sequence[ScoreTable]) -> list[list[int]]:
 def _sweep(tables: Sequence[ScoreTable]) -> Iterator[tuple[int, slice, FloatArray, FloatArray]]:
     """Yield the number of a group and a slice of its scores, with the mass of each group's classes above them.
 
-    The matrices, of positives and of negatives, have one row per group and one column per score; mass at the very same
-    score counts one half.
+    The matrices, of positives and of negatives, have one row per group and one column per score. Mass at the very same
+    score counts one half, and from all one half of the class is taken, so that a placement is less one half.
     """
-    both = [(table.positive, table.negative) for table in tables]
-    seen = [[0.0, 0.0] for _ in tables]
+    size = len(tables)
+    seen = [[-0.5 * table.n1, -0.5 * table.n0] for table in tables]
     for window in pairwise(_windows(tables)):
         parts = list(starmap(slice, zip(*window, strict=True)))
         scores = [table.score[part] for table, part in zip(tables, parts, strict=True)]
-        masses = [[mass[part] for mass in classes] for classes, part in zip(both, parts, strict=True)]
+        masses = [(table.positive[part], table.negative[part]) for table, part in zip(tables, parts, strict=True)]
         sums = [list(map(running, *each)) for each in zip(masses, seen, strict=True)]
         seen = [[total[-1] for total in totals] for totals in sums]
-        higher = [np.empty((2, len(tables), score.size)) for score in scores]
-        for g, above in enumerate(higher):
-            for row, (mass, total) in enumerate(zip(masses[g], sums[g], strict=True)):
-                np.add(total[:-1], 0.5 * mass, out=above[row, g])
-        for pair in combinations(range(len(tables)), 2):
-            g, h = sorted(pair, key=lambda each: scores[each].size)
-            place, is_tied = find(scores[g], scores[h])
-            tied = np.flatnonzero(is_tied)
-            # The same seen from h: above its score j stand those of g with at most j of h's at or above them.
-            reverse = np.cumsum(np.bincount(place + is_tied, minlength=scores[h].size + 1))[:-1]
-            at = place[tied]
-            for own, other, places, here, there in ((g, h, place, tied, at), (h, g, reverse, at, tied)):
-                for row, (mass, total) in enumerate(zip(masses[other], sums[other], strict=True)):
-                    total.take(places, out=higher[own][row, other], mode="clip")
-                    higher[own][row, other, here] += 0.5 * mass[there]
+        among = _merged(scores)
         for g, part in enumerate(parts):
-            if scores[g].size:
-                yield g, part, higher[g][0], higher[g][1]
+            if not scores[g].size:
+                continue
+            higher = np.empty((2, size, scores[g].size))
+            for h, (above, down_to) in enumerate(among[g]):
+                for row, total in enumerate(sums[h]):
+                    total.take(above, out=higher[row, h], mode="clip")
+                    if down_to is not above:
+                        higher[row, h] += total.take(down_to)
+                        higher[row, h] *= 0.5
+            yield g, part, higher[0], higher[1]
+
+
+def _merged(scores: Sequence[FloatArray]) -> list[list[tuple[IntArray, IntArray]]]:
+    """Return, for the scores of each group and for each group, how many of the latter's are above, and at or above.
+
+    Where no two scores of different groups are equal, the two are the same array, but for a group and itself.
+    """
+    every = np.concatenate(scores)
+    order = np.argsort(-every, kind="stable")
+    falling = every[order]
+    group = np.repeat(np.arange(len(scores), dtype=np.uint8), [score.size for score in scores])[order]
+    own = [np.flatnonzero(group == g) for g in range(len(scores))]
+    is_next = falling[1:] != falling[:-1]
+    first = last = None
+    if not is_next.all():
+        # Where those that are equal begin, and where they end.
+        starts = np.append(0, np.flatnonzero(is_next) + 1)
+        counts = np.diff(np.append(starts, falling.size))
+        first, last = np.repeat(starts, counts), np.repeat(starts + counts - 1, counts)
+    found: list[list[tuple[IntArray, IntArray]]] = [[] for _ in scores]
+    for h in range(len(scores)):
+        count = np.cumsum(group == h)
+        for g, places in enumerate(own):
+            if first is not None and last is not None:
+                start, stop = first[places], last[places]
+                found[g].append((count[start] - (group[start] == h), count[stop]))
+            else:
+                above = np.arange(places.size) if g == h else count[places]
+                found[g].append((above, above + 1 if g == h else above))
+    return found
