@@ -36,27 +36,45 @@ def stderrs(found: Audit) -> list[float]:
     return [found.auc_stderr, *(gap.stderr for gap in found.gaps), *(found.cut_gap(at).stderr for at in (0.1, 0.5))]
 
 
-@pytest.mark.parametrize("groups", [2, 3])
-def test_clusters_of_one_row_are_rows(groups: int) -> None:
-    data = people(np.random.default_rng(1), 400, 1, groups)
+# The last are few enough to be kept as they are.
+@pytest.mark.parametrize(("groups", "persons"), [(2, 400), (3, 400), (3, 36)])
+def test_clusters_of_one_row_are_rows(groups: int, persons: int) -> None:
+    data = people(np.random.default_rng(persons), persons, 1, groups)
     alone, rows = audit(**data), audit(**plain(data))
-    assert alone.clusters == 400
+    assert alone.clusters == persons
     assert rows.clusters is None
     np.testing.assert_allclose(stderrs(alone)[:-2], stderrs(rows)[:-2], rtol=1e-9)
-    np.testing.assert_allclose(stderrs(alone)[-2:], stderrs(rows)[-2:], rtol=0.1)
+    if persons == 400:
+        np.testing.assert_allclose(stderrs(alone)[-2:], stderrs(rows)[-2:], rtol=0.1)
     values = [[found.auc, *(gap.value for gap in found.gaps)] for found in (alone, rows)]
     np.testing.assert_allclose(*values, rtol=0, atol=1e-15)
 
 
+@pytest.mark.parametrize(("name", "limit"), [("_MOST_WORK", 10.0), ("_MOST_NUMBERS", 10)])
 @pytest.mark.parametrize("groups", [2, 3])
-def test_many_units_are_kept_as_products(monkeypatch: pytest.MonkeyPatch, groups: int) -> None:
+def test_more_than_memory_or_time_allow_is_refused(
+    monkeypatch: pytest.MonkeyPatch, groups: int, name: str, limit: float
+) -> None:
     data = people(np.random.default_rng(1), 100, 3, groups)
-    kept = stderrs(audit(**data))
-    monkeypatch.setattr("xorder.metrics._units._MOST_NUMBERS", 500)
-    np.testing.assert_allclose(stderrs(audit(**data)), kept, rtol=1e-9)
-    monkeypatch.setattr("xorder.metrics._units._MOST_WORK", 10.0)
+    monkeypatch.setattr(f"xorder.metrics._units.{name}", limit)
     with pytest.raises(InputError, match=f"{groups} groups with 100 clusters are too many"):
         audit(**data)
+
+
+@pytest.mark.parametrize("size", [2, 3, 7])
+def test_blocks_of_any_size_give_the_same_errors(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    rng = np.random.default_rng(8)
+    data = people(rng, 40, 5, 3)
+    # Ties, in any order of the rows, and weights.
+    order = rng.permutation(200)
+    data = {name: column[order] for name, column in data.items()} | {"sample_weight": rng.choice([0, 0.5, 2], 200)}
+    data["y_score"] = np.round(data["y_score"], 1)
+    both = [data, data | {"clusters": np.array([f"person number {person}" for person in data["clusters"]])}]
+    expected = stderrs(audit(**data, weights_are="sampling"))
+    monkeypatch.setattr("xorder.metrics._units.STEP", size)
+    monkeypatch.setattr("xorder._table.STEP", size)
+    for each in both:
+        np.testing.assert_allclose(stderrs(audit(**each, weights_are="sampling")), expected, rtol=1e-9)
 
 
 def test_a_row_that_counts_as_three_is_a_cluster_of_three() -> None:

@@ -291,8 +291,10 @@ class Units:
             for sample, weights, center in terms:
                 units = self.count_of(sample)
                 least = min(least, units)
+                if not least > 1:
+                    return np.nan, np.nan
                 # Of as many units one is spent on the mean.
-                scale = factor / sample.mass * np.sqrt(units / max(units - 1, 1e-9))
+                scale = factor / sample.mass * np.sqrt(units / (units - 1))
                 known = np.nan_to_num(weights)
                 for one in sample.samples:
                     # Placements by another score are those by the first, and what differs.
@@ -301,8 +303,6 @@ class Units:
                     # The mass of all rows is that of both classes.
                     of_classes = [one] if one < 2 * self.size else [one - 2 * self.size, one - self.size]
                     wanted[0, of_classes, -1] -= scale * (center - 0.5 * known.sum())
-        if not least > 1:
-            return np.nan, np.nan
         flat, total = wanted.ravel(), 0.0
         if self._sums is not None:
             total += float(np.sum((flat @ self._sums) ** 2))
