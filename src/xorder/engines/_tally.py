@@ -29,6 +29,9 @@ FIRST_CELL = -(CELLS >> 1)
 POSITION_BITS = 32
 """Bits of a key, below its cell, that decide on the bin."""
 
+# More sums by bin and code than this would not fit the memory that tables are built in.
+_MOST_SUMS = 1 << 25
+
 _UNUSED_BITS = CELL_BITS - POSITION_BITS
 _POSITION = np.int64((1 << POSITION_BITS) - 1)
 
@@ -77,17 +80,19 @@ class Bins:
     parts: IntArray
 
     @classmethod
-    def for_masses(cls, cell: IntArray, masses: FloatArray, total: int) -> Bins:
+    def for_masses(cls, cell: IntArray, masses: FloatArray, total: float) -> Bins:
         r"""Share out about ``total`` bins among cells, with the masses of each group and class in them.
 
         Two samples with the shares :math:`s_1, s_2` in a cell of n bins have :math:`s_1 s_2 / n` of their pairs within
         a bin. Over all cells that is least for :math:`n \propto \sqrt{s_1 s_2}`; with more than two samples, the root
-        of their mean square takes its place.
+        of their mean square takes its place. Numbers of bins are powers of two, so that fewer bins of a cell are made
+        of more by adding these up.
         """
         of_sample = masses.sum(axis=0)
         share = masses[:, of_sample > 0] / of_sample[of_sample > 0]
         wanted = np.sqrt((share**2).mean(axis=1))
-        parts = np.maximum(1, np.floor(wanted * (total / wanted.sum()))).astype(np.int64)
+        wanted *= min(total, _MOST_SUMS // masses.shape[1]) / wanted.sum()
+        parts = 1 << np.rint(np.log2(np.maximum(1, wanted))).astype(np.int64)
         order = np.argsort(cell)
         return cls(cell[order], parts[order])
 
@@ -108,7 +113,7 @@ class Bins:
 
     def leaves(self, sums: FloatArray) -> Leaves:
         """Return the bins that hold rows, with the sums of each."""
-        used = np.flatnonzero(sums[-1].any(axis=1))
+        used = rows_in_use(sums)
         at = np.repeat(np.arange(self.parts.size), self.parts)[used]
         cell, parts = self.cell[at], self.parts[at]
         first, behind = (
@@ -116,6 +121,12 @@ class Bins:
             for bin_of_cell in (used - self.starts[at], used - self.starts[at] + 1)
         )
         return Leaves(first, behind - 1, sums[:, used])
+
+
+def rows_in_use(sums: FloatArray) -> IntArray:
+    """Return the positions whose sums, none below 0, are not all 0."""
+    # A product with ones takes a third of the time of any(axis=1) over a few columns.
+    return np.flatnonzero(sums[-1] @ np.ones(sums.shape[2]))
 
 
 def bin_of(keys: IntArray, parts: IntArray, start: IntArray) -> IntArray:
