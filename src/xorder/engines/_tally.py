@@ -113,14 +113,15 @@ class Bins:
 
     def leaves(self, sums: FloatArray) -> Leaves:
         """Return the bins that hold rows, with the sums of each."""
+        number = np.arange(len(self)) - np.repeat(self.starts, self.parts)
+        first = -((-number << POSITION_BITS) // np.repeat(self.parts, self.parts)) << _UNUSED_BITS
+        first += np.repeat(self.cell << CELL_BITS, self.parts)
+        last = np.empty_like(first)
+        last[:-1] = first[1:] - 1
+        # Behind the last bin of a cell may come a cell that is not the next.
+        last[self.starts + self.parts - 1] = ((self.cell + 1) << CELL_BITS) - 1
         used = rows_in_use(sums)
-        at = np.repeat(np.arange(self.parts.size), self.parts)[used]
-        cell, parts = self.cell[at], self.parts[at]
-        first, behind = (
-            (cell << CELL_BITS) + (-((-bin_of_cell << POSITION_BITS) // parts) << _UNUSED_BITS)
-            for bin_of_cell in (used - self.starts[at], used - self.starts[at] + 1)
-        )
-        return Leaves(first, behind - 1, sums[:, used])
+        return Leaves(first[used], last[used], sums[:, used])
 
 
 def rows_in_use(sums: FloatArray) -> IntArray:

@@ -94,7 +94,7 @@ class _GuessedBins:
         for batch in first:
             _add(masses, cells_of(keys_of(batch.score)), codes, batch.code, ())
         by_cell = masses.reshape(CELLS, codes)
-        rows = by_cell.sum(axis=1)
+        rows = by_cell @ np.ones(codes)
         self._is_light, self._shown = rows < _FEW, np.flatnonzero(rows >= _FEW)
         self.kept: list[Batch] | None = [] if first else None
         self.sums: FloatArray = np.empty(0)
@@ -123,7 +123,7 @@ class _GuessedBins:
 
     def by_cell(self) -> FloatArray:
         """Sums by cell."""
-        found = self.sums[:, self._size :].copy()
+        found = self.sums[:, self._size :]
         if self._size:
             found[:, self._shown] = np.add.reduceat(self.sums[:, : self._size], self._bins.starts, axis=1)
         return found
@@ -335,8 +335,8 @@ def _has_more_keys(first: Sequence[Batch], codes: int, limit: int) -> bool:
     """Whether the usable rows of these batches have more keys than may be told apart."""
     if sum(batch.score.size for batch in first) <= limit:
         return False
-    keys = np.sort(np.concatenate([keys_of(_usable(batch, codes)[0].score) for batch in first]))
-    return int(np.count_nonzero(keys[1:] != keys[:-1])) >= limit
+    scores = np.sort(np.concatenate([_usable(batch, codes)[0].score for batch in first]))
+    return int(np.count_nonzero(scores[1:] != scores[:-1])) >= limit
 
 
 def _usable(batch: Batch, codes: int) -> tuple[Batch, Seen]:
