@@ -92,7 +92,8 @@ class Bins:
         share = masses[:, of_sample > 0] / of_sample[of_sample > 0]
         wanted = np.sqrt((share**2).mean(axis=1))
         wanted *= min(total, _MOST_SUMS // masses.shape[1]) / wanted.sum()
-        parts = 1 << np.rint(np.log2(np.maximum(1, wanted))).astype(np.int64)
+        # A tenth above the nearest power: pairs within bins are then no more than in bins of any number.
+        parts = 1 << np.rint(np.log2(np.maximum(1, wanted)) + 0.1).astype(np.int64)
         order = np.argsort(cell)
         return cls(cell[order], parts[order])
 

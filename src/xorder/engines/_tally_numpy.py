@@ -114,9 +114,11 @@ class _GuessedBins:
     def bin_of(self, batch: Batch) -> IntArray:
         """Return the bins of rows, and keep those of which that says too little."""
         keys = keys_of(batch.score)
-        if self.kept is not None:
-            self.kept.append(batch.where(self._is_light[cells_of(keys)]))
-            self._room -= self.kept[-1].score.size
+        # Another thread may stop keeping rows at any time.
+        if (kept := self.kept) is not None:
+            light = batch.where(self._is_light[cells_of(keys)])
+            kept.append(light)
+            self._room -= light.score.size
             if self._room < 0:
                 self.kept = None
         return bin_of(keys, self._parts, self._start)
@@ -210,7 +212,9 @@ class LocalRows:
                 else:
                     return _all_seen(looks), counts.counted()
             # Once all that counts is the cell, or a bin of it, which are small numbers, no key needs to be looked up.
-            shown = [] if counts.shift or self._fits(first[0]) else [_usable(batch, codes)[0] for batch in first]
+            # Rows that are few enough to be kept for the next pass need no guess.
+            fit = self._total is not None and self._total * _bytes_of(first[0]) <= _KEPT_BYTES * first[0].score.size
+            shown = [] if counts.shift or fit else [_usable(batch, codes)[0] for batch in first]
             guessed = _GuessedBins(shown, codes, limit)
 
             def add(batch: Batch, sums: FloatArray) -> None:
@@ -268,10 +272,6 @@ class LocalRows:
                 weights = [weight[rows] for weight in self._weights(batch)]
                 counts.add(packed, batch.code[rows], weights)
         return counts.counted()
-
-    def _fits(self, batch: Batch) -> bool:
-        """Whether all rows are surely kept for the next pass, judged by some of them."""
-        return self._total is not None and self._total * _bytes_of(batch) <= _KEPT_BYTES * batch.score.size
 
     def collect(self) -> Batch:
         """Return all rows that belong to a group, in memory, once they have been surveyed."""
