@@ -79,7 +79,7 @@ def test_bins_go_where_two_samples_meet() -> None:
     cells = keys_of(np.array([0.25, 0.5, 1.0])) >> CELL_BITS
     masses = np.array([[80.0, 80.0], [20.0, 20.0], [0.0, 0.0]])
     bins = Bins.for_masses(cells, masses, 1000)
-    assert bins.parts.tolist() == [800, 200, 1]
+    assert bins.parts.tolist() == [1024, 256, 1]
 
 
 @given(scores=SCORES, shift=st.sampled_from([0, 2, 20, 44]))

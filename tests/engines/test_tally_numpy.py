@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xorder.engines import _tally_numpy as tally_numpy
-from xorder.engines._tally_numpy import KeyCounts, side_by_side, thread_count
+from xorder.engines._tally import CELLS, FIRST_CELL, Batch, Bins, bin_of, rows_in_use
+from xorder.engines._tally_numpy import KeyCounts, _GuessedBins, cells_of, keys_of, side_by_side, thread_count
 
 KEYS = st.one_of(st.integers(-5, 5), st.integers(-(1 << 62), 1 << 62))
 
@@ -102,3 +103,49 @@ class TestSideBySide:
 
     def test_there_is_at_least_one_thread(self) -> None:
         assert 1 <= thread_count() <= 4
+
+
+class TestGuessedBins:
+    """Bins of all rows, put together from those that the first rows make likely, hold what a pass over all gives."""
+
+    CODES, BINS = 4, 3000
+
+    def put_together(self, score: np.ndarray, code: np.ndarray, first: int) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the sums of a pass, and those put together, None where that cannot be done."""
+        rows = Batch(score, code.astype(np.int16), None)
+        guessed = _GuessedBins([rows.where(np.arange(score.size) < first)], self.CODES, self.BINS)
+        fine = guessed.bin_of(rows) * self.CODES + code
+        guessed.sums = np.bincount(fine, minlength=len(guessed) * self.CODES).reshape(1, -1, self.CODES).astype(float)
+        by_cell = np.bincount(cells_of(keys_of(score)) * self.CODES + code, minlength=CELLS * self.CODES)
+        assert np.array_equal(guessed.by_cell()[0], by_cell.reshape(CELLS, self.CODES))
+        cell = rows_in_use(guessed.by_cell())
+        bins = Bins.for_masses(cell + FIRST_CELL, guessed.by_cell()[0, cell], self.BINS)
+        position = bin_of(keys_of(score), *bins.lookup()) * self.CODES + code
+        wanted = np.bincount(position, minlength=len(bins) * self.CODES).reshape(1, -1, self.CODES)
+        found = guessed.put_together(bins)
+        if found is not None:
+            for batch in guessed.kept or ():
+                place = bin_of(keys_of(batch.score), *bins.lookup())
+                np.add.at(found[0], (place, batch.code), 1.0)
+        return wanted, found
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_sums_are_those_of_a_pass(self, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        # Many in few cells, some in many, of either sign.
+        score = np.concatenate([0.5 + rng.random(5000) / 20, rng.standard_normal(500) ** 5])
+        rng.shuffle(score)
+        code = (score > 0.5).astype(np.int64) + 2 * rng.integers(0, 2, score.size)
+        wanted, found = self.put_together(score, code, 3000)
+        assert found is not None
+        assert np.array_equal(found, wanted)
+
+    def test_first_rows_unlike_the_others_need_a_pass(self) -> None:
+        rng = np.random.default_rng(0)
+        score = np.concatenate([0.5 + rng.random(20_000) / 2, 0.5 + rng.random(40_000) / 1000])
+        assert self.put_together(score, np.arange(score.size) % 4, 20_000)[1] is None
+
+    def test_rows_that_first_ones_do_not_show_are_not_kept_if_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(tally_numpy, "_MOST_KEPT", 1000)
+        score = np.sort(np.random.default_rng(0).random(5000))
+        assert self.put_together(score, np.arange(score.size) % 4, 2000)[1] is None

@@ -22,7 +22,7 @@ from xorder._table import BinningError, FloatArray, HeldRows, IntArray, ScoreTab
 from xorder._validation import check_clusters, no_cluster, notes_on_counts, out_of_range
 from xorder.engines._cells import FRAME, ColumnNames, GroupNames, ReadingOptions, no_rows
 from xorder.engines._sources import LARGE, FileReading, file_kind, find_files, in_engine, open_rows, open_small_file
-from xorder.engines._tally import Bins, Leaves, Seen, Tally, check_same, split_leaves
+from xorder.engines._tally import Bins, Leaves, Seen, Tally, check_same, rows_in_use, split_leaves
 from xorder.engines._tally_numpy import scores_of
 from xorder.exceptions import InputError
 from xorder.metrics._audit import Audit, audit_tables, check_confidence
@@ -32,8 +32,6 @@ from xorder.metrics._cuts import CUTS, Cut
 BINS = 3 << 19
 """Bins by default: enough for a tolerance of 1e-6 wherever scores have a density."""
 
-# More sums by bin and code than this would not fit the memory that tables are built in.
-_MOST_SUMS = 1 << 25
 # Fewest parts that a leaf is cut into where its scores cannot all be told apart.
 _FEWEST_PARTS = 16
 _MOST_SPLITS = 4
@@ -359,7 +357,7 @@ def _built(
     if found.shift == 0:
         leaves = Leaves(found.keys, found.keys, found.sums)
     else:
-        cells = Bins.for_masses(found.keys, found.sums[0], min(bins, _MOST_SUMS // rows.coding.size))
+        cells = Bins.for_masses(found.keys, found.sums[0], bins)
         leaves = cells.leaves(rows.fill(cells))
         check_same(found.sums[0], leaves.masses)
         leaves, error, notes = _refined(rows, leaves, tolerance, bins)
@@ -375,7 +373,7 @@ def _built(
         total = float(leaves.sums[0].sum())
         notes += notes_on_counts(f"column {names.weight!r}", seen.whole_weights, total, counted)
     notes += [*look_alike(groups), *notes_on_missing(seen.left_out)]
-    kept = [np.flatnonzero(leaves.sums[0, :, 2 * g : 2 * g + 2].sum(axis=1))[::-1] for g in range(len(groups))]
+    kept = [rows_in_use(leaves.sums[:1, :, 2 * g : 2 * g + 2])[::-1] for g in range(len(groups))]
     return Tables(
         {group: _table(score, leaves, g, kept[g]) for g, group in enumerate(groups)},
         rows=counted,

@@ -26,6 +26,7 @@ from xorder.engines._tally import (
     Leaves,
     Seen,
     bin_of,
+    rows_in_use,
     spread_of,
 )
 
@@ -46,6 +47,13 @@ def keys_of(score: NDArray[Any]) -> IntArray:
     return bits ^ ((bits >> 63) & _MAGNITUDE)
 
 
+def cells_of(keys: IntArray) -> IntArray:
+    """Return the cells of keys, counted from the lowest."""
+    cell = keys >> CELL_BITS
+    cell -= FIRST_CELL
+    return cell
+
+
 def scores_of(keys: IntArray) -> FloatArray:
     """Return the scores that keys stand for.
 
@@ -63,6 +71,78 @@ _MARGIN = 1.25
 
 # Bytes of rows that are kept from one pass to the next, so that they are read once.
 _KEPT_BYTES = 1 << 27
+
+
+# Cells of which the first rows hold fewer rows than this do not show how many bins they will have.
+_FEW = 32
+# Rows by which each sample is taken to be spread as all rows are: of a rare one, the first rows show little.
+_SMOOTHING = 10_000
+# How many times finer than the first rows make likely.
+_FINER = 2.0
+_MOST_KEPT = 1 << 22
+
+
+class _GuessedBins:
+    """Bins that are likely finer than those of all rows will be, so that these are put together without another pass.
+
+    They are guessed from the first rows. What these do not show are cells in which few rows lie; their rows are kept
+    as they are, unless they turn out to be many.
+    """
+
+    def __init__(self, first: Sequence[Batch], codes: int, limit: int) -> None:
+        masses = np.zeros((1, CELLS * codes))
+        for batch in first:
+            _add(masses, cells_of(keys_of(batch.score)), codes, batch.code, ())
+        by_cell = masses.reshape(CELLS, codes)
+        rows = by_cell @ np.ones(codes)
+        self._is_light, self._shown = rows < _FEW, np.flatnonzero(rows >= _FEW)
+        self.kept: list[Batch] | None = [] if first else None
+        self.sums: FloatArray = np.empty(0)
+        self._room = _MOST_KEPT
+        self._bins = Bins(self._shown, self._shown)
+        if self._shown.size:
+            smooth = by_cell[self._shown] + (_SMOOTHING / rows.sum()) * rows[self._shown, None]
+            self._bins = Bins.for_masses(self._shown + FIRST_CELL, smooth, _FINER * limit)
+        self._parts, self._start = self._bins.lookup()
+        # Behind the bins comes each of the cells.
+        self._size = len(self._bins)
+        self._parts[self._is_light], self._start[self._is_light] = 1, self._size + np.flatnonzero(self._is_light)
+
+    def __len__(self) -> int:
+        return self._size + CELLS
+
+    def bin_of(self, batch: Batch) -> IntArray:
+        """Return the bins of rows, and keep those of which that says too little."""
+        keys = keys_of(batch.score)
+        # Another thread may stop keeping rows at any time.
+        if (kept := self.kept) is not None:
+            light = batch.where(self._is_light[cells_of(keys)])
+            kept.append(light)
+            self._room -= light.score.size
+            if self._room < 0:
+                self.kept = None
+        return bin_of(keys, self._parts, self._start)
+
+    def by_cell(self) -> FloatArray:
+        """Sums by cell."""
+        found = self.sums[:, self._size :]
+        if self._size:
+            found[:, self._shown] = np.add.reduceat(self.sums[:, : self._size], self._bins.starts, axis=1)
+        return found
+
+    def put_together(self, bins: Bins) -> FloatArray | None:
+        """Sums by coarser bins, without the rows kept; None where some are not coarser, or not all rows were kept."""
+        (parts, start), own = bins.lookup(), self._bins.parts
+        wanted = parts[self._shown]
+        if self.kept is None or (wanted > own).any():
+            return None
+        found = np.zeros((self.sums.shape[0], len(bins), self.sums.shape[2]))
+        number = np.arange(wanted.sum()) - np.repeat(np.cumsum(wanted) - wanted, wanted)
+        first = np.repeat(self._bins.starts, wanted) + number * np.repeat(own // wanted, wanted)
+        found[:, np.repeat(start[self._shown], wanted) + number] = np.add.reduceat(
+            self.sums[:, : self._size], first, axis=1
+        )
+        return found
 
 
 class _UnseenError(RuntimeError):
@@ -95,6 +175,7 @@ class LocalRows:
         self._squares, self._total, self._watch = options.squares, total, options.watch
         self._weighted = options.names.weight is not None
         self._kept: list[Batch] | None = None
+        self._guessed: _GuessedBins | None = None
 
     def survey(self, limit: int) -> tuple[Seen, Counted]:
         """Look at all rows: sums by key if there are at most ``limit`` keys, else by cell."""
@@ -118,13 +199,6 @@ class LocalRows:
             looks.append(seen)
             return usable
 
-        def add(batch: Batch, sums: FloatArray) -> None:
-            usable = usable_of(batch)
-            cell = keys_of(usable.score)
-            cell >>= CELL_BITS
-            cell -= FIRST_CELL
-            _add(sums, cell, codes, usable.code, self._weights(usable))
-
         # Closed whatever happens: DuckDB answers nothing else as long as it is being read from.
         with closing(self._each("reading scores", known=False)) as batches:
             first = _some(batches, 1 + _MARGIN * limit if codes <= _DENSE_CODES else 0)
@@ -137,11 +211,21 @@ class LocalRows:
                         break
                 else:
                     return _all_seen(looks), counts.counted()
-            # Once all that counts is the cell, which is a small number, no key needs to be looked up.
-            sums = self._side_by_side(rest, CELLS, add)
+            # Once all that counts is the cell, or a bin of it, which are small numbers, no key needs to be looked up.
+            # Rows that are few enough to be kept for the next pass need no guess.
+            fit = self._total is not None and self._total * _bytes_of(first[0]) <= _KEPT_BYTES * first[0].score.size
+            shown = [] if counts.shift or fit else [_usable(batch, codes)[0] for batch in first]
+            guessed = _GuessedBins(shown, codes, limit)
+
+            def add(batch: Batch, sums: FloatArray) -> None:
+                usable = usable_of(batch)
+                _add(sums, guessed.bin_of(usable), codes, usable.code, self._weights(usable))
+
+            guessed.sums = self._side_by_side(rest, len(guessed), add)
+        self._guessed, sums = guessed, guessed.by_cell()
         if counts.shift:
             sums[:, counts.keys - FIRST_CELL] += counts.masses
-        used = np.flatnonzero(sums[-1].any(axis=1))
+        used = rows_in_use(sums)
         return _all_seen(looks), Counted(CELL_BITS, used + FIRST_CELL, sums[:, used])
 
     def fill(self, bins: Bins) -> FloatArray:
@@ -152,7 +236,12 @@ class LocalRows:
             position = bin_of(keys_of(batch.score), parts, start)
             _add(sums, position, self.coding.size, batch.code, self._weights(batch))
 
-        return self._side_by_side(self._each("filling bins"), len(bins), add)
+        guessed, self._guessed = self._guessed, None
+        if guessed is None or (sums := guessed.put_together(bins)) is None:
+            return self._side_by_side(self._each("filling bins"), len(bins), add)
+        for batch in guessed.kept or ():
+            add(batch, sums.reshape(1 + self._squares, -1))
+        return sums
 
     def _side_by_side(
         self, batches: Iterator[Batch], positions: int, add: Callable[[Batch, FloatArray], None]
@@ -208,7 +297,7 @@ class LocalRows:
                 yield batch.where(batch.code < codes) if leaves_out else batch
                 done += batch.score.size
                 self._watch(step, min(1.0, done / self._total) if self._total else None)
-                room -= batch.score.nbytes + batch.code.nbytes + (0 if batch.weight is None else batch.weight.nbytes)
+                room -= _bytes_of(batch)
                 if room >= 0 and not batch.more:
                     kept.append(batch)
                 else:
@@ -217,6 +306,10 @@ class LocalRows:
         if room >= 0:
             # All rows have been read; the next pass need not.
             self._kept = kept
+
+
+def _bytes_of(batch: Batch) -> int:
+    return batch.score.nbytes + batch.code.nbytes + (0 if batch.weight is None else batch.weight.nbytes)
 
 
 def _add(
@@ -242,8 +335,8 @@ def _has_more_keys(first: Sequence[Batch], codes: int, limit: int) -> bool:
     """Whether the usable rows of these batches have more keys than may be told apart."""
     if sum(batch.score.size for batch in first) <= limit:
         return False
-    keys = np.sort(np.concatenate([keys_of(_usable(batch, codes)[0].score) for batch in first]))
-    return int(np.count_nonzero(keys[1:] != keys[:-1])) >= limit
+    scores = np.sort(np.concatenate([_usable(batch, codes)[0].score for batch in first]))
+    return int(np.count_nonzero(scores[1:] != scores[:-1])) >= limit
 
 
 def _usable(batch: Batch, codes: int) -> tuple[Batch, Seen]:
