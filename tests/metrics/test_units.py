@@ -50,7 +50,7 @@ def test_clusters_of_one_row_are_rows(groups: int, persons: int) -> None:
     np.testing.assert_allclose(*values, rtol=0, atol=1e-15)
 
 
-@pytest.mark.parametrize(("name", "limit"), [("_MOST_WORK", 10.0), ("_MOST_NUMBERS", 10)])
+@pytest.mark.parametrize(("name", "limit"), [("_MOST_WORK", 10.0), ("_MOST_KEPT", 10.0)])
 @pytest.mark.parametrize("groups", [2, 3])
 def test_more_than_memory_or_time_allow_is_refused(
     monkeypatch: pytest.MonkeyPatch, groups: int, name: str, limit: float

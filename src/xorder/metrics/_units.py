@@ -29,8 +29,11 @@ from xorder.metrics._placements import Moments, Placements, moments, rows_alone
 if TYPE_CHECKING:
     from xorder._metric import Term
 
-# Products of numbers to be added up, at most: some minutes of work; and how many numbers, whose products are kept.
-_MOST_WORK, _MOST_NUMBERS = 1e13, 10_000
+# Products of numbers to be added up, at most: some minutes of work; and what may be kept, less than a gigabyte.
+_MOST_WORK, _MOST_KEPT = 1e13, 1e8
+
+# What units add to all numbers, at a time.
+_AT_ONCE = 1_000_000
 
 
 class Rows(NamedTuple):
@@ -114,6 +117,7 @@ class Units:
         self._weight, self._scores = ordered(rows.weight), [ordered(score) for score in rows.scores]
         self.count = self._code.size if self._first is None else int(np.count_nonzero(self._first))
         mass = ordered(rows.mass)
+        del order, ordered
         self._above = [_above(score, self._code, mass, 2 * self.size) for score in self._scores]
         # Units with rows in each sample, and in those of each kind.
         self.held, self.held_by_kind = np.zeros(3 * self.size), np.zeros(3)
@@ -126,14 +130,13 @@ class Units:
         del self._above
         self.moments = self._moments(tables, sums)
 
-    def _blocks(self) -> Iterator[tuple[int, int]]:
+    def _blocks(self, most: int = STEP) -> Iterator[tuple[int, int]]:
         """Yield where blocks of rows start and end, in which units are whole."""
-        return pairwise(_ends(self._first, self._code.size))
+        return pairwise(_ends(self._first, self._code.size, min(most, STEP)))
 
     def _add_rows(self, counted: bool, ratio: FloatArray | None) -> FloatArray:
         """Add up the products of what rows add, each a unit by itself; return the sums of columns by code."""
         size, columns = self.size, 2 * self.size * len(self._above) + 1
-
         products, sums = np.zeros((2 * size, columns, columns)), np.zeros((columns, 2 * size))
         for start, stop in self._blocks():
             code = self._code[start:stop]
@@ -147,12 +150,8 @@ class Units:
                     sums[:, each] += part @ ratio[own[first:last]]
         counts = np.bincount(self._code, minlength=2 * size)
         for code in np.flatnonzero(counts).tolist():
-            # What a row of this code adds to each number, by the columns it comes from.
-            alone = np.zeros((columns, 2 * size, columns))
-            alone[:, code] = np.eye(columns)
-            numbers = self._numbers(alone)
-            used = np.flatnonzero(numbers.any(axis=1))
-            self._products.append((used, numbers[used] @ products[code] @ numbers[used].T))
+            numbers, adds = self._of_code(code)
+            self._products.append((numbers, adds @ products[code] @ adds.T))
             units = products[code, -1, -1] if counted else counts[code]
             for kind in (0 if code % 2 else 1, 2):
                 self.held[kind * size + code // 2] += units
@@ -164,14 +163,14 @@ class Units:
         size, numbers = self.size, int(np.prod(self._shape))
         # Few clusters are kept as they are.
         is_kept = self.count <= numbers
-        if not is_kept and (self.count * float(numbers) ** 2 > _MOST_WORK or numbers > _MOST_NUMBERS):
+        kept = float(numbers) * min(self.count, numbers)
+        if kept > _MOST_KEPT or (self.count * float(numbers) ** 2 > _MOST_WORK and not is_kept):
             raise InputError(
                 f"{size} groups with {self.count:,} clusters are too many to allow for; name fewer groups."
             )
-
         found: list[FloatArray] = []
         total = np.zeros((2 * size * self._shape[0] + 1, 2 * size))
-        for start, stop in self._blocks():
+        for start, stop in self._blocks(max(_AT_ONCE // numbers, 1)):
             unit = np.cumsum(first[start:stop]) - 1
             count = int(unit[-1]) + 1
             place = self._code[start:stop] * np.intp(count) + unit
@@ -227,6 +226,21 @@ class Units:
                 yield column - less if self._weight is None else (column - less) * weight
         yield weight
 
+    def _of_code(self, code: int) -> tuple[NDArray[np.intp], FloatArray]:
+        """Return the numbers that rows of a code add to, and what each of their columns adds to each of these."""
+        size, number_of = self.size, np.arange(np.prod(self._shape)).reshape(self._shape)
+        group, other = code // 2, 1 - code % 2
+        own = group + size * other
+        numbers = np.append(number_of[:, [own, 2 * size + group], :-1].ravel(), number_of[0, own, -1])
+        total = np.where(self._n1 > 0, self._n1, np.inf) if other else -np.where(self._n0 > 0, self._n0, np.inf)
+        each = np.arange(size)
+        of_score = np.zeros((2 * size, 2 * size))
+        of_score[each, 2 * each + other] = 0.5 / total
+        of_score[size + each, 2 * each] = of_score[size + each, 2 * each + 1] = -0.5 / (self._n1 + self._n0)
+        adds = np.zeros((numbers.size, numbers.size))
+        adds[:-1, :-1], adds[-1, -1] = np.kron(np.eye(self._shape[0]), of_score), 1.0
+        return numbers, adds
+
     def _numbers(self, sums: FloatArray) -> FloatArray:
         """Turn sums of such columns over the rows of each code of a unit into placements less one half, and masses.
 
@@ -255,9 +269,7 @@ class Units:
             (factor * each.by_code(self.size).ravel(), self._scores[each.score], each.threshold)
             for factor, each in parts
         ]
-
         thrice = np.multiply(self._code, 3, dtype=np.min_scalar_type(6 * self.size))
-
         total = 0.0
         for start, stop in self._blocks():
             sums: NDArray[Any] = np.zeros(stop - start)
@@ -308,8 +320,9 @@ class Units:
             total += float(np.sum((flat @ self._sums) ** 2))
         for numbers, products in self._products:
             used = np.flatnonzero(flat[numbers])
-            factors = flat[numbers[used]]
-            total += float(factors @ products[np.ix_(used, used)] @ factors)
+            if used.size:
+                factors = flat[numbers[used]]
+                total += float(factors @ products[np.ix_(used, used)] @ factors)
         return total, least - 1
 
 
@@ -353,7 +366,7 @@ def _above(score: FloatArray, code: NDArray[Any], mass: FloatArray | None, codes
     found = np.full((score.size, codes), 0, dtype)
     every = np.arange(codes, dtype=code.dtype)[:, None]
     above = np.zeros(codes, dtype)
-    for start, stop in pairwise(_ends(is_next, score.size)):
+    for start, stop in pairwise(_ends(is_next, score.size, STEP)):
         here, rows = slice(start, stop), order[start:stop]
         added: NDArray[Any] = code[here] == every
         if mass is not None:
@@ -373,11 +386,11 @@ def _above(score: FloatArray, code: NDArray[Any], mass: FloatArray | None, codes
     return found
 
 
-def _ends(first: BoolArray | None, rows: int) -> list[int]:
+def _ends(first: BoolArray | None, rows: int, step: int) -> list[int]:
     """Return where blocks of rows end, of a step each, or of more so that none ends before the first of some rows."""
     ends = [0]
     while ends[-1] < rows:
-        end = min(ends[-1] + STEP, rows)
+        end = min(ends[-1] + step, rows)
         while first is not None and end < rows and not first[end]:
             ahead = first[end : end + STEP]
             end += int(ahead.argmax()) if ahead.any() else ahead.size
