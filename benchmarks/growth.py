@@ -16,6 +16,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,7 +44,11 @@ def in_memory(rows: int, groups: int = 2, distinct: int | None = None) -> Tasks:
     if distinct is not None:
         score = np.floor(score * distinct) / distinct
     other, single, person = people(rows, seed=1)[0], score.astype(np.float32), rng.integers(0, rows // 4 + 1, rows)
-    repair = xorder.XOrder().fit(score, label, sensitive_features=group)
+
+    @cache
+    def repair() -> xorder.XOrder:
+        return xorder.XOrder().fit(score, label, sensitive_features=group)
+
     return {
         "np.sort": lambda: np.sort(score),
         "audit": lambda: xorder.audit(label, score, sensitive_features=group).to_dict(),
@@ -51,7 +56,8 @@ def in_memory(rows: int, groups: int = 2, distinct: int | None = None) -> Tasks:
         "audit, clusters": lambda: xorder.audit(label, score, sensitive_features=group, clusters=person).to_dict(),
         "compare": lambda: xorder.compare(label, score, other, sensitive_features=group).to_dict(),
         "fit": lambda: xorder.XOrder().fit(score, label, sensitive_features=group),
-        "transform": lambda: repair.transform(score, sensitive_features=group),
+        # Fitted in the first round, which does not count.
+        "transform": lambda: repair().transform(score, sensitive_features=group),
     }
 
 
