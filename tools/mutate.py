@@ -213,7 +213,7 @@ def lines_at_import() -> dict[str, set[int]]:
 def bounded(seconds: float) -> None:
     """Let this process end when its next step takes far longer than it should: it may loop, or wait for itself."""
     signal.setitimer(signal.ITIMER_PROF, 5 + 10 * seconds)
-    signal.setitimer(signal.ITIMER_REAL, 60 + 60 * seconds)
+    signal.setitimer(signal.ITIMER_REAL, 60 + 20 * seconds)
 
 
 class Loader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -250,8 +250,8 @@ def told(mutant: Mutant, fate: str) -> str:
 class Trial:
     """A plugin that runs the tests once, and then some of them for each mutant, each time in a fork."""
 
-    def __init__(self, mutants: list[Mutant]) -> None:
-        self.mutants = mutants
+    def __init__(self, mutants: list[Mutant], most: float) -> None:
+        self.mutants, self.most = mutants, most
         self.fates: Counter[str] = Counter()
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -306,7 +306,7 @@ class Trial:
                 function.__code__ = codes.get((code.co_qualname, code.co_firstlineno), code)
         contexts = self.reached[str(mutant.path)]
         reaching = {name for line in mutant.statement for name in contexts.get(line, ())}
-        items = [item for item in session.items if item.nodeid in reaching]
+        items = [item for item in session.items if item.nodeid in reaching and self.seconds[item.nodeid] <= self.most]
         if not items:
             return "survived: never reached"
         total: defaultdict[Path, float] = defaultdict(float)
@@ -340,6 +340,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--again", type=Path, metavar="LOG", help="Try the survivors that an earlier run has printed")
     parser.add_argument("--leave", action="append", default=[], metavar="NAME", help="File left out, such as _units.py")
     parser.add_argument("--slow", action="store_true", help="Take slow tests, too")
+    parser.add_argument("--most", type=float, default=60, help="Seconds; no test that takes more (default 60)")
     parser.add_argument("--tests", action="append", help="Tests to run (default those of the three packages)")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(arguments)
@@ -362,7 +363,7 @@ def main(arguments: list[str] | None = None) -> int:
         chosen = chosen[options.first : options.last]
     at_import = forked(lines_at_import)
     early = [mutant for mutant in chosen if at_import[str(mutant.path)].intersection(mutant.statement)]
-    trial = Trial([mutant for mutant in chosen if mutant not in early])
+    trial = Trial([mutant for mutant in chosen if mutant not in early], options.most)
     tests = options.tests or [f"tests/{package}" for package in PACKAGES]
     fates = forked(lambda: (pytest.main([*QUICK, *tests], plugins=[trial]), trial.fates)[1], quiet=False)
     if not fates:

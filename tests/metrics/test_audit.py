@@ -373,6 +373,9 @@ def test_the_widest_gaps_alone_unless_more_is_asked_for():
     text = str(found)
     assert "... and 5 narrower gaps; all with --all, or in the table gaps" in text
     assert text.count("\nxauc ") == 10
+    widest = sorted((gap for gap in found.gaps if gap.metric == "xauc"), key=lambda gap: -abs(gap.value))[:10]
+    shown = [line.split()[1:5] for line in text.splitlines() if line.startswith("xauc ")]
+    assert shown == [[gap.pair[0], "-", gap.pair[1], f"{gap.value:+.4f}"] for gap in widest]
     assert text.count("\nprf ") == 0
     everything = found.describe(everything=True)
     assert [everything.count(f"\n{metric} ") for metric in ("xauc", "prf", "parity")] == [15, 15, 15]

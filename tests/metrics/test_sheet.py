@@ -71,6 +71,13 @@ class TestFormats:
             for value, told in zip([row[name] for row in table.rows], frame[name], strict=True):
                 assert told == value or (value is None and np.isnan(told))
 
+    def test_whole_numbers_have_no_decimals(self) -> None:
+        lines = audited().table("groups").to_markdown().splitlines()
+        first = dict(zip(*([cell.strip() for cell in lines[at].strip("|").split("|")] for at in (0, 2)), strict=True))
+        row = audited().table("groups").rows[0]
+        assert first["positives"] == str(int(row["positives"]))
+        assert first["auc"] == f"{row['auc']:.4f}"
+
     def test_a_pipe_in_a_name_does_not_end_a_cell(self) -> None:
         label, score, group = people()
         found = xorder.audit(label, score, sensitive_features=np.where(group == "a", "x|y", "two\nlines"))
@@ -116,6 +123,19 @@ class TestNetBenefit:
             half = 1.96 * over.std() / np.sqrt(y.size)
             assert row["over_treat_all_high"] - row["over_treat_all"] == pytest.approx(half, rel=1e-3)
 
+    def test_after_a_repair(self, repair: xorder.XOrder) -> None:
+        label, score, group = people()
+        moved = repair.transform(score, sensitive_features=group)
+        alone = xorder.audit(label, moved, sensitive_features=group).table("net_benefit", thresholds=[0.2]).rows
+        assert not {"after", "change"} & {*alone[0]}
+        for row, other in zip(audited().table("net_benefit", thresholds=[0.2], repair=repair).rows, alone, strict=True):
+            assert row["after"] == pytest.approx(other["net_benefit"], abs=1e-12)
+            own = group == row["group"] if row["group"] in "abc" else np.full(label.size, True)
+            worth = np.where(label == 1, 1, -0.25) * ((moved >= 0.2).astype(int) - (score >= 0.2))
+            assert row["change"] == pytest.approx(worth[own].mean(), abs=1e-12)
+            half = 1.96 * worth[own].std() / np.sqrt(own.sum())
+            assert row["change_high"] - row["change"] == pytest.approx(half, rel=1e-3, abs=1e-12)
+
     def test_thresholds_beyond_the_scores_are_a_note(self) -> None:
         table = audited().table("net_benefit", thresholds=[0.2, 0.9999])
         assert any("0.9999" in note and "nobody" in note for note in table.notes)
@@ -128,6 +148,15 @@ class TestNetBenefit:
 
 
 class TestScores:
+    def test_a_class_that_a_group_lacks_has_no_scores(self) -> None:
+        label, score, group = [1, 0, 1, 0, 0, 0], [0.8, 0.3, 0.7, 0.4, 0.95, 0.05], ["a", "a", "b", "b", "c", "c"]
+        with pytest.warns(XorderWarning):
+            found = xorder.audit(label, score, sensitive_features=group).table("scores").rows
+        rows = {(row["group"], row["outcome"]): row for row in found}
+        assert rows["c", "positive"]["min"] is rows["c", "positive"]["median"] is None
+        everyone = rows["all groups", "positive"]
+        assert (everyone["min"], everyone["median"], everyone["max"]) == (0.7, 0.7, 0.8)
+
     @pytest.mark.parametrize("weighted", [False, True])
     def test_by_hand(self, weighted: bool) -> None:
         label, score, group = people()
