@@ -213,7 +213,7 @@ def lines_at_import() -> dict[str, set[int]]:
 def bounded(seconds: float) -> None:
     """Let this process end when its next step takes far longer than it should: it may loop, or wait for itself."""
     signal.setitimer(signal.ITIMER_PROF, 5 + 10 * seconds)
-    signal.setitimer(signal.ITIMER_REAL, 60 + 20 * seconds)
+    signal.setitimer(signal.ITIMER_REAL, 300 + 20 * seconds)
 
 
 class Loader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -356,8 +356,8 @@ def main(arguments: list[str] | None = None) -> int:
     if options.again:
         lines = {line for line in options.again.read_text().splitlines() if line.startswith("survived")}
         wanted = {line.partition(" | ")[2] for line in lines}
-        files = {line.partition(":")[0] for line in wanted}
-        chosen = [each for each in every if each.where.partition(":")[0] in files and each.said in wanted]
+        places = {line.partition(" | ")[0] for line in wanted}
+        chosen = [each for each in every if each.where in places and each.said in wanted]
     else:
         chosen = random.Random(options.seed).sample(every, min(options.sample, len(every)))
         chosen = chosen[options.first : options.last]

@@ -387,6 +387,17 @@ def test_the_widest_gaps_alone_unless_more_is_asked_for():
     assert f"f - a   {found.gap('xauc', ('f', 'a')).value:+.4f}" in two
 
 
+@pytest.mark.parametrize(("size", "is_told"), [(32, False), (3200, True)])
+def test_a_score_is_upside_down_where_that_is_no_chance(size, is_told):
+    rng = np.random.default_rng(3)
+    label = np.arange(size) % 2
+    score = rng.normal(size=size) - 0.6 * label
+    found, messages = warned(y_true=label, y_score=score, sensitive_features=np.arange(size) // 2 % 2)
+    assert found.auc < 0.4
+    assert (found.auc_interval[1] < 0.5) == is_told
+    assert any("mostly ranked below negatives" in message for message in messages) == is_told
+
+
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_no_line_is_wider_than_it_may_be(width):
     names = ["American Indian or Alaska Native", "Black or African American", "Native Hawaiian", "White", "x"]

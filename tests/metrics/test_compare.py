@@ -154,6 +154,8 @@ def test_of_many_pairs_those_of_the_widest_gaps_are_shown() -> None:
     text = str(compare(label, score, score + 0.1 * rng.normal(size=900), sensitive_features=group))
     shown = sum(line.strip().startswith("xauc gap ") for line in text.splitlines())
     assert 0 < shown < 15
+    # The last of the table, which stands right above, is there, too.
+    assert text.split("\n... and")[0].splitlines()[-1].strip().startswith("20 % of the list ")
     assert f"\n... and {15 - shown} pairs of groups with narrower xauc gaps\n" in text
 
 

@@ -98,17 +98,18 @@ def test_a_curve_is_the_gap_at_each_share(data: Rows, of: str) -> None:
     np.testing.assert_allclose(gaps, expected, rtol=0, atol=1e-9)
 
 
-def levels(size: int = 400) -> Rows:
+def levels(size: int = 400, lower: float = 0.4) -> Rows:
     """Rows of three scores, so that a cut in the midst of one moves smoothly as rows come and go."""
     rng = np.random.default_rng(5)
     group, label = np.where(rng.random(size) < 0.4, "b", "a"), (rng.random(size) < 0.4).astype(int)
-    return Rows(label, np.clip(np.rint(rng.normal(size=size) + label - 0.4 * (group == "b")), 0, 2), group, None)
+    return Rows(label, np.clip(np.rint(rng.normal(size=size) + label - lower * (group == "b")), 0, 2), group, None)
 
 
 @pytest.mark.parametrize("of", OF)
 @pytest.mark.parametrize("share", [0.15, 0.4])
 def test_errors_at_a_share_are_those_of_leaving_out_each_row(of: str, share: float) -> None:
-    data = levels(n := 4000)
+    # Groups far apart, so that to move the cut changes the gap.
+    data = levels(n := 20_000, lower=1.5)
 
     def gap(kept: Any) -> float:
         some = Rows(data.y[kept], data.s[kept], data.g[kept], None)
@@ -122,7 +123,7 @@ def test_errors_at_a_share_are_those_of_leaving_out_each_row(of: str, share: flo
     variance = (n - 1) / n * np.sum((without - without.mean()) ** 2)
     found = cuts_of(data).at(share, ("a", "b"), check_of(of))
     # It has one more row above the cut and one below in each group.
-    assert found.stderr == pytest.approx(np.sqrt(variance), rel=0.015)
+    assert found.stderr == pytest.approx(np.sqrt(variance), rel=0.01)
 
 
 @pytest.mark.parametrize("of", OF)
@@ -228,13 +229,15 @@ class TestAudit:
         return xorder.audit(label, rng.normal(size=1200) + label - 0.5 * (group == "b"), sensitive_features=group)
 
     def test_a_pair_without_a_rate_is_not_the_one_that_differs_most(self) -> None:
-        label, score = [1, 0, 1, 0, 1, 0, 0, 0], [0.9, 0.1, 0.8, 0.2, 0.7, 0.3, 0.6, 0.5]
+        rng = np.random.default_rng(2)
+        label, group = rng.integers(0, 2, 120), np.repeat(["a", "b", "c"], 40)
+        label[group == "c"] = 0
         with pytest.warns(XorderWarning):
-            found = xorder.audit(label, score, sensitive_features=list("zzaabbzz")[:6] + list("cc"))
+            found = xorder.audit(label, rng.normal(size=120) + label, sensitive_features=group)
         for at in (None, 0.25, Threshold(0.75)):
             gap = found.cut_gap(at)
-            assert "c" not in gap.pair
-            assert np.isfinite(gap.value)
+            assert gap.pair == ("a", "b")
+            assert 0 < abs(gap.value) < 1
 
     def test_the_worst_cut_is_that_of_the_pair_that_differs_most(self, audit: xorder.Audit) -> None:
         worst = audit.cut_gap()

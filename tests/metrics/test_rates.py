@@ -103,6 +103,14 @@ class TestValues:
         for name in "ab":
             assert shares[name]["impact_ratio"] == pytest.approx(shares[name]["value"] / highest, abs=1e-12)
 
+    def test_a_rate_of_0_is_0_times_any_other(self) -> None:
+        label, score, group = people()
+        score[group == "b"] /= 2
+        cut = Threshold(float(score[group == "b"].max()) + 1e-9)
+        row = by_rate(audit(label, score, sensitive_features=group, cuts=[cut]).table("cuts").rows, "b")["sensitivity"]
+        assert (row["value"], row["ratio"], row["ratio_low"]) == (0, 0, 0)
+        assert 0 < row["ratio_high"] < 1
+
 
 class TestIntervals:
     def test_wilson_at_a_score(self) -> None:

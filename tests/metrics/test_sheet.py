@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,16 @@ class TestFormats:
         other = xorder.audit(label, score, sensitive_features=np.where(group == "a", "z", group))
         with pytest.raises(InputError, match="group 'z' was not seen in fit"):
             other.table("cuts", repair=repair)
+
+    @pytest.mark.parametrize("turned", [lambda score: score < 0.2, lambda score: score > 0.5])
+    def test_a_repair_that_changes_the_order_within_a_group(self, turned: Callable[[Any], Any]) -> None:
+        class Turning:
+            def transform(self, y_score: NDArray[Any], sensitive_features: Any) -> NDArray[Any]:
+                here = turned(y_score)
+                return np.where(here, np.min(y_score[here]) + np.max(y_score[here]) - y_score, y_score)
+
+        with pytest.raises(InputError, match="changes the order within group 'a'"):
+            audited().table("cuts", repair=Turning())
 
     def test_a_reference_that_is_no_group(self) -> None:
         with pytest.raises(InputError, match="reference must be one of 'a', 'b', 'c'; got 'd'"):
