@@ -147,6 +147,16 @@ class TestNetBenefit:
             half = 1.96 * worth[own].std() / np.sqrt(own.sum())
             assert row["change_high"] - row["change"] == pytest.approx(half, rel=1e-3, abs=1e-12)
 
+    def test_clusters_of_one_row_spend_one_on_the_mean(self) -> None:
+        label, score, group = (each[:40] for each in people())
+        told = [
+            xorder.audit(label, score, sensitive_features=group, clusters=clusters).table("net_benefit").rows
+            for clusters in (None, np.arange(40))
+        ]
+        for row, other in zip(*told, strict=True):
+            half, wider = (each["high"] - each["net_benefit"] for each in (row, other))
+            assert wider == pytest.approx(half * np.sqrt(40 / 39), rel=1e-9)
+
     def test_thresholds_beyond_the_scores_are_a_note(self) -> None:
         table = audited().table("net_benefit", thresholds=[0.2, 0.9999])
         assert any("0.9999" in note and "nobody" in note for note in table.notes)
