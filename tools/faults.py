@@ -33,7 +33,7 @@ from support.faults import KINDS  # noqa: E402
 PATIENCE = 120
 # From too little for Python itself to enough for everything.
 MEMORY = [int(80 * 1.5**step) for step in range(10)]
-SIZES = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256]
+SIZES = [0, 1, 2, 4, 8, 16, 32, 64, 128, 1024]
 # What a large file is, for a child, in which nothing can be replaced.
 LARGE = "from xorder.engines import _tables as t; t.in_engine = lambda *_, **__: True; "
 START = "import sys; {}from xorder.cli import program; program()"

@@ -1,10 +1,11 @@
-"""Audit, fit, transform and SQL on a Spark cluster of several processes, one of which is killed at work."""
+"""Audit, fit, transform and SQL on a Spark cluster of several processes, two of which are killed at work."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ pytestmark = pytest.mark.slow
 # Scores are those of thousands of levels.
 ROWS, LEVELS = 250_000, 9_973
 GROUPS = ("A", "B")
+NAMES = {"score": "score", "label": "label", "group": "grp"}
 
 
 @pytest.fixture(scope="module")
@@ -134,26 +136,25 @@ def test_transform_and_sql_agree_with_memory(
     assert_same(sums(as_sql, "adjusted"), sums_in_memory(people, by_hand))
 
 
-def test_audit_and_fit_agree_with_memory(spark_on_cluster: Any, people: People, repair: xorder.XOrder) -> None:
-    frame = rows(spark_on_cluster)
-    names = {"score": "score", "label": "label", "group": "grp"}
-    found = xorder.audit_frame(frame, **names)
+def assert_same_audit(found: xorder.Audit, people: People) -> None:
     exact = xorder.audit(people.label, people.score, sensitive_features=people.group)
     assert (found.positives, found.negatives) == (exact.positives, exact.negatives)
     assert found.auc == pytest.approx(exact.auc, abs=1e-9)
     for gap, expected in zip(found.gaps, exact.gaps, strict=True):
         assert gap.value == pytest.approx(expected.value, abs=1e-9)
         assert gap.interval == pytest.approx(expected.interval, abs=1e-9)
-    fitted = xorder.XOrder(do_no_harm=False).fit_frame(frame, **names)
+
+
+def test_audit_and_fit_agree_with_memory(spark_on_cluster: Any, people: People, repair: xorder.XOrder) -> None:
+    frame = rows(spark_on_cluster)
+    assert_same_audit(xorder.audit_frame(frame, **NAMES), people)
+    fitted = xorder.XOrder(do_no_harm=False).fit_frame(frame, **NAMES)
     np.testing.assert_allclose(fitted.maps_["B"].adjusted, repair.maps_["B"].adjusted, rtol=0, atol=1e-9)
 
 
-def test_a_worker_that_dies_changes_nothing(
-    running: Cluster, spark_on_cluster: Any, repair: xorder.XOrder, wanted: dict[str, list[tuple[float, ...]]]
-) -> None:
-    """Killed with its executor after the first tasks are done and before the last: the rest is run elsewhere, again."""
-    context = spark_on_cluster.sparkContext
-    adjusted = apply_to_frame(GroupMaps(repair.maps_), rows(spark_on_cluster, parts=24), score="score", group="grp")
+@contextmanager
+def losing(running: Cluster, number: int, context: Any, parts: int) -> Iterator[None]:
+    """Kill a worker with its executor after some tasks of a stage are done and before the last, which must happen."""
     killed: list[tuple[int, int]] = []
 
     def kill() -> None:
@@ -161,21 +162,43 @@ def test_a_worker_that_dies_changes_nothing(
         while time.monotonic() < until and not killed:
             for stage in context.statusTracker().getActiveStageIds():
                 info = context.statusTracker().getStageInfo(stage)
-                if info is not None and info.numTasks == 24 and 2 <= info.numCompletedTasks < 20:
-                    running.kill_worker(0)
+                if info is not None and info.numTasks == parts and parts / 12 <= info.numCompletedTasks < parts * 5 / 6:
+                    running.kill_worker(number)
                     killed.append((info.numCompletedTasks, info.numTasks))
                     return
             time.sleep(0.01)
 
     killer = threading.Thread(target=kill)
     killer.start()
-    got = sums(adjusted, "adjusted")
+    yield
     killer.join()
     assert killed, "the job was over before a worker could be killed"
-    assert running.workers[0].poll() is not None
-    assert running.workers[1].poll() is None
+    assert running.workers[number].poll() is not None
+    assert running.workers[-1].poll() is None
+
+
+def test_a_worker_that_dies_changes_nothing(
+    running: Cluster, spark_on_cluster: Any, repair: xorder.XOrder, wanted: dict[str, list[tuple[float, ...]]]
+) -> None:
+    """The rest is run elsewhere, and what it had done is done again."""
+    adjusted = apply_to_frame(GroupMaps(repair.maps_), rows(spark_on_cluster, parts=24), score="score", group="grp")
+    with losing(running, 0, spark_on_cluster.sparkContext, 24):
+        got = sums(adjusted, "adjusted")
     assert_same(got, wanted)
 
 
+def test_a_worker_that_dies_during_an_audit_changes_nothing(
+    running: Cluster, spark_on_cluster: Any, people: People
+) -> None:
+    """Sums of the worker that is lost are neither missing nor counted twice."""
+    frame = rows(spark_on_cluster, parts=48)
+    with losing(running, 1, spark_on_cluster.sparkContext, 48):
+        found = xorder.audit_frame(frame, **NAMES)
+    assert_same_audit(found, people)
+
+
 def test_logs_are_kept_in_the_folder_of_the_test(running: Cluster) -> None:
-    assert {path.name for path in Path(running.folder).glob("*.log")} == {"master.log", "worker-0.log", "worker-1.log"}
+    assert {path.name for path in Path(running.folder).glob("*.log")} == {
+        "master.log",
+        *(f"worker-{number}.log" for number in range(3)),
+    }

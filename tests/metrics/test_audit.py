@@ -373,6 +373,9 @@ def test_the_widest_gaps_alone_unless_more_is_asked_for():
     text = str(found)
     assert "... and 5 narrower gaps; all with --all, or in the table gaps" in text
     assert text.count("\nxauc ") == 10
+    widest = sorted((gap for gap in found.gaps if gap.metric == "xauc"), key=lambda gap: -abs(gap.value))[:10]
+    shown = [line.split()[1:5] for line in text.splitlines() if line.startswith("xauc ")]
+    assert shown == [[gap.pair[0], "-", gap.pair[1], f"{gap.value:+.4f}"] for gap in widest]
     assert text.count("\nprf ") == 0
     everything = found.describe(everything=True)
     assert [everything.count(f"\n{metric} ") for metric in ("xauc", "prf", "parity")] == [15, 15, 15]
@@ -382,6 +385,17 @@ def test_the_widest_gaps_alone_unless_more_is_asked_for():
     two = found.describe(pair=("f", "a"))
     assert [two.count(f"\n{metric} ") for metric in ("xauc", "prf", "parity")] == [1, 1, 1]
     assert f"f - a   {found.gap('xauc', ('f', 'a')).value:+.4f}" in two
+
+
+@pytest.mark.parametrize(("size", "is_told"), [(32, False), (3200, True)])
+def test_a_score_is_upside_down_where_that_is_no_chance(size, is_told):
+    rng = np.random.default_rng(3)
+    label = np.arange(size) % 2
+    score = rng.normal(size=size) - 0.6 * label
+    found, messages = warned(y_true=label, y_score=score, sensitive_features=np.arange(size) // 2 % 2)
+    assert found.auc < 0.4
+    assert (found.auc_interval[1] < 0.5) == is_told
+    assert any("mostly ranked below negatives" in message for message in messages) == is_told
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120])

@@ -136,6 +136,29 @@ def test_before_and_after_a_map_from_tables_alone() -> None:
         assert two.interval == pytest.approx(one.interval, rel=1e-9)
 
 
+def test_maps_of_other_groups_are_no_comparison() -> None:
+    people = simulate_population(300)
+    tables = check_tables(people.y_true, people.y_score, people.group)
+    one, two = tables
+    for wrong in ({one: tables[one]}, {one: tables[one], "z": tables[two]}):
+        with pytest.raises(InputError, match="must be of the same two groups or more"):
+            compare_map(tables, wrong)
+    with pytest.raises(InputError, match="must be of the same two groups or more"):
+        compare_map({one: tables[one]}, {one: tables[one]})
+
+
+def test_of_many_pairs_those_of_the_widest_gaps_are_shown() -> None:
+    rng = np.random.default_rng(4)
+    label, group = rng.integers(0, 2, 900), rng.choice(list("abcdef"), 900)
+    score = rng.normal(size=900) + label
+    text = str(compare(label, score, score + 0.1 * rng.normal(size=900), sensitive_features=group))
+    shown = sum(line.strip().startswith("xauc gap ") for line in text.splitlines())
+    assert 0 < shown < 15
+    # The last of the table, which stands right above, is there, too.
+    assert text.split("\n... and")[0].splitlines()[-1].strip().startswith("20 % of the list ")
+    assert f"\n... and {15 - shown} pairs of groups with narrower xauc gaps\n" in text
+
+
 def test_several_scores_are_adjusted_for_each_other() -> None:
     data, rng = two_scores(), np.random.default_rng(2)
     others = {f"noise {number}": data["y_score"] + 0.2 * rng.normal(size=900) for number in range(4)}

@@ -84,6 +84,83 @@ def test_the_worst_cut_is_the_widest_of_all_thresholds(data: Rows, of: str) -> N
     assert np.isnan(found.interval).all() or found.interval[0] <= found.value <= found.interval[1]
 
 
+@given(data=rows(weights=WHOLE), of=st.sampled_from(OF))
+def test_a_curve_is_the_gap_at_each_share(data: Rows, of: str) -> None:
+    a, b = data.groups[:2]
+    expected = []
+    for share in (0.25, 0.5, 0.75):
+        first, second = (rate(data, group, of, selected_at_share(data, share)) for group in (a, b))
+        expected.append(first - second)
+    if np.isnan(expected).any():
+        return
+    shares, gaps, _ = cuts_of(data).curve((a, b), check_of(of), points=4)
+    np.testing.assert_array_equal(shares, [0.25, 0.5, 0.75])
+    np.testing.assert_allclose(gaps, expected, rtol=0, atol=1e-9)
+
+
+def levels(size: int = 400, lower: float = 0.4) -> Rows:
+    """Rows of three scores, so that a cut in the midst of one moves smoothly as rows come and go."""
+    rng = np.random.default_rng(5)
+    group, label = np.where(rng.random(size) < 0.4, "b", "a"), (rng.random(size) < 0.4).astype(int)
+    return Rows(label, np.clip(np.rint(rng.normal(size=size) + label - lower * (group == "b")), 0, 2), group, None)
+
+
+@pytest.mark.parametrize("of", OF)
+@pytest.mark.parametrize("share", [0.15, 0.4])
+def test_errors_at_a_share_are_those_of_leaving_out_each_row(of: str, share: float) -> None:
+    # Groups far apart, so that to move the cut changes the gap.
+    data = levels(n := 20_000, lower=1.5)
+
+    def gap(kept: Any) -> float:
+        some = Rows(data.y[kept], data.s[kept], data.g[kept], None)
+        first, second = (rate(some, group, of, selected_at_share(some, share)) for group in "ab")
+        return first - second
+
+    # Rows that are alike are left out once, for all of them.
+    kinds, kind = np.unique(np.stack([data.y, data.s, data.g == "b"]), axis=1, return_inverse=True)
+    firsts = [int(np.argmax(kind.ravel() == each)) for each in range(kinds.shape[1])]
+    without = np.array([gap(np.arange(n) != first) for first in firsts])[kind.ravel()]
+    variance = (n - 1) / n * np.sum((without - without.mean()) ** 2)
+    found = cuts_of(data).at(share, ("a", "b"), check_of(of))
+    # It has one more row above the cut and one below in each group.
+    assert found.stderr == pytest.approx(np.sqrt(variance), rel=0.01)
+
+
+@pytest.mark.parametrize("of", OF)
+def test_errors_at_a_score_are_those_of_two_shares(of: str) -> None:
+    data = levels()
+    found = cuts_of(data).at(Threshold(1.0), ("a", "b"), check_of(of))
+    variance = 0.0
+    for group, own in zip("ab", found.rates, strict=True):
+        rows = np.sum((data.g == group) & {"sensitivity": data.y == 1, "specificity": data.y == 0}.get(of, True))
+        # One more row above and one below.
+        variance += own * (1 - own) / rows + (own**2 + (1 - own) ** 2) / rows**2
+    assert found.stderr == pytest.approx(np.sqrt(variance), rel=1e-9)
+
+
+@pytest.mark.parametrize("cut", [0.3, Threshold(1.0)])
+def test_the_scale_of_sampling_weights_means_nothing_at_a_cut(cut: Any) -> None:
+    data = levels()
+    once, half = (
+        Cuts(Tables(dict(zip("ab", Rows(data.y, data.s, data.g, np.full(400, w)).sampled_tables, strict=True))), 0.95)
+        for w in (1.0, 0.5)
+    )
+    for of in OF:
+        one, other = (cuts.at(cut, ("a", "b"), of) for cuts in (once, half))
+        assert other.stderr == pytest.approx(one.stderr, rel=1e-9)
+        assert other.stderr == pytest.approx(cuts_of(data).at(cut, ("a", "b"), of).stderr, rel=1e-9)
+
+
+def test_the_band_of_two_like_groups_is_smirnovs() -> None:
+    rng = np.random.default_rng(7)
+    for sizes in ((3000, 3000), (6000, 1500)):
+        data = Rows(np.ones(sum(sizes)), rng.normal(size=sum(sizes)), np.repeat(["a", "b"], sizes), None)
+        worst = cuts_of(data).worst(("a", "b"), "selected")
+        # 95 % of the time the largest distance of two such steps is below 1.358 of this.
+        wanted = 1.358 * np.sqrt(sum(1 / size for size in sizes))
+        assert (worst.interval[1] - worst.interval[0]) / 2 == pytest.approx(wanted, rel=0.06)
+
+
 def test_a_number_of_places_is_that_share() -> None:
     rng = np.random.default_rng(0)
     data = Rows(rng.integers(0, 2, 400), rng.normal(size=400), rng.choice(["a", "b"], 400), None)
@@ -150,6 +227,17 @@ class TestAudit:
         group = rng.choice(["a", "b", "c"], 1200)
         label = rng.integers(0, 2, 1200)
         return xorder.audit(label, rng.normal(size=1200) + label - 0.5 * (group == "b"), sensitive_features=group)
+
+    def test_a_pair_without_a_rate_is_not_the_one_that_differs_most(self) -> None:
+        rng = np.random.default_rng(2)
+        label, group = rng.integers(0, 2, 120), np.repeat(["a", "b", "c"], 40)
+        label[group == "c"] = 0
+        with pytest.warns(XorderWarning):
+            found = xorder.audit(label, rng.normal(size=120) + label, sensitive_features=group)
+        for at in (None, 0.25, Threshold(0.75)):
+            gap = found.cut_gap(at)
+            assert gap.pair == ("a", "b")
+            assert 0 < abs(gap.value) < 1
 
     def test_the_worst_cut_is_that_of_the_pair_that_differs_most(self, audit: xorder.Audit) -> None:
         worst = audit.cut_gap()

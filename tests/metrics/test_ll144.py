@@ -229,6 +229,11 @@ def test_a_single_small_row_takes_the_next_smallest_with_it() -> None:
     assert table.notes[-1].startswith("Rows with a count of 1 to 10 are suppressed")
 
 
+def test_of_two_rows_neither_is_shown_where_one_is_small() -> None:
+    table = ll144(np.random.default_rng(0).random(85), sensitive_features={"sex": ["f"] * 80 + ["m"] * 5}, suppress=11)
+    assert [row["people"] for row in table.rows] == [85, None, None]
+
+
 def test_what_cannot_be_used_is_refused() -> None:
     with pytest.raises(InputError, match="one value per row; got shape \\(3,\\) of column 'sex' for 2 scores"):
         ll144([1, 2], sensitive_features={"sex": ["f", "m", "m"]})

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix
 
 from xorder import Threshold, XOrder, audit
+from xorder.exceptions import XorderWarning
 from xorder.metrics._rates import RATES
 
 
@@ -91,6 +92,25 @@ class TestValues:
         assert (nobody["value"], nobody["low"]) == (0, 0)
         assert 0 < nobody["high"] < 0.1
 
+    def test_a_group_of_no_weight_is_not_the_one_selected_most(self) -> None:
+        label, score, group = people(300)
+        with pytest.warns(XorderWarning):
+            found = audit(label, score, sensitive_features=group, sample_weight=(group != "c") * 1.0, cuts=[0.2])
+        rows = found.table("cuts").rows
+        shares = {name: by_rate(rows, name)["selected"] for name in "abc"}
+        assert shares["c"]["value"] is shares["c"]["impact_ratio"] is None
+        highest = max(shares["a"]["value"], shares["b"]["value"])
+        for name in "ab":
+            assert shares[name]["impact_ratio"] == pytest.approx(shares[name]["value"] / highest, abs=1e-12)
+
+    def test_a_rate_of_0_is_0_times_any_other(self) -> None:
+        label, score, group = people()
+        score[group == "b"] /= 2
+        cut = Threshold(float(score[group == "b"].max()) + 1e-9)
+        row = by_rate(audit(label, score, sensitive_features=group, cuts=[cut]).table("cuts").rows, "b")["sensitivity"]
+        assert (row["value"], row["ratio"], row["ratio_low"]) == (0, 0, 0)
+        assert 0 < row["ratio_high"] < 1
+
 
 class TestIntervals:
     def test_wilson_at_a_score(self) -> None:
@@ -169,6 +189,35 @@ class TestIntervals:
                 if row[name] is not None:
                     assert same[name] == pytest.approx(row[name], abs=1e-9)
                     assert of_design[name] == pytest.approx(once[name], abs=1e-9)
+
+    def test_a_single_row_is_a_sample_of_one(self) -> None:
+        # Wilson's interval of one of one is 1 / (1 + 1.96^2) to 1; of none of one, 0 to what is left of that.
+        label = [1, 0, 0, 0, 1, 0, 1, 0]
+        score = [0.9, 0.2, 0.3, 0.1, 0.1, 0.2, 0.8, 0.7]
+        with pytest.warns(UserWarning, match="single row"):
+            found = audit(label, score, sensitive_features=list("aaaabbbb"), cuts=[Threshold(0.5)]).table("cuts").rows
+        one = by_rate(found, "a")["sensitivity"]
+        assert (one["of"], one["value"], one["high"]) == (1, 1, 1)
+        assert one["low"] == pytest.approx(1 / (1 + 1.959964**2), abs=1e-6)
+
+    def test_what_changes_lies_between_minus_one_and_one(self) -> None:
+        label, score, group = people()
+        repair = XOrder(do_no_harm=False, max_gap=0.05).fit(score, label, sensitive_features=group)
+        moved = repair.transform(score, sensitive_features=group)
+        # All of b are three rows that the repair takes over the cut; those of c have no positive.
+        cut = float(np.median(moved[group == "b"]))
+        below = np.flatnonzero((group == "b") & (score < cut) & (moved >= cut))[:3]
+        chosen = np.concatenate([np.flatnonzero(group == "a"), below, np.flatnonzero((group == "c") & (label == 0))])
+        few = label.copy()
+        few[below] = [1, 1, 0]
+        with pytest.warns(XorderWarning):
+            found = audit(few[chosen], score[chosen], sensitive_features=group[chosen], cuts=[Threshold(cut)])
+        rows = found.table("cuts", repair=repair).rows
+        certain = by_rate(rows, "b")["sensitivity"]
+        assert (certain["change"], certain["change_high"]) == (1, 1)
+        assert -1 <= certain["change_low"] < 1
+        unknown = by_rate(rows, "c")["sensitivity"]
+        assert unknown["value"] is unknown["change"] is unknown["change_low"] is None
 
     def test_what_is_given_is_certain(self) -> None:
         label, score, group = people()

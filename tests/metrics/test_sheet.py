@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,13 @@ class TestFormats:
             for value, told in zip([row[name] for row in table.rows], frame[name], strict=True):
                 assert told == value or (value is None and np.isnan(told))
 
+    def test_whole_numbers_have_no_decimals(self) -> None:
+        lines = audited().table("groups").to_markdown().splitlines()
+        first = dict(zip(*([cell.strip() for cell in lines[at].strip("|").split("|")] for at in (0, 2)), strict=True))
+        row = audited().table("groups").rows[0]
+        assert first["positives"] == str(int(row["positives"]))
+        assert first["auc"] == f"{row['auc']:.4f}"
+
     def test_a_pipe_in_a_name_does_not_end_a_cell(self) -> None:
         label, score, group = people()
         found = xorder.audit(label, score, sensitive_features=np.where(group == "a", "x|y", "two\nlines"))
@@ -91,6 +99,16 @@ class TestFormats:
         other = xorder.audit(label, score, sensitive_features=np.where(group == "a", "z", group))
         with pytest.raises(InputError, match="group 'z' was not seen in fit"):
             other.table("cuts", repair=repair)
+
+    @pytest.mark.parametrize("turned", [lambda score: score < 0.2, lambda score: score > 0.5])
+    def test_a_repair_that_changes_the_order_within_a_group(self, turned: Callable[[Any], Any]) -> None:
+        class Turning:
+            def transform(self, y_score: NDArray[Any], sensitive_features: Any) -> NDArray[Any]:
+                here = turned(y_score)
+                return np.where(here, np.min(y_score[here]) + np.max(y_score[here]) - y_score, y_score)
+
+        with pytest.raises(InputError, match="changes the order within group 'a'"):
+            audited().table("cuts", repair=Turning())
 
     def test_a_reference_that_is_no_group(self) -> None:
         with pytest.raises(InputError, match="reference must be one of 'a', 'b', 'c'; got 'd'"):
@@ -116,6 +134,29 @@ class TestNetBenefit:
             half = 1.96 * over.std() / np.sqrt(y.size)
             assert row["over_treat_all_high"] - row["over_treat_all"] == pytest.approx(half, rel=1e-3)
 
+    def test_after_a_repair(self, repair: xorder.XOrder) -> None:
+        label, score, group = people()
+        moved = repair.transform(score, sensitive_features=group)
+        alone = xorder.audit(label, moved, sensitive_features=group).table("net_benefit", thresholds=[0.2]).rows
+        assert not {"after", "change"} & {*alone[0]}
+        for row, other in zip(audited().table("net_benefit", thresholds=[0.2], repair=repair).rows, alone, strict=True):
+            assert row["after"] == pytest.approx(other["net_benefit"], abs=1e-12)
+            own = group == row["group"] if row["group"] in "abc" else np.full(label.size, True)
+            worth = np.where(label == 1, 1, -0.25) * ((moved >= 0.2).astype(int) - (score >= 0.2))
+            assert row["change"] == pytest.approx(worth[own].mean(), abs=1e-12)
+            half = 1.96 * worth[own].std() / np.sqrt(own.sum())
+            assert row["change_high"] - row["change"] == pytest.approx(half, rel=1e-3, abs=1e-12)
+
+    def test_clusters_of_one_row_spend_one_on_the_mean(self) -> None:
+        label, score, group = (each[:40] for each in people())
+        told = [
+            xorder.audit(label, score, sensitive_features=group, clusters=clusters).table("net_benefit").rows
+            for clusters in (None, np.arange(40))
+        ]
+        for row, other in zip(*told, strict=True):
+            half, wider = (each["high"] - each["net_benefit"] for each in (row, other))
+            assert wider == pytest.approx(half * np.sqrt(40 / 39), rel=1e-9)
+
     def test_thresholds_beyond_the_scores_are_a_note(self) -> None:
         table = audited().table("net_benefit", thresholds=[0.2, 0.9999])
         assert any("0.9999" in note and "nobody" in note for note in table.notes)
@@ -128,6 +169,15 @@ class TestNetBenefit:
 
 
 class TestScores:
+    def test_a_class_that_a_group_lacks_has_no_scores(self) -> None:
+        label, score, group = [1, 0, 1, 0, 0, 0], [0.8, 0.3, 0.7, 0.4, 0.95, 0.05], ["a", "a", "b", "b", "c", "c"]
+        with pytest.warns(XorderWarning):
+            found = xorder.audit(label, score, sensitive_features=group).table("scores").rows
+        rows = {(row["group"], row["outcome"]): row for row in found}
+        assert rows["c", "positive"]["min"] is rows["c", "positive"]["median"] is None
+        everyone = rows["all groups", "positive"]
+        assert (everyone["min"], everyone["median"], everyone["max"]) == (0.7, 0.7, 0.8)
+
     @pytest.mark.parametrize("weighted", [False, True])
     def test_by_hand(self, weighted: bool) -> None:
         label, score, group = people()

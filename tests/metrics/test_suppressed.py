@@ -45,6 +45,19 @@ def test_no_comparison_tells_a_hidden_reference() -> None:
     assert all(row["difference"] is not None for row in beside if row["group"] == "B")
 
 
+def test_few_people_below_a_cut_are_as_telling_as_few_above() -> None:
+    y, score, group = rows_of(("A", 200, 200), ("B", 150, 150), ("C", 150, 150))
+    # All of B but four positives and four negatives are above the cut, and half of the others.
+    below = np.concatenate([np.flatnonzero((group == "B") & (y == label))[:4] for label in (0, 1)])
+    score = np.where(group == "B", 0.9, np.where(np.arange(y.size) % 2, 0.9, 0.1))
+    score[below] = 0.1
+    audit = xorder.audit(y, score, sensitive_features=group, cuts=[xorder.Threshold(0.5)])
+    assert "B" in hidden(audit, "cuts", "value")
+    score[group == "B"] = 0.9
+    all_above = xorder.audit(y, score, sensitive_features=group, cuts=[xorder.Threshold(0.5)])
+    assert hidden(all_above, "cuts", "count") == set()
+
+
 class Lowered:
     """A map that puts nearly all of group C below the others, and keeps the others."""
 

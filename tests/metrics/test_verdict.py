@@ -26,6 +26,7 @@ def test_holm_rejects_what_the_sequential_test_rejects(pvalues: list[float], lev
 
 def test_what_is_not_known_does_not_count() -> None:
     np.testing.assert_allclose(holm([0.01, np.nan, 0.04]), [0.02, np.nan, 0.04])
+    np.testing.assert_allclose(holm([0.9, 0.4, 0.6]), [1.0, 1.0, 1.0])
 
 
 @pytest.mark.parametrize(

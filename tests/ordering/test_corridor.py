@@ -10,6 +10,7 @@ from support.effort import draws
 from support.oracles import all_interleavings, reachable
 from xorder import ScoreTable, order
 from xorder._metric import METRICS
+from xorder._table import FloatArray
 from xorder.exceptions import InputError
 from xorder.ordering._corridor import order_within_cuts, smallest_cut_gap
 from xorder.ordering._ordering import Goal
@@ -45,12 +46,22 @@ def small_tables(rng: np.random.Generator) -> ScoreTable:
             return ScoreTable(score, positive[kept], negative[kept])
 
 
-@pytest.mark.slow
+def best_mixture(auc: FloatArray, gap: FloatArray, max_gap: float) -> float:
+    """Highest mean AUC of two paths, taken by lot, whose mean gap is within a limit: the lowest bound there is."""
+    best = float(auc[np.abs(gap) <= max_gap + 1e-12].max())
+    for target in (-max_gap, max_gap):
+        above, below = gap > target, gap < target
+        part = (target - gap[below, None]) / (gap[None, above] - gap[below, None])
+        best = max(best, float(np.max(auc[below, None] + part * (auc[None, above] - auc[below, None]), initial=best)))
+    return best
+
+
+@pytest.mark.parametrize("cases", [40, pytest.param(draws(1100), marks=pytest.mark.slow)])
 @pytest.mark.parametrize("metric", METRICS)
-def test_small_cases_against_all_paths(metric: str) -> None:
+def test_small_cases_against_all_paths(metric: str, cases: int) -> None:
     rng = np.random.default_rng(list(METRICS).index(metric))
     solved = 0
-    for _ in range(draws(1100)):
+    for _ in range(cases):
         a, b = small_tables(rng), small_tables(rng)
         limit = float(rng.choice([0.05, 0.1, 0.2, 0.3, 0.5, 1.0]))
         gains = METRICS[metric].gains(a, b)
@@ -74,10 +85,12 @@ def test_small_cases_against_all_paths(metric: str) -> None:
         allowed = np.abs(gap) <= max_gap + 1e-12
         if allowed.any():
             assert abs(within.gap) <= max_gap + 1e-9
-            assert auc[allowed].max() <= within.auc + within.optimality_gap + 1e-9
+            most = within.auc + within.optimality_gap
+            assert auc[allowed].max() <= most + 1e-9
+            assert most <= best_mixture(auc, gap, max_gap) + 1e-6
         else:
             assert abs(within.gap) == pytest.approx(np.abs(gap).min(), abs=1e-9)
-    assert solved > draws(200)
+    assert solved > cases / 6
 
 
 def many_scores(rows: int, lower: float, seed: int) -> ScoreTable:

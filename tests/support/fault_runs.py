@@ -123,7 +123,10 @@ def run_failing(
 ) -> tuple[Ran, Fault]:
     """Run a command in this process, with a fault; threads are started for few rows, too."""
     from xorder.cli import main
+    from xorder.reporting import _page
 
+    # Kept for the next page of a process; each run is to be like a process of its own, which opens the template.
+    _page._template.cache_clear()
     scene.put_back(command.output, old)
     words = [*command.words, *(["--force"] if old is not None and command.output else [])]
     out, err, here = io.StringIO(), io.StringIO(), Path.cwd()

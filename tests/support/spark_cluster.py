@@ -1,4 +1,4 @@
-"""A real Spark standalone cluster on loopback: one master and two workers, each a process of its own.
+"""A real Spark standalone cluster on loopback: one master and three workers, each a process of its own.
 
 ``with cluster(folder) as running:`` starts it from the pip package and stops it, whatever happens inside.
 """
@@ -43,7 +43,7 @@ class Cluster:
 
 @contextmanager
 def cluster(folder: Path) -> Iterator[Cluster]:
-    """Start a master and two workers of one core each; logs go to ``folder``."""
+    """Start a master and three workers of one core each; logs go to ``folder``."""
     java()
     pyspark = package("pyspark", "spark")
     home = Path(pyspark.__file__).parent
@@ -63,9 +63,9 @@ def cluster(folder: Path) -> Iterator[Cluster]:
                     *("--work-dir", str(folder / f"work-{number}"), f"spark://127.0.0.1:{port}"),
                 )
             )
-            for number in range(2)
+            for number in range(3)
         ]
-        _wait(lambda: _alive_workers(web) == 2, "two workers", folder)
+        _wait(lambda: _alive_workers(web) == 3, "three workers", folder)
         yield Cluster(f"spark://127.0.0.1:{port}", workers, folder)
 
 

@@ -42,6 +42,14 @@ def test_other_scores_stand_between_their_lowest_and_highest() -> None:
     assert (scale.low, scale.high) == pytest.approx((-0.5, 11.0))
 
 
+def test_a_single_score_has_room_on_both_sides() -> None:
+    alone = np.array([3.0])
+    assert OddsScale.of([alone]) == OddsScale(1.5, 4.5)
+    # On a bound there is half of the range beyond it, and the other bound stays.
+    assert OddsScale.of([alone], (3.0, 7.0)) == OddsScale(1.0, 7.0)
+    assert OddsScale.of([alone], (-5.0, 3.0)) == OddsScale(-5.0, 7.0)
+
+
 @given(
     st.lists(st.floats(-1e280, 1e280), min_size=2, max_size=20, unique=True),
     st.floats(-4, 4),

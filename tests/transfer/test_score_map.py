@@ -61,6 +61,13 @@ def test_any_shape_comes_back_as_it_came(score_map):
     np.testing.assert_array_equal(y[1], score_map.apply(grid[1]))
 
 
+def test_many_rows_and_columns_come_back_as_they_came():
+    score_map, scores = ScoreMap([0, 1, 4], [0, 3, 5]), np.linspace(-1, 5, 70_000)
+    flat = score_map.apply(scores)
+    np.testing.assert_array_equal(score_map.apply(scores.reshape(700, 100)), flat.reshape(700, 100))
+    np.testing.assert_array_equal(score_map.apply(scores[:1]), flat[:1])
+
+
 def test_one_score_does_not_depend_on_the_others():
     rng = np.random.default_rng(0)
     score_map = ScoreMap(np.sort(rng.random(50)), np.sort(rng.random(50)))
@@ -177,6 +184,14 @@ def test_corners_are_kept_and_nothing_else() -> None:
     raw = np.linspace(0, 1, 1001)
     learnt = ScoreMap(raw, np.interp(raw, [0, 0.25, 0.5, 1], [0, 0.5, 0.6, 1]))
     np.testing.assert_allclose(learnt.compressed().raw, [0, 0.25, 0.5, 1])
+
+
+@pytest.mark.parametrize(("last", "share"), [(100.0, 0.49), (4.0, 0.25)])
+def test_the_tolerance_is_a_share_of_the_whole_range(last: float, share: float) -> None:
+    # Without the knot between them, 1 stands half-way to the last: off by that share of all.
+    score_map = ScoreMap([0.0, 1.0, 2.0], [0.0, 1.0, last])
+    assert score_map.compressed(share + 0.005).raw.tolist() == [0, 2]
+    assert score_map.compressed(share - 0.005).raw.tolist() == [0, 1, 2]
 
 
 def test_a_map_that_wiggles_everywhere_stays_as_it_is() -> None:

@@ -367,8 +367,9 @@ class FittedRepair:
         adjusted = np.array(score, dtype=np.float64)
         for group, mask in check_groups(sensitive_features, score.size, self.settings.missing_group, reserved=False):
             if group in self.maps:
-                score_map, own = self.maps[group], adjusted[mask]
+                score_map = self.maps[group]
                 if score_map.raw.size:
+                    own = adjusted[mask]
                     warn_of_other_scale(group, score_map, score_map.outside(own), own.size)
                     adjusted[mask] = score_map.apply(own)
             elif self.settings.unseen_group == "error":
