@@ -160,3 +160,16 @@ class TestRefused:
         alone = moved.table("calibration").rows
         for row, other in zip(table.rows[3:], alone, strict=True):
             assert row["slope"] == pytest.approx(other["slope"], abs=1e-9)
+
+
+def test_the_scale_of_sampling_weights_means_nothing_where_scores_are_many() -> None:
+    rng = np.random.default_rng(7)
+    score, group = rng.random(40_000), rng.choice(["a", "b"], 40_000)
+    label = (rng.random(40_000) < score).astype(int)
+    weights = {"sample_weight": np.full(40_000, 3.0), "weights_are": "sampling"}
+    plain, weighted = (
+        xorder.audit(label, score, sensitive_features=group, **more).table("calibration").rows for more in ({}, weights)
+    )
+    for one, other in zip(plain, weighted, strict=True):
+        for name in ("observed_to_expected_low", "observed_to_expected_high", "intercept_low", "slope_high"):
+            assert one[name] == pytest.approx(other[name], rel=1e-9)
