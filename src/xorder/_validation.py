@@ -183,14 +183,15 @@ def _numbered(labels: NDArray[Any]) -> IntArray:
 def _words(labels: NDArray[Any]) -> list[NDArray[np.uint64]]:
     """Return text as columns of 64 bits: of eight letters each, where a letter is a byte."""
     letters: NDArray[Any] = np.ascontiguousarray(labels).view(np.uint32).reshape(labels.size, -1)
-    if letters.max(initial=0) < 256:
-        letters = letters.astype(np.uint8)
-    letters = letters.view(np.uint8)
+    highest = letters.max(axis=0, initial=0)
+    # Room that no label needs is left out.
+    letters = letters[:, : max(int(np.count_nonzero(np.cumsum(highest[::-1]))), 1)]
+    letters = np.ascontiguousarray(letters, dtype=np.uint8 if highest.max(initial=0) < 256 else np.uint32).view(
+        np.uint8
+    )
     padded = np.zeros((labels.size, -(-letters.shape[1] // 8) * 8), dtype=np.uint8)
     padded[:, : letters.shape[1]] = letters
-    words = [np.ascontiguousarray(word) for word in padded.view(np.uint64).T]
-    # Room that no label needs is left out.
-    return [word for word in words if word.any()] or words[:1]
+    return [np.ascontiguousarray(word) for word in padded.view(np.uint64).T]
 
 
 def _hashes(words: list[NDArray[np.uint64]]) -> NDArray[np.uint64]:

@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix
 
+from support.effort import draws
 from xorder import Threshold, XOrder, audit
 from xorder.exceptions import XorderWarning
 from xorder.metrics._rates import RATES
@@ -147,7 +148,7 @@ class TestIntervals:
             return found.table("cuts", repair=repair).rows
 
         rng = np.random.default_rng(0)
-        drawn = [rows_of(rng.integers(0, label.size, label.size)) for _ in range(300)]
+        drawn = [rows_of(rng.integers(0, label.size, label.size)) for _ in range(draws(300, 150))]
         for place, row in enumerate(rows_of(np.arange(label.size))):
             if (row["group"], row["rate"]) == ("all groups", "selected"):
                 continue
