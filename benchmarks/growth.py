@@ -178,7 +178,7 @@ def page() -> None:
         lines += [f"| {varied} | {' | '.join(tasks)} | peak memory |", "|---" * (len(tasks) + 2) + "|"]
         for size, by_task in found.items():
             cells = [
-                f"{by_task[task]['seconds']:.3g} ({by_task[task]['seconds'] / by_task[task]['unit']:.2g})"
+                f"{by_task[task]['seconds']:.3g} ({by_task[task]['seconds'] / by_task[task]['unit']:,.0f})"
                 if task in by_task
                 else ""
                 for task in tasks
