@@ -164,18 +164,10 @@ class ScoreTable:
             negative = ends - starts - positive
         distinct = distinct.astype(np.float64, copy=False)
         # 0 - x rather than -x: a score of 0 stays 0, not -0.
-        columns = {"score": np.subtract(0.0, distinct, out=distinct), "positive": positive, "negative": negative}
-        if distinct.size and not (np.isfinite(distinct[0]) and np.isfinite(distinct[-1])):
+        score = np.subtract(0.0, distinct, out=distinct)
+        if score.size and not (np.isfinite(score[0]) and np.isfinite(score[-1])):
             raise InputError("the scores of a ScoreTable must be finite.")
-        # Counts at scores that have been told apart are what a table must be: nothing is left to check.
-        table = object.__new__(cls)
-        for column in columns.values():
-            column.flags.writeable = False
-        totals = (float(positives), float(rows - positives))
-        others = {"positive_squares": None, "negative_squares": None, "_totals": totals, "_pairs_within": None}
-        for name, value in {**columns, **others}.items():
-            object.__setattr__(table, name, value)
-        return table
+        return cls._owning(score, positive, negative, totals=(float(positives), float(rows - positives)))
 
     @classmethod
     def from_masses(
@@ -211,11 +203,20 @@ class ScoreTable:
         return cls._owning(score[starts] + 0.0, *(np.add.reduceat(mass[order], starts) for mass in sums))
 
     @classmethod
-    def _owning(cls, *columns: NDArray[Any]) -> ScoreTable:
-        """Build a table of fresh arrays that nothing else holds, so that none needs to be copied."""
+    def _owning(cls, *columns: NDArray[Any], totals: tuple[float, float] | None = None) -> ScoreTable:
+        """Build a table of fresh arrays that nothing else holds, so that none needs to be copied.
+
+        Where the ``totals`` of both classes come with them, they are counts at falling scores, and are not checked.
+        """
         for column in columns:
             column.flags.writeable = False
-        return cls(*columns)
+        if totals is None:
+            return cls(*columns)
+        table = object.__new__(cls)
+        values = (*columns, None, None, totals, None)
+        for name, value in zip(cls.__dataclass_fields__, values, strict=True):
+            object.__setattr__(table, name, value)
+        return table
 
     def __add__(self, other: object) -> ScoreTable:
         """Return the table of both tables' rows together."""
@@ -580,80 +581,10 @@ def find(score: FloatArray, among: FloatArray) -> tuple[NDArray[np.intp], BoolAr
     return place, key[place] == -score
 
 
-KeyOf = Callable[[NDArray[Any]], NDArray[np.uint64]]
-
-# Rounds in which neighbours change places, after which to sort again is less work.
-_MOST_SWAPS = 32
-
-
-def rows_in_order(values: NDArray[Any], key_of: KeyOf) -> tuple[IntArray, BoolArray]:
-    """Return the numbers of rows from the lowest key up, of equal keys as they come, and where the key changes.
-
-    Values sort several times as fast as indices do, so the last bits of a key give way to the number of its row. Rows
-    whose keys may differ in these bits alone are looked at again, and put right.
-    """
-    order = np.empty(values.size, dtype=np.uint64)
-    last = np.uint64((1 << max(values.size - 1, 0).bit_length()) - 1)
-    starts, lost = range(0, values.size, STEP), np.uint64(0)
-    for start in starts:
-        key, part = key_of(values[start : start + STEP]), order[start : start + STEP]
-        lost |= np.bitwise_or.reduce(key) & last
-        np.bitwise_and(key, ~last, out=part)
-        part |= np.arange(start, start + part.size, dtype=np.uint64)
-    order.sort()
-    is_next = np.ones(values.size, dtype=bool)
-    for start in starts:
-        part = order[start : start + STEP + 1]
-        np.greater(part[1:] ^ part[:-1], last, out=is_next[start + 1 : start + part.size])
-    order &= last
-    rows = order.view(np.int64)
-    if not lost:
-        return rows, is_next
-    # Of neighbours that look alike, the first.
-    alike = np.flatnonzero(~is_next) - 1
-
-    def is_wrong(place: IntArray) -> BoolArray:
-        return np.asarray(key_of(values[rows[place]]) > key_of(values[rows[place + 1]]))
-
-    wrong = alike[is_wrong(alike)]
-    for _ in range(_MOST_SWAPS):
-        if not wrong.size:
-            break
-        # Of places that overlap, one after the other.
-        for odd in (0, 1):
-            here = wrong[wrong % 2 == odd]
-            here = here[is_wrong(here)]
-            rows[here], rows[here + 1] = rows[here + 1], rows[here]
-        near = np.unique(np.concatenate([wrong - 1, wrong, wrong + 1]))
-        near = near[(near >= 0) & (near < rows.size - 1)]
-        wrong = near[is_wrong(near)]
-    else:
-        rows = rows[np.argsort(key_of(values[rows]), kind="stable")]
-    is_next[alike + 1] = values[rows[alike]] != values[rows[alike + 1]]
-    return rows, is_next
-
-
-def falling_rows(score: NDArray[Any]) -> tuple[IntArray, BoolArray]:
-    """Return the rows of scores, float32 or float64, from the highest down, and where the score changes."""
-    return rows_in_order(score, _falling_key)
-
-
-def _falling_key(score: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return whole numbers that rise as scores fall."""
-    bits, signed, unsigned = (32, np.int32, np.uint32) if score.dtype == np.float32 else (64, np.int64, np.uint64)
-    # Not -0. The bits of numbers below 0 rise as these fall, with the highest set; all but that one turn the others.
-    key = np.add(score, 0.0, dtype=score.dtype).view(signed)
-    key ^= ~(key >> signed(bits - 1)) & np.iinfo(signed).max
-    found: NDArray[np.uint64] = key.view(unsigned).astype(np.uint64, copy=False)
-    return found if bits == 64 else found << np.uint64(32)
-
-
-def running(mass: FloatArray, start: float = 0.0, other: FloatArray | None = None) -> FloatArray:
-    """Return a start and the sums from there on, of one or two columns of masses: one more than there are masses."""
+def running(mass: FloatArray, start: float = 0.0) -> FloatArray:
+    """Return a start and the sums of masses from there on: one more than there are masses."""
     sums = np.empty(mass.size + 1)
     sums[0], sums[1:] = start, mass
-    if other is not None:
-        sums[1:] += other
     return np.cumsum(sums, out=sums)
 
 

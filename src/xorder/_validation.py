@@ -22,6 +22,7 @@ from xorder._groups import (
     without_value,
 )
 from xorder._parameters import WeightKind, check_weights_are
+from xorder._row_order import rows_in_order
 from xorder._table import (
     MISSING,
     BoolArray,
@@ -29,7 +30,6 @@ from xorder._table import (
     HeldRows,
     IntArray,
     Tables,
-    rows_in_order,
     sorted_groups,
     tables_of_rows,
 )

@@ -200,3 +200,13 @@ def test_scatter_is_the_sum_of_squares_around_a_center():
     assert sample.scatter(weights, 0.3) == pytest.approx(expected, rel=1e-12)
     np.testing.assert_allclose(sample.mean(), np.average(place, axis=1, weights=mass), rtol=1e-13)
     assert np.isnan(Placements(3).mean()).all()
+
+
+def test_more_groups_than_a_byte_can_number() -> None:
+    rng = np.random.default_rng(3)
+    tables = [ScoreTable.from_arrays([1, 0, 1, 0], rng.integers(0, 9, 4)) for _ in range(300)]
+    found = moments(tables).xauc
+    for a, b in ((0, 256), (255, 257), (299, 1), (43, 299)):
+        one, two = tables[a], tables[b]
+        wins = (one.score[:, None] > two.score) + 0.5 * (one.score[:, None] == two.score)
+        assert found[a, b] == pytest.approx(one.positive @ wins @ two.negative / (one.n1 * two.n0), abs=1e-12)

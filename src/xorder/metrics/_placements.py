@@ -226,7 +226,8 @@ def _merged(scores: Sequence[FloatArray]) -> list[list[tuple[IntArray, IntArray]
     every = np.concatenate(scores)
     order = np.argsort(-every, kind="stable")
     falling = every[order]
-    group = np.repeat(np.arange(len(scores), dtype=np.uint8), [score.size for score in scores])[order]
+    numbers = np.arange(len(scores), dtype=np.min_scalar_type(len(scores)))
+    group = np.repeat(numbers, [score.size for score in scores])[order]
     own = [np.flatnonzero(group == g) for g in range(len(scores))]
     is_next = falling[1:] != falling[:-1]
     first = last = None

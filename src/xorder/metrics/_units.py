@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xorder._row_order import falling_rows, rows_in_order
 from xorder._table import (
     STEP,
     BoolArray,
@@ -19,8 +20,6 @@ from xorder._table import (
     IntArray,
     ScoreTable,
     Tables,
-    falling_rows,
-    rows_in_order,
 )
 from xorder._validation import check_clusters
 from xorder.exceptions import InputError
