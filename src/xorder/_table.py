@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xorder._arrays import LEAST_MASS, MOST_MASS, as_column, as_numbers, too_far_apart
+from xorder._ranking import MOST_RANKED, Ranking, rank_rows
 from xorder.exceptions import InputError
 
 FloatArray = NDArray[np.float64]
@@ -125,7 +126,7 @@ class ScoreTable:
         if not is_label:
             raise InputError("y_true must hold only 0 and 1. Encode the positive class as 1 and the other as 0.")
         if sample_weight is None:
-            return cls._from_classes(np.concatenate([score[positive], score[~positive]]), int(positive.sum()))
+            return _of_rows(score, positive.view(np.uint8), 1)[0][0]
         weight = as_numbers(sample_weight, "sample_weight").astype(np.float64, copy=False)
         if weight.shape != score.shape:
             raise InputError(f"sample_weight must have one value per row; got {weight.shape} for {score.shape}.")
@@ -136,38 +137,6 @@ class ScoreTable:
         return cls.from_masses(
             score.astype(np.float64), *(np.where(rows, mass, 0.0) for mass in masses for rows in classes)
         )
-
-    @classmethod
-    def _from_classes(cls, scores: NDArray[Any], positives: int) -> ScoreTable:
-        """Build the table from the scores of that many positives and then of negatives, which it may overwrite.
-
-        Each class is sorted by itself, as values sort faster than indices do; a stable sort of two sorted runs merges
-        them.
-        """
-        rows = scores.size
-        np.negative(scores, out=scores)
-        in_threads(rows, np.ndarray.sort, (scores[:positives], scores[positives:]))
-        order = np.argsort(scores, kind="stable")
-        is_positive, merged = order < positives, scores[order]
-        del scores, order
-        first = np.empty(merged.size, dtype=bool)
-        first[:1] = True
-        np.not_equal(merged[1:], merged[:-1], out=first[1:])
-        if first.all():
-            distinct, positive = merged, is_positive.astype(np.float64)
-            negative = 1.0 - positive
-        else:
-            starts = np.flatnonzero(first)
-            ends = np.append(starts[1:], merged.size)
-            distinct = merged[starts]
-            positive = np.diff(np.cumsum(is_positive)[ends - 1], prepend=0).astype(np.float64)
-            negative = ends - starts - positive
-        distinct = distinct.astype(np.float64, copy=False)
-        # 0 - x rather than -x: a score of 0 stays 0, not -0.
-        score = np.subtract(0.0, distinct, out=distinct)
-        if score.size and not (np.isfinite(score[0]) and np.isfinite(score[-1])):
-            raise InputError("the scores of a ScoreTable must be finite.")
-        return cls._owning(score, positive, negative, totals=(float(positives), float(rows - positives)))
 
     @classmethod
     def from_masses(
@@ -492,6 +461,8 @@ class Tables(Mapping[Hashable, ScoreTable]):
         The rows themselves, where a question needs more of them than tables tell.
     columns : dict, optional
         Names of the columns: ``"score"``, and ``"group"``, a list; None of rows that came without names.
+    ranking : Ranking, optional
+        The rows behind the tables in the order of their scores, where they have been sorted together.
     """
 
     by_group: Mapping[Hashable, ScoreTable]
@@ -501,6 +472,7 @@ class Tables(Mapping[Hashable, ScoreTable]):
     weighted: bool = False
     columns: dict[str, Any] | None = None
     held: HeldRows | None = None
+    ranking: Ranking | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.by_group, Mapping) or not all(
@@ -525,7 +497,8 @@ class Tables(Mapping[Hashable, ScoreTable]):
 
     def replacing(self, by_group: Mapping[Hashable, ScoreTable]) -> Tables:
         """Return other tables of the same rows, or of some of their groups."""
-        return replace(self, by_group=by_group, notes=())
+        same = [*map(id, self.values())] == [*map(id, by_group.values())]
+        return replace(self, by_group=by_group, notes=(), ranking=self.ranking if same else None)
 
     def __add__(self, other: object) -> Tables:
         """Return the tables of both sets of rows together, such as those of two days."""
@@ -544,16 +517,50 @@ def tables_of_rows(
     score: NDArray[Any], positive: BoolArray, weight: FloatArray | None, masks: dict[Hashable, BoolArray], squares: bool
 ) -> Tables:
     """Turn rows into one table per group, whose rows a mask tells."""
+    rows = int(sum(map(np.count_nonzero, masks.values())))
+    if weight is not None:
 
-    def table(mask: BoolArray) -> ScoreTable:
-        if weight is None:
-            # Indices are taken in a third of the time that masks are.
-            classes = (score[np.flatnonzero(mask & rows)] for rows in (positive, ~positive))
-            return ScoreTable._from_classes(np.concatenate([*classes]), int((mask & positive).sum()))
-        return ScoreTable.from_arrays(positive[mask], score[mask], weight[mask], squares=squares)
+        def table(mask: BoolArray) -> ScoreTable:
+            return ScoreTable.from_arrays(positive[mask], score[mask], weight[mask], squares=squares)
 
-    tables = dict(zip(masks, in_threads(score.size, table, masks.values()), strict=True))
-    return Tables(tables, int(sum(map(np.count_nonzero, masks.values()))), weighted=weight is not None)
+        tables = in_threads(rows, table, masks.values())
+        return Tables(dict(zip(masks, tables, strict=True)), rows, weighted=True)
+    code = positive.astype(np.min_scalar_type(2 * len(masks)))
+    for number, mask in enumerate(masks.values()):
+        code += np.multiply(mask, 2 * number, dtype=code.dtype)
+    if rows < score.size:
+        kept = np.flatnonzero(np.logical_or.reduce([*masks.values()]))
+        score, code = score[kept], code[kept]
+    tables, ranking = _of_rows(score, code, len(masks))
+    return Tables(dict(zip(masks, tables, strict=True)), rows, ranking=ranking)
+
+
+def _of_rows(score: NDArray[Any], code: NDArray[Any], groups: int) -> tuple[list[ScoreTable], Ranking | None]:
+    """Return the table of each group, and all rows ranked where most differ in their scores.
+
+    The code of a row is twice the number of its group, and one more if it is positive.
+    """
+    if not score.size:
+        return [_EMPTY] * groups, None
+    if not (np.isfinite(score.min()) and np.isfinite(score.max())):
+        raise InputError("the scores of a ScoreTable must be finite.")
+    ranking = rank_rows(score, code, 2 * groups) if code.dtype == np.uint8 else None
+    if ranking is None:
+        label = (code % 2).astype(np.uint8)
+        if groups == 1:
+            masses = (np.asarray(label == each, dtype=np.float64) for each in (1, 0))
+            return [ScoreTable.from_masses(score.astype(np.float64), *masses)], None
+        # A class takes less room than a class and a group.
+        rows = (np.flatnonzero(code // 2 == group) for group in range(groups))
+        return [_of_rows(score[own], label[own], 1)[0][0] for own in rows], None
+    totals = ranking.counts.astype(np.float64).reshape(-1, 2)[:, ::-1].tolist()
+    tables = [
+        ScoreTable._owning(*columns, totals=(positives, negatives))
+        for columns, (positives, negatives) in zip(ranking.masses(), totals, strict=True)
+    ]
+    # Where many scores are equal, tables are the shorter way.
+    is_short = 2 * sum(map(len, tables)) < score.size or max(map(len, ranking.steps())) > MOST_RANKED
+    return tables, None if is_short else ranking
 
 
 def as_tables(tables: Any) -> Tables:

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import xorder._ranking as ranking_module
 import xorder.metrics._placements as module
 from support.drawn_rows import Rows, rows
 from support.oracles import beats
 from xorder import ScoreTable
-from xorder.metrics._placements import Moments, Placements, moments
+from xorder._ranking import rank_rows
+from xorder.metrics._placements import Moments, Placements, moments, moments_of_rows
 
 
 def placements(data: Rows, row: int, others: np.ndarray) -> float:
@@ -210,3 +212,31 @@ def test_more_groups_than_a_byte_can_number() -> None:
         one, two = tables[a], tables[b]
         wins = (one.score[:, None] > two.score) + 0.5 * (one.score[:, None] == two.score)
         assert found[a, b] == pytest.approx(one.positive @ wins @ two.negative / (one.n1 * two.n0), abs=1e-12)
+
+
+def ranked(data: Rows) -> Moments:
+    """Moments by ranked rows, whose weights do not count."""
+    code = 2 * np.searchsorted(data.groups, data.g) + data.y
+    found = rank_rows(np.asarray(data.s, dtype=np.float64), code.astype(np.uint8), 2 * len(data.groups))
+    assert found is not None
+    return moments_of_rows(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["positive", "negative", "row"])
+@given(data=rows(max_rows=40), step=st.integers(1, 5))
+def test_ranked_rows_are_placed_one_by_one(kind, data, step):
+    data = Rows(data.y, data.s, data.g, None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ranking_module, "_STEP", step)
+        found = ranked(data)
+    for group, sample in zip(data.groups, getattr(found, kind), strict=True):
+        assert_same_placements(sample, expected_sums(data, kind, group, np.ones(len(data.y))))
+
+
+@pytest.mark.parametrize(("levels", "groups"), [(None, 2), (40_000, 2), (40_000, 7), (None, 100)])
+def test_ranked_rows_say_what_tables_say(levels, groups):
+    rng = np.random.default_rng(6)
+    s = rng.uniform(1e-3, 1, 60_000) if levels is None else rng.integers(0, levels, 60_000)
+    data = Rows(rng.integers(0, 2, s.size), s, rng.integers(0, groups, s.size), None)
+    assert_same(ranked(data), moments(data.tables), tolerance=1e-15 * s.size)

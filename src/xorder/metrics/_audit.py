@@ -600,7 +600,8 @@ def measured(
         too_few=too_few,
         binning_error=tables.binning_error,
     )
-    object.__setattr__(result, "_tables", tables)
+    # What rows were ranked for is known now.
+    object.__setattr__(result, "_tables", replace(tables, ranking=None))
     object.__setattr__(result, "_units", m.units)
     return result, [*_cautions(result, m), *upside_down(overall[0], reach)]
 

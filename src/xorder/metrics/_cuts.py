@@ -12,8 +12,7 @@ scores there are. It is drawn with a fixed seed.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from numbers import Real
@@ -25,9 +24,10 @@ from numpy.typing import NDArray
 from xorder._metric import Estimate, gap_interval
 from xorder._parameters import brief, check_word, in_range
 from xorder._present import known, short_repr
-from xorder._table import STEP, FloatArray, ScoreTable, Tables, running
+from xorder._table import FloatArray, IntArray, ScoreTable, Tables, running
 from xorder.exceptions import InputError
 from xorder.metrics._gaps import Pair, are_few, json_label
+from xorder.metrics._placements import windows
 from xorder.metrics._units import Influence, Units
 
 if TYPE_CHECKING:
@@ -50,6 +50,9 @@ _STEPS = 1024
 
 # Scores at which the process is looked at, spread evenly where there are more.
 _POINTS = 256
+
+# Scores per stretch that is looked at as a whole, in search of the worst cut.
+_STRETCH = 256
 
 # How much higher the largest value of a motion is than the largest at steps of one standard deviation (Chernoff 1965,
 # Siegmund 1979).
@@ -165,47 +168,47 @@ class _Above(NamedTuple):
 class _Sums:
     """What is at or above the scores of a table, both classes together, worked out where it is asked for.
 
-    Kept are the sums of every so many scores: of all cuts only a few are looked at.
+    Kept are the sums down to some places, which rise: of all cuts only a few are looked at.
     """
 
-    def __init__(self, *masses: FloatArray) -> None:
+    def __init__(self, masses: Sequence[FloatArray], places: IntArray) -> None:
         self._masses = masses
-        size = masses[0].size
-        starts = np.arange(0, size, STEP)
-        steps = np.sum([np.add.reduceat(mass, starts) for mass in masses], axis=0) if size else np.empty(0)
-        self._seen = np.append(0.0, np.cumsum(steps))
+        self._places, index = np.unique(places, return_inverse=True)
+        steps = [np.add.reduceat(mass, self._places[:-1]) for mass in masses if mass.size]
+        self._seen = np.append(0.0, np.cumsum(np.sum(steps, axis=0)))
+        self.at_places = self._seen[index]
 
     def __getitem__(self, place: Any) -> Any:
         if np.ndim(place):
             return np.array([self[each] for each in np.asarray(place).tolist()])
         if place == -1:
             return self._seen[-1]
-        whole = place // STEP
-        return self._seen[whole] + sum(mass[whole * STEP : place].sum() for mass in self._masses)
+        before = int(np.searchsorted(self._places, place, side="right")) - 1
+        return self._seen[before] + sum(mass[self._places[before] : place].sum() for mass in self._masses)
 
 
 class _Column:
     """One class of one group, or both classes: scores that have any mass, falling, and what is at or above each."""
 
-    def __init__(self, table: ScoreTable, of: str) -> None:
+    def __init__(self, table: ScoreTable, of: str, places: IntArray) -> None:
         self.score: FloatArray = table.score
         self.mass: FloatArray | _Sums
         self.square: FloatArray | _Sums
         if of == "selected":
-            self.mass = self.square = _Sums(*table.sums[:2])
+            self.mass = self.square = _Sums(table.sums[:2], places)
             if table.positive_squares is not None:
-                self.square = _Sums(*table.spreads)
+                self.square = _Sums(table.spreads, places)
         else:
             side = 0 if of == "sensitivity" else 1
             # Indices are taken in a third of the time that masks are.
-            kept = np.flatnonzero(table.sums[side])
+            kept = np.flatnonzero(table.sums[side] > 0)
             self.score = table.score[kept]
             self.mass = self.square = running(table.sums[side][kept])
             if table.positive_squares is not None:
                 self.square = running(table.spreads[side][kept])
         self.rising = self.score[::-1]
 
-    def above(self, scores: Any, *, ties: bool) -> NDArray[np.int64]:
+    def above(self, scores: Any, *, ties: bool) -> IntArray:
         """Count distinct scores above these, with or without those equal to them."""
         below = np.searchsorted(self.rising, scores, side="left" if ties else "right")
         return np.asarray(self.score.size - below, dtype=np.int64)
@@ -222,18 +225,39 @@ class _Column:
         )
 
 
-def _places(columns: list[_Column]) -> tuple[_Column, list[list[NDArray[np.int64]]]]:
-    """Return the shorter of two columns, and how many scores of each lie above its scores, without ties and with."""
-    shorter = min(columns, key=lambda column: column.score.size)
-    places = []
+def _places(columns: list[_Column], index: IntArray) -> list[list[IntArray]]:
+    """Return how many scores of each of two columns lie above some scores of the shorter, without ties and with."""
+    shorter = _shorter(columns)
+    score, places = shorter.score[index], []
     for column in columns:
-        if column is shorter:
-            above, tied = np.arange(shorter.score.size), np.ones(1, dtype=bool)
-        else:
-            above = column.above(shorter.score, ties=False)
-            tied = column.score[np.minimum(above, column.score.size - 1)] == shorter.score
+        above, tied = index, np.ones(1, dtype=bool)
+        if column is not shorter:
+            above = column.above(score, ties=False)
+            tied = column.score[np.minimum(above, column.score.size - 1)] == score
         places.append([above, above + tied])
-    return shorter, [list(side) for side in zip(*places, strict=True)]
+    return [list(side) for side in zip(*places, strict=True)]
+
+
+def _shorter(columns: list[_Column]) -> _Column:
+    return min(columns, key=lambda column: column.score.size)
+
+
+def _near_widest(columns: list[_Column]) -> IntArray:
+    """Return which scores of the shorter of two columns to look at, so that the widest gap is next to one of them.
+
+    Both shares rise from score to score: in a stretch they lie between those at its ends, and most stretches have no
+    room for a gap as wide as the widest at an end.
+    """
+    size = _shorter(columns).score.size
+    ends = np.append(np.arange(0, size - 1, _STRETCH), size - 1)
+    above, down_to = (
+        [column.rate(place) for column, place in zip(columns, side, strict=True)] for side in _places(columns, ends)
+    )
+    widest = max(np.abs(first - second).max() for first, second in (above, down_to))
+    room = np.maximum(down_to[0][1:] - above[1][:-1], down_to[1][1:] - above[0][:-1])
+    starts = ends[:-1][room >= widest - 1e-12]
+    inside = starts[:, None] + np.arange(1, _STRETCH)
+    return np.sort(np.append(ends, inside[inside < size]))
 
 
 class Cuts:
@@ -247,6 +271,7 @@ class Cuts:
         self._columns: dict[tuple[str, Hashable], _Column] = {}
         self._places: dict[Cut, tuple[float, float, float]] = {}
         self._running: dict[Hashable, tuple[FloatArray, ...]] = {}
+        self._windows: IntArray = np.empty(0, dtype=np.int64)
         # What calibration has worked out.
         self.levels: dict[Hashable, tuple[FloatArray, ...]] = {}
         self.calibrations: dict[Hashable | None, Calibration] = {}
@@ -282,12 +307,13 @@ class Cuts:
             nan = (np.nan, np.nan)
             return CutGap(of, pair, np.nan, np.nan, np.nan, nan, np.nan, nan)
         # Between two scores of the shorter list the difference moves one way: it is widest next to one of them.
-        shorter, places = _places(columns)
+        looked_at = _near_widest(columns)
+        places = _places(columns, looked_at)
         gaps = np.stack([columns[0].rate(first) - columns[1].rate(second) for first, second in places])
         side, index = np.unravel_index(int(np.argmax(np.abs(gaps))), gaps.shape)
         value = float(gaps[side, index])
         first, second = (float(column.rate(place[index])) for column, place in zip(columns, places[side], strict=True))
-        score = float(shorter.score[index])
+        score = float(_shorter(columns).score[looked_at[index]])
         if not side:
             # Only rows strictly above that score are selected: the cut is at the next higher score of either group.
             above = [
@@ -298,9 +324,7 @@ class Cuts:
         few = any(are_few(column.mass[-1], column.square[-1]) for column in columns)
         # The motion is that of single rows.
         few = few or self.units is not None
-        half = np.nan if few else self._half_width(columns, places) or np.nan
-        # There may be as many as rows, and what follows needs room too.
-        del gaps, places
+        half = np.nan if few else self._half_width(columns) or np.nan
         share = float(self._everyone(score).mass[:2].sum())
         ends = float(np.maximum(value - half, -1.0)), float(np.minimum(value + half, 1.0))
         found = CutGap(of, pair, value, share / self.total, score, (first, second), np.nan, ends)
@@ -315,7 +339,7 @@ class Cuts:
             threshold, part, _ = self.place(share)
             first, second = (column.at(threshold).rate(part) for column in columns)
             gaps.append(second - first if of == "specificity" else first - second)
-        return shares, np.array(gaps), self._half_width(columns, _places(columns)[1])
+        return shares, np.array(gaps), self._half_width(columns)
 
     def running(self, group: Hashable) -> tuple[FloatArray, ...]:
         """Sums of each of the table's masses, and of squared weights, over its scores from none to all."""
@@ -333,7 +357,10 @@ class Cuts:
     def _column(self, of: str, group: Hashable) -> _Column:
         key = (of, group)
         if key not in self._columns:
-            self._columns[key] = _Column(self.tables[group], of)
+            if not self._windows.size:
+                self._windows = windows(list(self.tables.values()))
+            place = list(self.tables).index(group)
+            self._columns[key] = _Column(self.tables[group], of, self._windows[:, place])
         return self._columns[key]
 
     def place(self, cut: Cut) -> tuple[float, float, float]:
@@ -350,18 +377,16 @@ class Cuts:
         # A share of all may end above the mass of the very rows that it is, by rounding.
         enough = wanted * (1 - 1e-12)
 
-        # The highest score of any group with enough rows of all groups at or above it.
-        score = -np.inf
-        for column in everyone:
-
-            def reached(index: int, column: _Column = column) -> float:
-                return float(sum(each.mass[int(each.above(column.score[index], ties=True))] for each in everyone))
-
-            higher = int(column.above(score, ties=False))
-            if higher and reached(higher - 1) >= enough:
-                score = float(column.score[bisect_left(range(higher), enough, key=reached)])
-        if not np.isfinite(score):
-            score = min(float(column.score[-1]) for column in everyone if column.score.size)
+        # The highest score of any group with enough rows of all groups at or above it: first the window that has it.
+        reached = np.sum([cast(_Sums, column.mass).at_places for column in everyone], axis=0)
+        after = min(int(np.searchsorted(reached, enough)), reached.size - 1)
+        parts = [slice(*ends) for ends in self._windows[after - 1 : after + 1].T.tolist()]
+        tables = list(zip(self.tables.values(), parts, strict=True))
+        falling = -np.concatenate([table.score[some] for table, some in tables])
+        mass = np.concatenate([table.positive[some] + table.negative[some] for table, some in tables])
+        order = np.argsort(falling, kind="stable")
+        last = int(np.searchsorted(reached[after - 1] + np.cumsum(mass[order]), enough))
+        score = float(-falling[order[min(last, order.size - 1)]])
         masses = self._everyone(score).mass
         part = min(max((wanted - masses[0]) / masses[1], 0.0), 1.0) if masses[1] > 0 else 1.0
         return score, float(part), wanted / self.total
@@ -441,14 +466,14 @@ class Cuts:
             own |= {(place, each): (sign / column.mass[-1], column.at(threshold).rate(part)) for each in classes}
         return Influence(self.number, threshold, part, (-slope / self.total, share), own)
 
-    def _half_width(self, columns: list[_Column], places: list[list[NDArray[np.int64]]]) -> float:
+    def _half_width(self, columns: list[_Column]) -> float:
         """Half the width of the band: the quantile of the largest difference of the two processes."""
-        size = places[0][0].size
+        size = _shorter(columns).score.size
         looked_at = np.unique(np.linspace(0, size - 1, min(size, _POINTS // 2)).astype(int))
         # Where scores are left out, the process may be wider between two that are looked at.
         rows = sum(column.square[-1] / column.mass[-1] ** 2 for column in columns)
         between = _BETWEEN * np.sqrt(rows / looked_at.size) if looked_at.size < size else 0.0
-        pairs = np.stack([np.concatenate([place[looked_at] for place in side]) for side in zip(*places, strict=True)])
+        pairs = np.stack([np.concatenate(sides) for sides in zip(*_places(columns, looked_at), strict=True)])
         draws = _DRAWS if len(self.tables) <= _MANY_GROUPS else _FEWER_DRAWS
         differences = np.zeros((pairs.shape[1], draws), dtype=np.float32)
         for column, place, motion, sign in zip(columns, pairs, _motions(), (1, -1), strict=True):

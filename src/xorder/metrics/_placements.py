@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, starmap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from xorder._ranking import Ranking
 from xorder._table import STEP, FloatArray, IntArray, ScoreTable, running
 
 if TYPE_CHECKING:
@@ -90,6 +92,11 @@ def rows_alone(size: int) -> int:
     return min(max(_ALONE // size**2, _LEAST), STEP)
 
 
+def as_items(rows: NDArray[Any]) -> NDArray[np.void]:
+    """Return the rows of a matrix as items of one column, which are moved several times as fast."""
+    return rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize)))[:, 0]
+
+
 def _product(placement: FloatArray, mass: FloatArray) -> FloatArray:
     """Product of a matrix and a column: row by row where BLAS would start threads."""
     return placement @ mass if placement.size <= STEP else np.array([row @ mass for row in placement])
@@ -131,6 +138,68 @@ def moments(tables: Sequence[ScoreTable]) -> Moments:
     return _added_up(tables, _sweep(tables))
 
 
+def moments_of_rows(ranking: Ranking) -> Moments:
+    """Collect the :class:`Moments` of ranked rows, which count one each."""
+    codes, size = ranking.counts.size, ranking.counts.size // 2
+    # Four counts of 16 bits share a word, and are added up at once.
+    one = np.eye(codes, -(-codes // 4) * 4, dtype=np.uint16).view(np.uint64)
+    # Products of what rows of each code have above them: twice the rows of each code, less its half; last comes a 1.
+    total, shift = np.zeros((codes, codes + 1, codes + 1)), np.eye(codes + 1)
+    shift[-1, :-1], every = -ranking.counts, np.arange(codes, dtype=np.uint8)
+    for keys in ranking.steps():
+        code = ranking.codes(keys)
+        order = np.argsort(code, kind="stable")
+        twice = as_items(_twice_above(one.take(code, axis=0), ranking.levels(keys))).take(order)
+        values = np.ones((keys.size, codes + 1))
+        values[:, :-1] = twice.view(np.uint16).reshape(keys.size, -1)[:, :codes]
+        ends = np.append(np.searchsorted(code.take(order), every), keys.size)
+        of_codes = [products(values[start:stop].T) for start, stop in pairwise(ends.tolist())]
+        # What is above the first of these rows is above all of them.
+        total += shift.T @ np.array(of_codes) @ shift
+        shift[-1, :-1] += 2 * np.diff(ends)
+    n0, n1 = ranking.counts.reshape(-1, 2).T.astype(np.float64)
+    # By the rows' group and class, then by those above them; of rows whatever their class, sums over both.
+    second = total[:, :-1, :-1].reshape(size, 2, size, 2, size, 2) / 4
+    first = total[:, :-1, -1].reshape(size, 2, size, 2) / 2
+    by_kind = [
+        (n1, first[:, 1, :, 0], second[:, 1, :, 0, :, 0]),
+        (n0, first[:, 0, :, 1], second[:, 0, :, 1, :, 1]),
+        (n1 + n0, first.sum(axis=(1, 3)), second.sum(axis=(1, 3, 5))),
+    ]
+    samples = []
+    for kind, of_groups in enumerate(by_kind):
+        for g, (mass, sums, squares) in enumerate(zip(*of_groups, strict=True)):
+            samples.append(Placements(size, float(mass), float(mass), (kind * size + g,)))
+            samples[-1].first = samples[-1].spread_first = sums
+            samples[-1].spread_second = squares
+    return _scaled(n1, n0, samples)
+
+
+def products(values: FloatArray) -> FloatArray:
+    """Sum, over all columns, the products of each number in it with each."""
+    found, step = np.zeros((len(values), len(values))), rows_alone(len(values))
+    for start in range(0, values.shape[1], step):
+        part = values[:, start : start + step]
+        found += part @ part.T
+    return found
+
+
+def _twice_above(added: NDArray[np.uint64], level: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return twice what is above each of some rows, ties counting one half, from what each adds to the counts."""
+    counts = np.cumsum(added, axis=0)
+    twice = 2 * counts - added
+    tied = np.flatnonzero(level[1:] == level[:-1])
+    if tied.size:
+        # Of rows that have the same score, the first and the last.
+        ends = np.flatnonzero(np.diff(tied) > 1)
+        start, stop = tied[np.append(0, ends + 1)], tied[np.append(ends, -1)] + 1
+        is_tied = np.zeros(level.size, dtype=bool)
+        is_tied[tied] = is_tied[tied + 1] = True
+        both = counts.take(start, axis=0) - added.take(start, axis=0) + counts.take(stop, axis=0)
+        twice[np.flatnonzero(is_tied)] = np.repeat(both, stop - start + 1, axis=0)
+    return twice
+
+
 def changes(tables: Sequence[ScoreTable], before: Sequence[ScoreTable]) -> Moments:
     """Collect how placements change: between tables of the same rows in the same order, at other scores.
 
@@ -150,11 +219,16 @@ def _added_up(tables: Sequence[ScoreTable], steps: Iterable[tuple[int, slice, Fl
         sums[0][g].add(higher0, p, sp)
         sums[1][g].add(higher1, n, sn)
         sums[2][g].add(higher1 + higher0, p + n, None if sp is None or sn is None else sp + sn)
+    return _scaled(n1, n0, [sample for of_kind in sums for sample in of_kind])
+
+
+def _scaled(n1: FloatArray, n0: FloatArray, samples: Sequence[Placements]) -> Moments:
+    """Turn sums of masses above, of positives, negatives and rows of each group, into those of placements."""
+    size = n1.size
     # In a class that is not there nothing is placed.
-    factors = (sign / np.where(total > 0, total, np.nan) for sign, total in ((-1, n0), (1, n1), (-1, n1 + n0)))
-    positive, negative, row = (
-        tuple(sample.scaled(factor) for sample in samples) for samples, factor in zip(sums, factors, strict=True)
-    )
+    factors = [sign / np.where(total > 0, total, np.nan) for sign, total in ((-1, n0), (1, n1), (-1, n1 + n0))]
+    found = [sample.scaled(factors[number // size]) for number, sample in enumerate(samples)]
+    positive, negative, row = (tuple(found[kind * size : (kind + 1) * size]) for kind in range(3))
     return Moments(n1, n0, positive, negative, row)
 
 
@@ -179,15 +253,15 @@ def _changed(
             yield g, part, higher[0], higher[1]
 
 
-def _windows(tables: Sequence[ScoreTable]) -> list[list[int]]:
-    """Cut all tables at the same scores, some steps at a time; return how many of each are above a cut."""
+def windows(tables: Sequence[ScoreTable]) -> IntArray:
+    """Cut all tables at the same scores, some steps at a time; return how many of each are above a cut, by row."""
     every = 2 * STEP
     edges = np.sort(np.concatenate([table.score[every::every] for table in tables]))[::-1]
     bounds = np.zeros((edges.size + 2, len(tables)), dtype=np.int64)
     for g, table in enumerate(tables):
         bounds[1:-1, g] = len(table) - np.searchsorted(table.score[::-1], edges, side="right")
         bounds[-1, g] = len(table)
-    return bounds.tolist()
+    return bounds
 
 
 def _sweep(tables: Sequence[ScoreTable]) -> Iterator[tuple[int, slice, FloatArray, FloatArray]]:
@@ -198,7 +272,7 @@ def _sweep(tables: Sequence[ScoreTable]) -> Iterator[tuple[int, slice, FloatArra
     """
     size = len(tables)
     seen = [[-0.5 * table.n1, -0.5 * table.n0] for table in tables]
-    for window in pairwise(_windows(tables)):
+    for window in pairwise(windows(tables).tolist()):
         parts = list(starmap(slice, zip(*window, strict=True)))
         scores = [table.score[part] for table, part in zip(tables, parts, strict=True)]
         masses = [(table.positive[part], table.negative[part]) for table, part in zip(tables, parts, strict=True)]

@@ -23,7 +23,7 @@ from xorder._table import (
 )
 from xorder._validation import check_clusters
 from xorder.exceptions import InputError
-from xorder.metrics._placements import Moments, Placements, moments, rows_alone
+from xorder.metrics._placements import Moments, Placements, as_items, moments, moments_of_rows, products
 
 if TYPE_CHECKING:
     from xorder._metric import Term
@@ -136,7 +136,7 @@ class Units:
     def _add_rows(self, counted: bool, ratio: FloatArray | None) -> FloatArray:
         """Add up the products of what rows add, each a unit by itself; return the sums of columns by code."""
         size, columns = self.size, 2 * self.size * len(self._above) + 1
-        products, sums = np.zeros((2 * size, columns, columns)), np.zeros((columns, 2 * size))
+        by_code, sums = np.zeros((2 * size, columns, columns)), np.zeros((columns, 2 * size))
         for start, stop in self._blocks():
             code = self._code[start:stop]
             own = start + np.argsort(code, kind="stable")
@@ -144,18 +144,18 @@ class Units:
             ends = np.cumsum([0, *np.bincount(code, minlength=2 * size)]).tolist()
             for each, (first, last) in enumerate(pairwise(ends)):
                 part = values[:, first:last]
-                products[each] += _products(part)
+                by_code[each] += products(part)
                 if ratio is not None:
                     sums[:, each] += part @ ratio[own[first:last]]
         counts = np.bincount(self._code, minlength=2 * size)
         for code in np.flatnonzero(counts).tolist():
             numbers, adds = self._of_code(code)
-            self._products.append((numbers, adds @ products[code] @ adds.T))
-            units = products[code, -1, -1] if counted else counts[code]
+            self._products.append((numbers, adds @ by_code[code] @ adds.T))
+            units = by_code[code, -1, -1] if counted else counts[code]
             for kind in (0 if code % 2 else 1, 2):
                 self.held[kind * size + code // 2] += units
         self.held_by_kind = self.held.reshape(3, -1).sum(axis=1)
-        return products[:, :, -1].T if ratio is None else sums
+        return by_code[:, :, -1].T if ratio is None else sums
 
     def _add_clusters(self, first: BoolArray) -> FloatArray:
         """Add up what the rows of each cluster add, and the products of that; return the sums of columns by code."""
@@ -181,7 +181,7 @@ class Units:
             is_held = np.concatenate([of_class, of_class[:1] | of_class[1:]])
             self.held += is_held.sum(axis=2).ravel()
             self.held_by_kind += is_held.any(axis=1).sum(axis=1)
-            found = [*found, sums] if is_kept else [sum(found) + _products(sums)]
+            found = [*found, sums] if is_kept else [sum(found) + products(sums)]
         if is_kept:
             self._sums = np.concatenate(found, axis=1)
         else:
@@ -217,7 +217,7 @@ class Units:
         Twice the mass of each code, less all of it, for the first score; for others, less that of the first.
         """
         centers = np.stack([self._n0, self._n1], axis=1).ravel()
-        every = [_as_items(above)[own].view(above.dtype).reshape(-1, 2 * self.size).T for above in self._above]
+        every = [as_items(above)[own].view(above.dtype).reshape(-1, 2 * self.size).T for above in self._above]
         weight = np.ones(every[0].shape[1]) if self._weight is None else self._weight[own]
         for number, above in enumerate(every):
             for code, column in enumerate(above):
@@ -317,11 +317,11 @@ class Units:
         flat, total = wanted.ravel(), 0.0
         if self._sums is not None:
             total += float(np.sum((flat @ self._sums) ** 2))
-        for numbers, products in self._products:
+        for numbers, found in self._products:
             used = np.flatnonzero(flat[numbers])
             if used.size:
                 factors = flat[numbers[used]]
-                total += float(factors @ products[np.ix_(used, used)] @ factors)
+                total += float(factors @ found[np.ix_(used, used)] @ factors)
         return total, least - 1
 
 
@@ -329,7 +329,7 @@ def moments_of(tables: Tables) -> Moments:
     """Collect the moments of tables, with the clusters of their rows if these are held."""
     every = list(tables.values())
     if tables.held is None or tables.held.clusters is None:
-        return moments(every)
+        return moments(every) if tables.ranking is None else moments_of_rows(tables.ranking)
     units = Units([every], Rows.of(tables.held, list(tables)))
     return replace(units.moments[0], units=units)
 
@@ -381,7 +381,7 @@ def _above(score: FloatArray, code: NDArray[Any], mass: FloatArray | None, codes
             # Where each score begins, and the next.
             bounds = np.append(np.flatnonzero(is_next[here]), rows.size)
             twice.T[:] = np.repeat(sums[:, bounds[:-1]] + sums[:, bounds[1:]], np.diff(bounds), axis=1)
-        _as_items(found)[rows] = _as_items(twice)
+        as_items(found)[rows] = as_items(twice)
     return found
 
 
@@ -395,17 +395,3 @@ def _ends(first: BoolArray | None, rows: int, step: int) -> list[int]:
             end += int(ahead.argmax()) if ahead.any() else ahead.size
         ends.append(end)
     return ends
-
-
-def _as_items(rows: NDArray[Any]) -> NDArray[np.void]:
-    """Return the rows of a matrix as items of one column, which are moved several times as fast."""
-    return rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize)))[:, 0]
-
-
-def _products(values: FloatArray) -> FloatArray:
-    """Sum, over all columns, the products of each number in it with each."""
-    found, step = np.zeros((len(values), len(values))), rows_alone(len(values))
-    for start in range(0, values.shape[1], step):
-        part = values[:, start : start + step]
-        found += part @ part.T
-    return found
