@@ -149,9 +149,10 @@ def moments_of_rows(ranking: Ranking) -> Moments:
     for keys in ranking.steps():
         code = ranking.codes(keys)
         order = np.argsort(code, kind="stable")
-        twice = as_items(_twice_above(one.take(code, axis=0), ranking.levels(keys))).take(order)
+        level = ranking.levels(keys)
+        twice = twice_above(running_counts(one, code, 0), np.flatnonzero(level[1:] == level[:-1]))
         values = np.ones((keys.size, codes + 1))
-        values[:, :-1] = twice.view(np.uint16).reshape(keys.size, -1)[:, :codes]
+        values[:, :-1] = as_items(twice).take(order).view(np.uint16).reshape(keys.size, -1)[:, :codes]
         ends = np.append(np.searchsorted(code.take(order), every), keys.size)
         of_codes = [products(values[start:stop].T) for start, stop in pairwise(ends.tolist())]
         # What is above the first of these rows is above all of them.
@@ -184,18 +185,29 @@ def products(values: FloatArray) -> FloatArray:
     return found
 
 
-def _twice_above(added: NDArray[np.uint64], level: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return twice what is above each of some rows, ties counting one half, from what each adds to the counts."""
-    counts = np.cumsum(added, axis=0)
-    twice = 2 * counts - added
-    tied = np.flatnonzero(level[1:] == level[:-1])
+def running_counts(one: NDArray[Any], code: NDArray[Any], start: Any, mass: FloatArray | None = None) -> NDArray[Any]:
+    """Return a start and, row by row, the sums from there on of what a row of each code adds, times its mass."""
+    sums = np.empty((code.size + 1, one.shape[1]), dtype=one.dtype)
+    sums[0] = start
+    one.take(code, axis=0, out=sums[1:], mode="clip")
+    if mass is not None:
+        sums[1:] *= mass[:, None]
+    return np.cumsum(sums, axis=0, out=sums)
+
+
+def twice_above(sums: NDArray[Any], tied: IntArray) -> NDArray[Any]:
+    """Return twice what is above each of some rows, ties counting one half, from running sums.
+
+    ``tied`` are the rows whose score the next has, too.
+    """
+    twice: NDArray[Any] = sums[1:] + sums[:-1]
     if tied.size:
         # Of rows that have the same score, the first and the last.
         ends = np.flatnonzero(np.diff(tied) > 1)
         start, stop = tied[np.append(0, ends + 1)], tied[np.append(ends, -1)] + 1
-        is_tied = np.zeros(level.size, dtype=bool)
+        is_tied = np.zeros(len(twice), dtype=bool)
         is_tied[tied] = is_tied[tied + 1] = True
-        both = counts.take(start, axis=0) - added.take(start, axis=0) + counts.take(stop, axis=0)
+        both = sums.take(start, axis=0) + sums.take(stop + 1, axis=0)
         twice[np.flatnonzero(is_tied)] = np.repeat(both, stop - start + 1, axis=0)
     return twice
 

@@ -23,7 +23,16 @@ from xorder._table import (
 )
 from xorder._validation import check_clusters
 from xorder.exceptions import InputError
-from xorder.metrics._placements import Moments, Placements, as_items, moments, moments_of_rows, products
+from xorder.metrics._placements import (
+    Moments,
+    Placements,
+    as_items,
+    moments,
+    moments_of_rows,
+    products,
+    running_counts,
+    twice_above,
+)
 
 if TYPE_CHECKING:
     from xorder._metric import Term
@@ -264,19 +273,20 @@ class Units:
         """Standard error of a sum of numbers at cuts, each times a factor."""
         if self.count < 2:
             return np.nan
-        added = [
-            (factor * each.by_code(self.size).ravel(), self._scores[each.score], each.threshold)
-            for factor, each in parts
-        ]
-        thrice = np.multiply(self._code, 3, dtype=np.min_scalar_type(6 * self.size))
+        # What a row adds, by its code and by its side of each threshold: below it, at it, above it.
+        codes, sides = 2 * self.size, 3 ** len(parts)
+        added = np.zeros((codes, *(3,) * len(parts)))
+        for axis, (factor, each) in enumerate(parts):
+            added += np.expand_dims(factor * each.by_code(self.size), [1 + a for a in range(len(parts)) if a != axis])
+        start_of = np.multiply(self._code, sides, dtype=np.min_scalar_type(codes * sides))
         total = 0.0
         for start, stop in self._blocks():
-            sums: NDArray[Any] = np.zeros(stop - start)
-            for by_code, score, threshold in added:
-                some = score[start:stop]
-                side = np.add(some >= threshold, some > threshold, dtype=np.intp)
-                side += thrice[start:stop]
-                sums += by_code.take(side)
+            place = start_of[start:stop].copy()
+            for axis, (_, each) in enumerate(parts):
+                some = self._scores[each.score][start:stop]
+                side = (some >= each.threshold).view(np.uint8) + (some > each.threshold).view(np.uint8)
+                place += side * np.uint8(3 ** (len(parts) - 1 - axis))
+            sums: NDArray[Any] = added.take(place)
             if self._weight is not None:
                 sums *= self._weight[start:stop]
             if self._first is not None:
@@ -359,29 +369,19 @@ def _unit_order(rows: Rows) -> tuple[IntArray | None, BoolArray | None]:
 def _above(score: FloatArray, code: NDArray[Any], mass: FloatArray | None, codes: int) -> NDArray[Any]:
     """Return, by row, twice the mass of each code above it, ties counting one half: whole where rows are counted."""
     order, is_next = falling_rows(score)
-    code = code.take(order)
     dtype = np.dtype(np.int32 if mass is None and 2 * score.size < 2**31 else np.float64)
     # Filled once in its own order: memory that is first met here and there takes twice as long.
     found = np.full((score.size, codes), 0, dtype)
-    every = np.arange(codes, dtype=code.dtype)[:, None]
-    above = np.zeros(codes, dtype)
+    one: NDArray[Any] = np.eye(codes, dtype=dtype)
+    if dtype == np.int32:
+        # Two counts share a word.
+        one = one.view(np.uint64)
+    above: Any = 0
     for start, stop in pairwise(_ends(is_next, score.size, STEP)):
-        here, rows = slice(start, stop), order[start:stop]
-        added: NDArray[Any] = code[here] == every
-        if mass is not None:
-            added = added * mass.take(rows)
-        sums, twice = np.empty((codes, rows.size + 1), dtype), np.empty((rows.size, codes), dtype)
-        sums[:, 0] = 0
-        np.cumsum(added, axis=1, out=sums[:, 1:], dtype=dtype)
-        sums += above[:, None]
-        above = sums[:, -1]
-        if is_next[here].all():
-            np.add(sums[:, :-1], sums[:, 1:], out=twice.T)
-        else:
-            # Where each score begins, and the next.
-            bounds = np.append(np.flatnonzero(is_next[here]), rows.size)
-            twice.T[:] = np.repeat(sums[:, bounds[:-1]] + sums[:, bounds[1:]], np.diff(bounds), axis=1)
-        as_items(found)[rows] = as_items(twice)
+        rows = order[start:stop]
+        sums = running_counts(one, code.take(rows), above, None if mass is None else mass.take(rows))
+        above = sums[-1]
+        as_items(found)[rows] = as_items(twice_above(sums, np.flatnonzero(~is_next[start + 1 : stop])))
     return found
 
 
