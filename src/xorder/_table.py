@@ -436,7 +436,8 @@ class HeldRows(NamedTuple):
     def tables(self, number: int, *, squares: bool) -> Tables:
         """Return the tables of one of the scores."""
         masks = {label: self.group == place for place, label in enumerate(self.labels)}
-        return tables_of_rows(self.scores[number], self.positive, self.weight, masks, squares=squares)
+        found = tables_of_rows(self.scores[number], self.positive, self.weight, masks, squares=squares)
+        return replace(found, ranking=None)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import chain, combinations
 from typing import Any
 
 import numpy as np
@@ -234,12 +234,13 @@ def compare_tables(
     if held is None:
         raise InputError("tables to compare must hold their rows.")
     squares = all(len(table.sums) == 4 for table in tables.values())
-    every = [tables, *(held.tables(number_of, squares=squares) for number_of in range(1, len(held.scores)))]
+    # Made when the units of rows are done, in the room that these took.
+    rest = (held.tables(number_of, squares=squares) for number_of in range(1, len(held.scores)))
     rows = Rows.of(held, list(tables))
     if held.clusters is None and rows.mass is not None and not squares:
         # A row that counts as four is four that vary each by itself: four squares, not the square of four.
         rows = rows._replace(weight=np.sqrt(rows.mass), counted=True)
-    return _compared(every, list(others), rows, cuts, confidence)
+    return _compared(replace(tables, ranking=None), rest, list(others), rows, cuts, confidence)
 
 
 def compare_map(
@@ -285,11 +286,12 @@ def compare_map(
     counted = all(len(table.sums) == 2 for table in before.values())
     rows = Rows(group_of.astype(np.int16), positive > 0, mass, (score, other), None, weight, counted)
     change = changes(list(after.values()), list(before.values()))
-    return _compared([before, after], ["after"], rows, cuts, confidence, change)
+    return _compared(before, [after], ["after"], rows, cuts, confidence, change)
 
 
 def _compared(
-    every: Sequence[Tables],
+    first: Tables,
+    rest: Iterable[Tables],
     others: Sequence[str],
     rows: Rows,
     cuts: Sequence[Cut],
@@ -301,16 +303,15 @@ def _compared(
     ``change`` is that of their placements, where tables alone tell it.
     """
     confidence = check_confidence(confidence)
-    for note in every[0].notes:
+    for note in first.notes:
         warn_caller(note)
-    groups = tuple(every[0])
+    groups = tuple(first)
     if len(groups) < 2:
         raise InputError(f"a comparison needs two groups or more; there is only one: {groups[0]!r}.")
-    cuts = check_cuts(cuts, float(sum(table.n1 + table.n0 for table in every[0].values())))
-    by_group = [list(tables.values()) for tables in every]
-    units = Units(by_group, rows)
+    cuts = check_cuts(cuts, float(sum(table.n1 + table.n0 for table in first.values())))
+    units = Units(list(first.values()), rows)
     found = units.moments
-    by_cut = [Cuts(tables, confidence, units, number_of) for number_of, tables in enumerate(every)]
+    by_cut = [Cuts(tables, confidence, units, number_of) for number_of, tables in enumerate(chain([first], rest))]
     pairs = list(combinations(range(len(groups)), 2))
 
     def in_estimates(what: str, other: int, a: int, b: int) -> Difference:
@@ -337,11 +338,11 @@ def _compared(
         error = (stderr, np.inf)
         return Difference.between("cut", others[other - 1], pair, cut_text(cut), (one, two), error, confidence)
 
-    numbers = range(1, len(every))
+    numbers = range(1, len(by_cut))
     families = [[in_estimates("auc", other, 0, 1) for other in numbers]]
     families += [[in_estimates(name, other, *pair) for other in numbers for pair in pairs] for name in METRICS]
     families += [[at_cut(cut, other, *pair) for other in numbers for pair in pairs] for cut in cuts]
-    too_few = tuple(group for group, table in every[0].items() if is_too_few(table))
+    too_few = tuple(group for group, table in first.items() if is_too_few(table))
     differences = [each for family in families for each in with_holm(family, too_few)]
     clusters = None if rows.unit is None else units.count
     return Comparison(groups, tuple(others), differences, confidence, clusters=clusters, too_few=too_few)

@@ -115,10 +115,10 @@ class Units:
     Rows are kept in an order in which those of a unit follow each other; ``moments`` are those of each score.
     """
 
-    def __init__(self, tables: Sequence[Sequence[ScoreTable]], rows: Rows) -> None:
-        self.size = len(tables[0])
-        self._n1, self._n0 = (np.array([getattr(table, name) for table in tables[0]]) for name in ("n1", "n0"))
-        self._shape = (len(tables), 3 * self.size, self.size + 1)
+    def __init__(self, tables: Sequence[ScoreTable], rows: Rows) -> None:
+        self.size = len(tables)
+        self._n1, self._n0 = (np.array([getattr(table, name) for table in tables]) for name in ("n1", "n0"))
+        self._shape = (len(rows.scores), 3 * self.size, self.size + 1)
         order, self._first = _unit_order(rows)
         ordered = partial(_ordered, order)
         self._code = ordered((2 * rows.group + rows.positive).astype(np.min_scalar_type(2 * self.size)))
@@ -197,7 +197,7 @@ class Units:
             self._products = [(np.arange(numbers), found[0])]
         return total
 
-    def _moments(self, tables: Sequence[Sequence[ScoreTable]], sums: FloatArray) -> list[Moments]:
+    def _moments(self, tables: Sequence[ScoreTable], sums: FloatArray) -> list[Moments]:
         """Return the moments of each score, without the second ones: how placements vary is known by unit."""
         size, n1, n0 = self.size, self._n1, self._n0
         numbers = self._numbers(sums[:, :, None]).reshape(self._shape)
@@ -206,7 +206,7 @@ class Units:
         # In a class that is not there nothing is placed.
         for kind, total in enumerate((n0, n1, n1 + n0)):
             first[:, kind * size : (kind + 1) * size, total == 0] = np.nan
-        spreads = np.array([[each.sum() for each in table.spreads] for table in tables[0]]).T
+        spreads = np.array([[each.sum() for each in table.spreads] for table in tables]).T
         masses, spreads = (np.concatenate([*each, each[0] + each[1]]) for each in (np.array([n1, n0]), spreads))
         found = []
         for of_score in first:
@@ -340,7 +340,7 @@ def moments_of(tables: Tables) -> Moments:
     every = list(tables.values())
     if tables.held is None or tables.held.clusters is None:
         return moments(every) if tables.ranking is None else moments_of_rows(tables.ranking)
-    units = Units([every], Rows.of(tables.held, list(tables)))
+    units = Units(every, Rows.of(tables.held, list(tables)))
     return replace(units.moments[0], units=units)
 
 
