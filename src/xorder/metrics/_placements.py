@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # A product of matrices with more multiplications than this has BLAS start threads of its own, which within ours takes
 # many times as long; but none is of fewer rows than the second number.
-_ALONE, _LEAST = 262_144, 256
+_ALONE, _LEAST = 262_144, 16
 
 
 @dataclass(slots=True)
@@ -144,8 +144,8 @@ def moments_of_rows(ranking: Ranking) -> Moments:
     # Four counts of 16 bits share a word, and are added up at once.
     one = np.eye(codes, -(-codes // 4) * 4, dtype=np.uint16).view(np.uint64)
     # Products of what rows of each code have above them: twice the rows of each code, less its half; last comes a 1.
-    total, shift = np.zeros((codes, codes + 1, codes + 1)), np.eye(codes + 1)
-    shift[-1, :-1], every = -ranking.counts, np.arange(codes, dtype=np.uint8)
+    total, above = np.zeros((codes, codes + 1, codes + 1)), np.append(-ranking.counts, 0.0)
+    every = np.arange(codes, dtype=np.uint8)
     for keys in ranking.steps():
         code = ranking.codes(keys)
         order = np.argsort(code, kind="stable")
@@ -154,10 +154,13 @@ def moments_of_rows(ranking: Ranking) -> Moments:
         values = np.ones((keys.size, codes + 1))
         values[:, :-1] = as_items(twice).take(order).view(np.uint16).reshape(keys.size, -1)[:, :codes]
         ends = np.append(np.searchsorted(code.take(order), every), keys.size)
-        of_codes = [products(values[start:stop].T) for start, stop in pairwise(ends.tolist())]
+        found = np.array([products(values[start:stop].T) for start, stop in pairwise(ends.tolist())])
         # What is above the first of these rows is above all of them.
-        total += shift.T @ np.array(of_codes) @ shift
-        shift[-1, :-1] += 2 * np.diff(ends)
+        moved = above[:, None] * (found[:, -1:] + 0.5 * found[:, -1:, -1:] * above)
+        total += found
+        total += moved
+        total += moved.swapaxes(1, 2)
+        above[:-1] += 2 * np.diff(ends)
     n0, n1 = ranking.counts.reshape(-1, 2).T.astype(np.float64)
     # By the rows' group and class, then by those above them; of rows whatever their class, sums over both.
     second = total[:, :-1, :-1].reshape(size, 2, size, 2, size, 2) / 4

@@ -132,6 +132,8 @@ class Units:
         # Numbers, with the products of what units add to them, or with what each unit adds.
         self._products: list[tuple[NDArray[np.intp], FloatArray]] = []
         self._sums: FloatArray | None = None
+        # How many rows lie on which side of thresholds, or their squared weights.
+        self._rows_at: dict[tuple[tuple[int, float], ...], FloatArray] = {}
         # What rows weigh in a mean, by what they weigh in a sum of squares, where that is not as much.
         ratio = None if rows.counted or mass is None else mass / self._weight
         sums = self._add_rows(rows.counted, ratio) if self._first is None else self._add_clusters(self._first)
@@ -274,25 +276,41 @@ class Units:
         if self.count < 2:
             return np.nan
         # What a row adds, by its code and by its side of each threshold: below it, at it, above it.
-        codes, sides = 2 * self.size, 3 ** len(parts)
-        added = np.zeros((codes, *(3,) * len(parts)))
+        added = np.zeros((2 * self.size, *(3,) * len(parts)))
         for axis, (factor, each) in enumerate(parts):
-            added += np.expand_dims(factor * each.by_code(self.size), [1 + a for a in range(len(parts)) if a != axis])
-        start_of = np.multiply(self._code, sides, dtype=np.min_scalar_type(codes * sides))
-        total = 0.0
-        for start, stop in self._blocks():
-            place = start_of[start:stop].copy()
-            for axis, (_, each) in enumerate(parts):
-                some = self._scores[each.score][start:stop]
-                side = (some >= each.threshold).view(np.uint8) + (some > each.threshold).view(np.uint8)
-                place += side * np.uint8(3 ** (len(parts) - 1 - axis))
-            sums: NDArray[Any] = added.take(place)
-            if self._weight is not None:
-                sums *= self._weight[start:stop]
-            if self._first is not None:
-                sums = np.bincount(np.cumsum(self._first[start:stop]) - 1, sums)
-            total += float(sums @ sums)
+            others = [1 + other for other in range(len(parts)) if other != axis]
+            added += np.expand_dims(factor * each.by_code(self.size), others)
+        at = tuple((each.score, each.threshold) for _, each in parts)
+        if self._first is None:
+            # How many rows lie where is the same for all pairs of groups.
+            if at not in self._rows_at:
+                counts = [np.bincount(place, squares, added.size) for _, place, squares in self._sides(at)]
+                self._rows_at[at] = np.sum(counts, axis=0)
+            total = float(np.square(added).ravel() @ self._rows_at[at])
+        else:
+            total = 0.0
+            for some, place, _ in self._sides(at):
+                sums = added.take(place) if self._weight is None else added.take(place) * self._weight[some]
+                by_unit = np.bincount(np.cumsum(self._first[some]) - 1, sums)
+                total += float(by_unit @ by_unit)
         return float(np.sqrt(total * self.count / (self.count - 1)))
+
+    def _sides(
+        self, at: Sequence[tuple[int, float]]
+    ) -> Iterator[tuple[slice, NDArray[np.unsignedinteger[Any]], FloatArray | None]]:
+        """Yield, of blocks of rows, where they are, a number for code and side of each threshold, and squared weights.
+
+        A threshold comes with the number of its score.
+        """
+        dtype = np.min_scalar_type(2 * self.size * 3 ** len(at))
+        for start, stop in self._blocks():
+            some = slice(start, stop)
+            place = self._code[some].astype(dtype)
+            for number, threshold in at:
+                score = self._scores[number][some]
+                place *= dtype.type(3)
+                place += (score >= threshold).view(np.uint8) + (score > threshold).view(np.uint8)
+            yield some, place, None if self._weight is None else self._weight[some] ** 2
 
     def count_of(self, sample: Placements) -> float:
         """How many units have rows in a sample."""
