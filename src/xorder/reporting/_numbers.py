@@ -26,9 +26,7 @@ from xorder.metrics._cuts import CUTS
 from xorder.metrics._gaps import FEW, json_label, judge
 from xorder.metrics._placements import moments
 from xorder.ordering import best_auc, frontier
-from xorder.transfer import ScoreMap
-from xorder.transfer._odds import OddsScale, shifted_map
-from xorder.transfer._score_map import usual_bounds
+from xorder.transfer import OddsScale, ScoreMap, shifted_map, usual_bounds
 
 MOST_SHOWN = 12
 """Groups that charts and tables of the page show; of more, the pair spoken of and the largest. The numbers have all."""
