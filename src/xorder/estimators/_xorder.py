@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any, Literal
 
 from numpy.typing import ArrayLike
@@ -19,8 +19,9 @@ from xorder._table import FloatArray, ScoreTable, Tables, as_tables
 from xorder.engines import apply_to_frame, tables_of
 from xorder.engines._tables import BINS
 from xorder.estimators._expected import ExpectedGap, expected_gap_tables, rows_and_tables
-from xorder.estimators._fitted import FittedRepair, RepairSettings, load_fitted, settings_dict
+from xorder.estimators._fitted import FittedRepair, RepairSettings
 from xorder.estimators._learn import learn_repair
+from xorder.estimators._repair_file import load_fitted
 from xorder.exceptions import XorderWarning, warn_caller
 from xorder.ordering import Ordering
 from xorder.transfer import ScoreMap
@@ -446,4 +447,4 @@ def load(path: str | os.PathLike[str]) -> XOrder:
         If the file is missing, damaged, changed by hand, or of another version.
     """
     fitted = load_fitted(path)
-    return XOrder(**settings_dict(fitted.settings))._adopt(fitted)
+    return XOrder(**asdict(fitted.settings))._adopt(fitted)
