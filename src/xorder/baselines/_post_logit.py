@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
@@ -28,6 +29,7 @@ BETAS = np.linspace(-3.0, -1.0, 41)
 _ROUNDING = 1e-12
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PostLogit(BaseRepair):
     """Put one group's scores x through ``1 / (1 + exp(-(alpha x + beta)))`` so that the gap on the sample is smallest.
 
@@ -63,16 +65,9 @@ class PostLogit(BaseRepair):
        xAUC metric, NeurIPS '19.
     """
 
-    def __init__(
-        self,
-        *,
-        metric: Literal["xauc", "prf", "parity"] = "xauc",
-        beta: float | Literal["search"] = -2.0,
-        reference: Hashable | None = None,
-    ) -> None:
-        self.metric = metric
-        self.beta = beta
-        self.reference = reference
+    metric: Literal["xauc", "prf", "parity"] = "xauc"
+    beta: float | Literal["search"] = -2.0
+    reference: Hashable | None = None
 
     def fit(self, y_score: Any, y_true: Any, *, sensitive_features: Any, sample_weight: Any = None) -> PostLogit:
         """Find the parameters for scores, labels and groups.

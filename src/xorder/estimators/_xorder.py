@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from numpy.typing import ArrayLike
@@ -27,6 +27,7 @@ from xorder.ordering import Ordering
 from xorder.transfer import ScoreMap
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class XOrder(NumbersBelowDiagram, BaseRepair):
     """Adjust scores so that groups are ranked on equal terms, keeping the AUC high.
 
@@ -142,43 +143,26 @@ class XOrder(NumbersBelowDiagram, BaseRepair):
     array([0.2, 0.4])
     """
 
-    fitted_: FittedRepair
-    maps_: dict[Hashable, ScoreMap]
-    reference_: Hashable
-    moved_: tuple[Hashable, ...]
-    pair_: tuple[Hashable, Hashable]
-    ordering_: Ordering | None
+    method: Literal["smooth", "frontier", "dp"] = "smooth"
+    metric: str = "xauc"
+    max_gap: float = 0.0
+    tradeoff: float | None = None
+    max_cut_gap: float | None = None
+    confidence: float | None = None
+    reference: Hashable | None = None
+    bounds: tuple[float, float] | None = None
+    do_no_harm: bool | None = None
+    min_group_size: float = 0
+    small_groups: Literal["leave", "merge", "error", "repair"] = "leave"
+    missing_group: Literal["error", "leave", "group"] = "error"
+    unseen_group: Literal["error", "leave"] = "error"
 
-    def __init__(
-        self,
-        *,
-        method: Literal["smooth", "frontier", "dp"] = "smooth",
-        metric: str = "xauc",
-        max_gap: float = 0.0,
-        tradeoff: float | None = None,
-        max_cut_gap: float | None = None,
-        confidence: float | None = None,
-        reference: Hashable | None = None,
-        bounds: tuple[float, float] | None = None,
-        do_no_harm: bool | None = None,
-        min_group_size: float = 0,
-        small_groups: Literal["leave", "merge", "error", "repair"] = "leave",
-        missing_group: Literal["error", "leave", "group"] = "error",
-        unseen_group: Literal["error", "leave"] = "error",
-    ) -> None:
-        self.method = method
-        self.metric = metric
-        self.max_gap = max_gap
-        self.tradeoff = tradeoff
-        self.max_cut_gap = max_cut_gap
-        self.confidence = confidence
-        self.reference = reference
-        self.bounds = bounds
-        self.do_no_harm = do_no_harm
-        self.min_group_size = min_group_size
-        self.small_groups = small_groups
-        self.missing_group = missing_group
-        self.unseen_group = unseen_group
+    fitted_: FittedRepair = field(init=False)
+    maps_: dict[Hashable, ScoreMap] = field(init=False)
+    reference_: Hashable = field(init=False)
+    moved_: tuple[Hashable, ...] = field(init=False)
+    pair_: tuple[Hashable, Hashable] = field(init=False)
+    ordering_: Ordering | None = field(init=False)
 
     def fit(
         self,
