@@ -16,10 +16,10 @@ from xorder._groups import unseen_error
 from xorder._metric import METRICS, PairGains, auc_gains
 from xorder._parameters import check_label, check_number, check_word
 from xorder._repair import BaseRepair
-from xorder._table import FloatArray, ScoreTable, pairs_within
+from xorder._table import FloatArray, ScoreTable, Tables, check_both_classes, pairs_within
 from xorder._validation import check_groups, check_scores, check_tables
-from xorder.exceptions import warn_caller
-from xorder.ordering._ordering import as_scored, check_two_groups
+from xorder.exceptions import InputError, warn_caller
+from xorder.ordering import as_scored
 
 # The paper's ranges, at a resolution of our choosing.
 ALPHAS = np.linspace(0.0, 10.0, 1001)
@@ -141,6 +141,17 @@ class PostLogit(BaseRepair):
                 known, rows = (self.reference_, *self.moved_), int(np.count_nonzero(mask))
                 raise unseen_error(repr(group), known, rows, f"row {int(np.argmax(mask))}", choice=False)
         return adjusted
+
+
+def check_two_groups(tables: Tables) -> None:
+    """Refuse what is not two groups, each with positives and negatives."""
+    if len(tables) != 2:
+        raise InputError(
+            f"sensitive_features must name exactly two groups to repair; got {len(tables)}: "
+            f"{', '.join(map(repr, list(tables)[:10]))}. An audit takes any number."
+        )
+    for group, table in tables.items():
+        check_both_classes(table, f"group {group!r}")
 
 
 def _logistic(score: FloatArray, alpha: float, beta: float) -> FloatArray:

@@ -13,18 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from xorder import __version__
-from xorder._groups import unseen_error
+from xorder._groups import check_group_choices, unseen_error
 from xorder._metric import METRICS
-from xorder._parameters import (
-    MISSING_GROUPS,
-    UNSEEN_GROUPS,
-    brief,
-    check_confidence,
-    check_kind,
-    check_number,
-    check_word,
-    in_range,
-)
+from xorder._parameters import brief, check_confidence, check_kind, check_number, check_word, in_range
 from xorder._present import known, number
 from xorder._table import FloatArray, ScoreTable, Tables, scores_at
 from xorder._validation import check_groups, check_scores
@@ -40,15 +31,7 @@ if TYPE_CHECKING:
 METHODS = ("smooth", "frontier", "dp")
 SMALL_GROUPS = ("leave", "merge", "error", "repair")
 
-_CHOICES: dict[str, Collection[str]] = {
-    "method": METHODS,
-    "metric": METRICS,
-    "small_groups": SMALL_GROUPS,
-    "missing_group": MISSING_GROUPS,
-    "unseen_group": UNSEEN_GROUPS,
-}
-
-
+_CHOICES: dict[str, Collection[str]] = {"method": METHODS, "metric": METRICS, "small_groups": SMALL_GROUPS}
 _AMOUNTS = ("max_gap", "tradeoff", "max_cut_gap", "confidence", "min_group_size")
 
 
@@ -107,6 +90,7 @@ class RepairSettings:
         """
         for name, allowed in _CHOICES.items():
             check_word(name, getattr(self, name), allowed)
+        check_group_choices(self.missing_group, self.unseen_group)
         check_kind("reference", self.reference, Hashable, "the label of a group, such as text")
         if not isinstance(self.do_no_harm, bool | np.bool_ | None):
             raise InputError(f"do_no_harm must be True, False or None; got {self.do_no_harm!r}.")
