@@ -312,7 +312,7 @@ class _Once(argparse.Action):
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
     ) -> None:
-        given = given_options(namespace)
+        given = vars(namespace).setdefault("_given", set())
         if option_string is not None and self.dest in given:
             parser.error(f"{'/'.join(self.option_strings)} is given twice; give it once")
         given.add(self.dest)
@@ -348,10 +348,10 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: error: {' '.join(message.split())} (see '{self.prog} --help')\n")
 
 
-def given_options(namespace: argparse.Namespace) -> set[str]:
-    """Return the names of what the user gave, which are not those that have a default."""
-    given: set[str] = vars(namespace).setdefault("_given", set())
-    return given
+def given_options(options: argparse.Namespace) -> set[str]:
+    """Return the names of what the user gave, not of what has a default; options that may be repeated are lists."""
+    given = vars(options)
+    return {*given.get("_given", ()), *(name for name, value in given.items() if isinstance(value, list))}
 
 
 def add_input(
