@@ -77,12 +77,8 @@ def run(options: argparse.Namespace) -> int:
         shared.show(shared.headed(shared.wrapped_lines(f"{result}\n")))
         if verdict is not None:
             whose = "score as it is" if options.map is None else "saved map"
-            shared.show(
-                shared.judged(
-                    f"Tolerance {options.tolerance:g} for {result.to_dict()['metric']} gaps, the {whose}: {verdict}.\n",
-                    verdict,
-                )
-            )
+            said = f"Tolerance {options.tolerance:g} for {result.to_dict()['metric']} gaps, the {whose}: {verdict}.\n"
+            shared.show(shared.judged(said, verdict))
         shared.show(f"Wrote {options.output}")
     if options.open and options.output is not None:
         shared.open_page(options.output)

@@ -8,7 +8,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -237,28 +237,22 @@ class LearntFrom:
         after = {}
         for group, table in repaired.items():
             levels = before[group] if table is tables.get(group) else _levels(table)
-            after[group] = levels._replace(score=maps[group].apply(levels.score)) if group in maps else levels
-        was, became = (_quantiles(list(levels.values())) for levels in (before, after))
+            after[group] = maps[group].apply(levels) if group in maps else levels
+        was, became = _quantiles(before, tables), _quantiles(after, repaired)
         return cls(rows, now, __version__, **(tables.columns or {}), before=was, after=became)
 
 
-class _Levels(NamedTuple):
-    """Scores at levels of equal mass, and the mass of all of them."""
-
-    score: FloatArray
-    mass: float
+def _levels(table: ScoreTable) -> FloatArray:
+    """Scores at levels of equal mass."""
+    return scores_at(table, (np.arange(_LEVELS) + 0.5) / _LEVELS)
 
 
-def _levels(table: ScoreTable) -> _Levels:
-    return _Levels(scores_at(table, (np.arange(_LEVELS) + 0.5) / _LEVELS), table.n1 + table.n0)
-
-
-def _quantiles(groups: Sequence[_Levels]) -> list[float]:
+def _quantiles(levels: Mapping[Hashable, FloatArray], tables: Tables) -> list[float]:
     """Quantiles of all groups' scores, to four digits; those next to the lowest and highest stand for these."""
-    if not groups:
+    if not levels:
         return []
-    score = np.concatenate([group.score for group in groups])
-    weight = np.repeat([group.mass for group in groups], _LEVELS)
+    score = np.concatenate(list(levels.values()))
+    weight = np.repeat([tables[group].n1 + tables[group].n0 for group in levels], _LEVELS)
     order = np.argsort(score)
     place = np.cumsum(weight[order])
     share = np.clip(np.linspace(0.0, 1.0, _QUANTILES), 0.005, 0.995)
