@@ -126,9 +126,8 @@ def cross_adjusted(
         rest = np.setdiff1d(np.flatnonzero(~stays), fold.test)
         held_out = fold.test[~stays[fold.test]]
         try:
-            with warnings.catch_warnings():
-                # What they say is said of the repair of all rows, too, where it matters.
-                warnings.simplefilter("ignore", XorderWarning)
+            # What they say is said of the repair of all rows, too, where it matters.
+            with warnings.catch_warnings(action="ignore", category=XorderWarning):
                 own = {"sensitive_features": groups[rest], "sample_weight": None if weight is None else weight[rest]}
                 learnt = clone(repair).fit(y_score[rest], y_true[rest], **own, **meaning)
                 adjusted[held_out] = learnt.transform(y_score[held_out], sensitive_features=groups[held_out])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import textwrap
-import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -26,8 +25,8 @@ from xorder._validation import CheckedRows, check_rows, check_scores
 from xorder.estimators._cross_fit import cross_adjusted, cross_fitted
 from xorder.estimators._fitted import FittedRepair, RepairSettings
 from xorder.estimators._learn import NOBODY, SetAside, find_repair, mapped, plan_groups
-from xorder.exceptions import InputError, XorderWarning
-from xorder.metrics._audit import Audit, audit_tables, paired_changes
+from xorder.exceptions import InputError
+from xorder.metrics._audit import Audit, audit_tables, measured, paired_changes
 from xorder.metrics._cuts import CutGap, cut_text
 from xorder.metrics._gaps import Difference, Gap, json_label
 from xorder.metrics._plan import plan, rows_of
@@ -235,16 +234,9 @@ def expected_gap_tables(
         adjusted, folds = mapped(tables, fitted.maps), None
     else:
         adjusted, folds = cross_fitted(tables, settings, plan, cv, random_state), int(cv)
-    return ExpectedGap(
-        settings.metric, before, _audit_again(adjusted, confidence), folds, target_of(settings), plan.aside
-    )
-
-
-def _audit_again(adjusted: Tables, confidence: float) -> Audit:
-    with warnings.catch_warnings():
-        # Of groups without a class, or with a single row of one, the audit before has told already.
-        warnings.simplefilter("ignore", XorderWarning)
-        return audit_tables(adjusted, confidence=confidence)
+    # Of groups without a class, or with a single row of one, the audit before has told already.
+    after, _ = measured(adjusted, before.confidence)
+    return ExpectedGap(settings.metric, before, after, folds, target_of(settings), plan.aside)
 
 
 def expected_text(expected: ExpectedGap) -> str:
@@ -464,7 +456,7 @@ def expected_gap(
     folds = make_folds(cv, score.reshape(-1, 1), label, groups, random_state=random_state)
     plan = plan_groups(tables, repair._settings()) if isinstance(repair, XOrder) else None
     adjusted = cross_adjusted(repair, score, label, groups, sample_weight, folds, plan, weights_are)
-    after = _audit_again(rows.tables(adjusted), confidence)
+    after, _ = measured(rows.tables(adjusted), before.confidence)
     metric = getattr(repair, "metric", "xauc")
     return ExpectedGap(metric, before, after, len(folds), target_of(repair), plan.aside if plan else NOBODY)
 

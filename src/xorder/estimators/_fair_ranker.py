@@ -361,9 +361,8 @@ class FairRanker(NumbersBelowDiagram, ClassifierMixin, MetaEstimatorMixin, BaseE
         self, repair: Any, score: FloatArray, positive: Any, folds: Any, rows: dict[str, Any]
     ) -> ExpectedGap | None:
         try:
-            with warnings.catch_warnings():
-                # The fit of the repair has said what there is to say of the rows.
-                warnings.simplefilter("ignore", XorderWarning)
+            # The fit of the repair has said what there is to say of the rows.
+            with warnings.catch_warnings(action="ignore", category=XorderWarning):
                 expected = expected_gap(repair, score, positive, cv=folds, **rows)
         except InputError as error:
             warn_caller(f"what to expect on new people is not known: {error}")

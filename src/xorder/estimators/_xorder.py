@@ -306,9 +306,8 @@ class XOrder(NumbersBelowDiagram, BaseRepair):
         check_is_fitted(self, "maps_")
         if self._tables is None:
             raise AttributeError("what to expect is known where the repair is fitted, and not kept in a file.")
-        with warnings.catch_warnings():
-            # The fit has said what there is to say of the rows.
-            warnings.simplefilter("ignore", XorderWarning)
+        # The fit has said what there is to say of the rows.
+        with warnings.catch_warnings(action="ignore", category=XorderWarning):
             return expected_gap_tables(self.fitted_, self._tables, confidence=self.fitted_.settings.confidence or 0.95)
 
     def __getstate__(self) -> dict[str, Any]:
