@@ -19,7 +19,7 @@ from xorder._groups import group_labels
 from xorder._html import html_table
 from xorder._metric import Estimate, gap_interval, student_quantile
 from xorder._parameters import WeightKind, check_number, check_seed
-from xorder._present import interval_text, level, number
+from xorder._present import interval_text, known, level, number
 from xorder._table import ScoreTable, Tables, as_tables
 from xorder._validation import CheckedRows, check_rows, check_scores
 from xorder.estimators._cross_fit import cross_adjusted, cross_fitted
@@ -271,7 +271,7 @@ def _rows(expected: ExpectedGap) -> list[tuple[str, str, float, float, tuple[flo
     rows = [("AUC", "", before.auc, after.auc, after.auc_interval, "", "")]
     pairs = sorted(
         ((_mark(expected, gap), gap) for gap in after.gaps if gap.metric == expected.metric),
-        key=lambda pair: (pair[0] != "", -abs(_or_zero(pair[1].value))),
+        key=lambda pair: (pair[0] != "", -abs(known(pair[1].value) or 0.0)),
     )
     for mark, gap in pairs[:_MOST_PAIRS]:
         was = before.gap(expected.metric, gap.pair)
@@ -321,7 +321,7 @@ def _change_text(expected: ExpectedGap) -> str:
     if auc is None:
         return ""
     pairs = {gap.pair for gap in expected._repaired()}
-    widest = max((each for each in gaps if each.pair in pairs), key=lambda each: abs(_or_zero(each.second)))
+    widest = max((each for each in gaps if each.pair in pairs), key=lambda each: abs(known(each.second) or 0.0))
     parts = []
     for name, each in (("AUC", auc), (f"{expected.metric} gap {_names(widest)}", widest)):
         low, high = each.interval
@@ -365,10 +365,6 @@ def _mark(expected: ExpectedGap, gap: Gap) -> str:
 def _rounded(number: float) -> str:
     """Two digits of a number, written out."""
     return f"{number:.2g}" if number < 10 else f"{float(f'{number:.2g}'):,.0f}"
-
-
-def _or_zero(value: float) -> float:
-    return value if math.isfinite(value) else 0.0
 
 
 def target_of(repair: Any) -> float:

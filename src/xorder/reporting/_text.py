@@ -51,9 +51,9 @@ class _Words(NamedTuple):
         """Say who is ranked how against whom."""
         return f"{pair[self.subject]} {verb} {'slightly ' if slightly else ''}{self.how}"
 
-    def against_whom(self, pair: tuple[str, str], verb: str = "is ranked") -> str:
+    def against_whom(self, pair: tuple[str, str]) -> str:
         """Say it, and against whom."""
-        return f"{self.said(pair, verb)} {self.against} {pair[1 - self.subject]}"
+        return f"{self.said(pair)} {self.against} {pair[1 - self.subject]}"
 
 
 _HIGH_IS = {
