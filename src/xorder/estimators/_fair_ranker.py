@@ -504,5 +504,5 @@ def routed_params(
         why = f"fit of {name} takes no sample_weight"
     unheard = not any(key.endswith("sample_weight") for key in for_fit)
     if sample_weight is not None and unheard and not isinstance(ranker.estimator, FrozenEstimator):
-        warnings.warn(f"{why}: the weights serve the repair alone.", XorderWarning, stacklevel=3)
+        warn_caller(f"{why}: the weights serve the repair alone.")
     return for_fit, for_split
