@@ -108,8 +108,7 @@ _OF_BOTH = ("map", "threshold", "suppress")
 def _check_tables(options: argparse.Namespace) -> None:
     """Refuse options of tables that cannot be met, before anything is read."""
     if options.statements is not None:
-        inputs = [options.file, *([] if options.map is None else [options.map])]
-        shared.check_output(options.statements, overwrite=options.force, inputs=inputs)
+        shared.check_output(options.statements, overwrite=options.force, inputs=[options.file, options.map])
         if options.output is not None and Path(options.statements).resolve() == Path(options.output).resolve():
             raise InputError(f"statements and output both name {options.output}; choose two names.")
         if options.suppress is not None and options.json and not options.table:

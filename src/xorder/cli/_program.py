@@ -501,12 +501,12 @@ def read_tables(options: argparse.Namespace) -> Tables:
         return tables_of(options.file, **given, as_text=True, progress=progress)
 
 
-def check_output(output: str, *, overwrite: bool, inputs: Sequence[str]) -> None:
+def check_output(output: str, *, overwrite: bool, inputs: Sequence[str | None]) -> None:
     """Refuse what could not be written in the end before anything is read or computed."""
     from xorder.engines._sources import files_of
 
     check_target(file_path(output), overwrite=overwrite)
-    if any(_is_same_file(output, file) for name in inputs for file in files_of(name)):
+    if any(_is_same_file(output, file) for name in inputs if name for file in files_of(name)):
         raise InputError(f"{output} is an input itself; choose another name.")
 
 

@@ -39,8 +39,7 @@ def run(options: argparse.Namespace) -> int:
     from xorder.reporting._report import About, report_fitted
 
     if options.output is not None:
-        inputs = [options.file] if options.map is None else [options.file, options.map]
-        shared.check_output(options.output, overwrite=options.force, inputs=inputs)
+        shared.check_output(options.output, overwrite=options.force, inputs=[options.file, options.map])
         if Path(options.output).suffix.lower() not in (".html", ".htm", ""):
             name = Path(options.output).with_suffix(".html")
             raise InputError(f"the page is HTML; name it {name}, and print it to PDF from the browser if need be.")
