@@ -21,8 +21,8 @@ from xorder._validation import (
     check_tables,
     sorted_groups,
 )
+from xorder.baselines._post_logit import check_two_groups
 from xorder.exceptions import InputError, XorderError
-from xorder.ordering._ordering import check_two_groups
 
 Y = [1, 0, 1, 0]
 S = [0.9, 0.4, 0.4, 0.1]

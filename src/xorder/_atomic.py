@@ -122,6 +122,14 @@ def check_target(target: Path, *, overwrite: bool) -> None:
         raise InputError(f"cannot write {target}: the folder {target.parent} does not exist; create it first.")
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, where there is none."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot create the folder {folder}: {error.strerror or error}.") from error
+
+
 @contextmanager
 def unchanged(files: Sequence[str | os.PathLike[str]]) -> Iterator[None]:
     """Refuse what was read in the block if one of the files changed meanwhile; that is also why it may have failed."""

@@ -216,16 +216,11 @@ def _prf_gains(a: ScoreTable, b: ScoreTable) -> PairGains:
 
 
 def _prf_estimate(m: Moments, a: int, b: int) -> Estimate:
-    of_negatives = shares(m.negatives)
     of_a, of_b = prf_estimate(m, a), prf_estimate(m, b)
     value = of_a.value - of_b.value
-    found = _estimated(
-        m,
-        value,
-        (m.positive[a], of_negatives, of_a.value),
-        (m.positive[b], -of_negatives, -of_b.value),
-        (m.all_negative, _unit(m, a) - _unit(m, b), value),
-    )
+    # Both have all negatives: how these place, one difference each.
+    negatives = m.all_negative, _unit(m, a) - _unit(m, b), value
+    found = _estimated(m, value, of_a.terms[0], *_times(-1, of_b.terms[:1]), negatives)
     return found._replace(sides=(of_a, of_b))
 
 

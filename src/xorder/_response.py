@@ -15,9 +15,9 @@ def gives_probabilities(estimator: Any) -> bool:
     return hasattr(estimator, "predict_proba")
 
 
-def response(estimator: Any, X: Any, **params: Any) -> FloatArray:
-    """Score rows by the probability of the second of two classes, or, where there is none, by the decision function."""
-    if gives_probabilities(estimator):
+def response(estimator: Any, X: Any, method: str | None = None, **params: Any) -> FloatArray:
+    """Score rows by the probability of the second of two classes, or by the decision function where there is none."""
+    if method == "predict_proba" or (method is None and gives_probabilities(estimator)):
         both = np.asarray(estimator.predict_proba(X, **params), dtype=np.float64)
         if both.ndim != 2 or both.shape[1] != 2:
             name = type(estimator).__name__

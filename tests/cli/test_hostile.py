@@ -335,10 +335,10 @@ class TestBombs:
         assert _sources._unpacked(str(path)) == 3_200_000
 
     def test_a_map_file_has_a_largest_size(self, saved: Path, tmp_path: Path, monkeypatch: Any) -> None:
-        from xorder.transfer import _score_map
+        from xorder.transfer import _map_file
 
         repair = load_fitted(saved)
-        monkeypatch.setattr(_score_map, "LARGEST_FILE", saved.stat().st_size - 1)
+        monkeypatch.setattr(_map_file, "LARGEST_FILE", saved.stat().st_size - 1)
         with pytest.raises(InputError, match="it is larger than 0 MiB"):
             load_fitted(saved)
         with pytest.raises(InputError, match="knots takes more than the 0 MiB that a map file may have"):

@@ -19,7 +19,6 @@ from xorder._validation import check_tables
 from xorder.baselines import PostLogit
 from xorder.datasets import simulate_population
 from xorder.estimators import expected_gap, expected_gap_tables
-from xorder.estimators._expected import _dealt
 from xorder.exceptions import InputError, XorderWarning
 
 
@@ -341,22 +340,6 @@ def test_weighted_rows_are_not_dealt_to_folds_from_tables():
         expected_gap_tables(by_folds, check_tables(y, score, group, weight))
     by_rows = expected_gap(by_folds, score, y, sensitive_features=group, sample_weight=weight)
     assert by_rows.folds == 5
-
-
-def test_folds_are_equal_and_hold_everybody_once():
-    rows = np.array([1, 0, 7, 500, 3, 1, 1, 88])
-    dealt = _dealt(rows, 5, np.random.default_rng(0))
-    np.testing.assert_array_equal(dealt, np.rint(dealt))
-    np.testing.assert_array_equal(dealt.sum(axis=1), rows)
-    assert np.ptp(dealt.sum(axis=0)) <= 1
-    assert (dealt[3] > 80).all(), "a score that many share goes to all folds"
-
-
-def test_billions_are_dealt_too():
-    rows = np.array([3_000_000_000, 1, 2_000_000_000])
-    dealt = _dealt(rows, 5, np.random.default_rng(0))
-    np.testing.assert_array_equal(dealt.sum(axis=1), rows)
-    assert dealt[0].min() > 0.19 * rows[0]
 
 
 def test_too_few_people_are_said_so():

@@ -1,4 +1,4 @@
-"""A fitted repair: applied to new scores, put in words, saved and read back."""
+"""A fitted repair: applied to new scores, put in words."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-import xorder
 from support.oracles import gap
-from support.shifted_groups import population
 from xorder import XOrder
 from xorder.datasets import simulate_population
 from xorder.estimators._promise import rounded_up
@@ -65,44 +63,12 @@ def test_new_scores_are_interpolated_one_by_one():
     assert (np.diff(batch[np.argsort(new)]) > 0).all()
 
 
-def test_settings_of_numpy_types_can_be_saved(tmp_path):
-    score, label, group = sample()
-    repair = XOrder(tradeoff=np.float32(0.5)).fit(score, label, sensitive_features=group)
-    repair.save(tmp_path / "map.json")
-    assert xorder.load(tmp_path / "map.json").tradeoff == 0.5
-
-
-def test_bounds_survive_saving(tmp_path):
-    score, label, group = sample()
-    repair = XOrder(bounds=(0, 2)).fit(score, label, sensitive_features=group)
-    repair.save(tmp_path / "map.json")
-    again = xorder.load(tmp_path / "map.json")
-    assert list(again.bounds) == [0, 2]
-    np.testing.assert_array_equal(
-        again.transform(score, sensitive_features=group), repair.transform(score, sensitive_features=group)
-    )
-
-
 def test_scores_on_another_scale_are_told():
     score, label, group = sample(400)
     repair = XOrder(method="frontier").fit(score, label, sensitive_features=group)
     with pytest.warns(XorderWarning, match=r"outside those seen in fit \(0 to 1\); is it the same score"):
         repair.transform(100 * score, sensitive_features=group)
     repair.transform(score, sensitive_features=group)
-
-
-def test_a_saved_repair_of_many_groups_comes_back(tmp_path):
-    score, y, group = population()
-    repair = XOrder(metric="prf").fit(score, y, sensitive_features=group)
-    repair.save(tmp_path / "map.json")
-    again = xorder.load(tmp_path / "map.json")
-    np.testing.assert_array_equal(
-        again.transform(score, sensitive_features=group), repair.transform(score, sensitive_features=group)
-    )
-    assert again.to_dict() == repair.to_dict()
-    assert again.describe() == repair.describe()
-    assert "Scores of groups B, C, D are adjusted; those of group A stay as they are." in again.describe()
-    assert "largest gap left between any two groups: 0.0" in again.describe()
 
 
 @pytest.mark.parametrize(

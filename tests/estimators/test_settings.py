@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import asdict
 from inspect import signature
 
 import numpy as np
@@ -16,7 +17,6 @@ from xorder import FairRanker, XOrder
 from xorder._validation import check_tables
 from xorder.datasets import simulate_population
 from xorder.estimators import METHODS, RepairSettings, expected_gap, expected_gap_tables
-from xorder.estimators._fitted import settings_dict
 from xorder.estimators._learn import plan_groups
 from xorder.exceptions import InputError, XorderWarning
 
@@ -24,7 +24,7 @@ from xorder.exceptions import InputError, XorderWarning
 
 
 def test_there_is_one_default():
-    usual = settings_dict(RepairSettings())
+    usual = asdict(RepairSettings())
     assert XOrder().get_params() == usual
     assert list(signature(XOrder).parameters) == list(usual)
     people = simulate_population(400)

@@ -128,3 +128,10 @@ def test_columns_of_many_long_names_are_numbered() -> None:
     assert [label.get_text() for label in display.ax_.get_xticklabels()] == ["1", "2", "3", "4", "5"]
     shown = [" ".join(label.get_text().split()) for label in display.ax_.get_yticklabels()]
     assert shown == [f"{place} {name}" for place, name in enumerate(names, start=1)]
+
+
+def test_a_chance_of_0_has_no_minus_by_rounding() -> None:
+    label, score, group = [1, 0, 0, 0], [1.0, 4.0, 3.0, 2.0], ["b", "a", "a", "a"]
+    weight = [40.0, 40.0, 40.0, 0.1]
+    display = XaucMatrixDisplay.from_predictions(label, score, sensitive_features=group, sample_weight=weight).plot()
+    assert texts(display) == [["n/a", "n/a"], ["0.000", "n/a"]]

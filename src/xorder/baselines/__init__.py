@@ -20,14 +20,8 @@ __all__ = [
 ]
 
 # They need torch, which takes seconds to load and may be missing.
-_LATER = {
-    "ConstrainedRanker": "_constrained",
-    "CorrelationRegularized": "_correlation",
-    "FairRankingProblem": "_constrained",
-    "PairBatch": "_constrained",
-    "pair_batches": "_constrained",
-    "pairwise_correlation": "_correlation",
-}
+_LATER = dict.fromkeys(("ConstrainedRanker", "FairRankingProblem", "PairBatch", "pair_batches"), "_constrained")
+_LATER |= dict.fromkeys(("CorrelationRegularized", "pairwise_correlation"), "_correlation")
 
 if not TYPE_CHECKING:
     __getattr__ = lazy_names(__name__, _LATER)

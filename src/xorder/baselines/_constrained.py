@@ -273,6 +273,7 @@ class Iterate(NamedTuple):
     gap: float
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ConstrainedRanker(GroupedLinearModel):
     """Linear scorer of the largest AUC whose gap between two groups is at most ``epsilon`` on the training rows.
 
@@ -326,28 +327,15 @@ class ConstrainedRanker(GroupedLinearModel):
        optimization, ALT '19.
     """
 
-    def __init__(
-        self,
-        *,
-        metric: Literal["xauc", "prf"] = "xauc",
-        epsilon: float = 0.05,
-        max_steps: int = 1000,
-        count_every: int = 5,
-        batch_size: int = 128,
-        learning_rate: float = 0.003,
-        dual_rate: float = 1.0,
-        alpha: float = 1e-4,
-        random_state: int = 0,
-    ) -> None:
-        self.metric = metric
-        self.epsilon = epsilon
-        self.max_steps = max_steps
-        self.count_every = count_every
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.dual_rate = dual_rate
-        self.alpha = alpha
-        self.random_state = random_state
+    metric: Literal["xauc", "prf"] = "xauc"
+    epsilon: float = 0.05
+    max_steps: int = 1000
+    count_every: int = 5
+    batch_size: int = 128
+    learning_rate: float = 0.003
+    dual_rate: float = 1.0
+    alpha: float = 1e-4
+    random_state: int = 0
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None) -> ConstrainedRanker:

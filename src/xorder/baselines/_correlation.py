@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -105,6 +106,7 @@ def _mask(values: Any, name: str, score: Any) -> Any:
     return mask
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CorrelationRegularized(GroupedLinearModel):
     """Logistic scorer that pays for the correlation of pairwise margins with the group.
 
@@ -141,18 +143,10 @@ class CorrelationRegularized(GroupedLinearModel):
     .. [1] A. Beutel et al. (2019), Fairness in recommendation ranking through pairwise comparisons, KDD '19.
     """
 
-    def __init__(
-        self,
-        *,
-        weight: float = 1.0,
-        metric: Literal["xauc", "prf"] = "xauc",
-        alpha: float = 1e-4,
-        max_iter: int = 500,
-    ) -> None:
-        self.weight = weight
-        self.metric = metric
-        self.alpha = alpha
-        self.max_iter = max_iter
+    weight: float = 1.0
+    metric: Literal["xauc", "prf"] = "xauc"
+    alpha: float = 1e-4
+    max_iter: int = 500
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, *, sensitive_features: Any, sample_weight: Any = None) -> CorrelationRegularized:

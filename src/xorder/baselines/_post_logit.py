@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
@@ -15,10 +16,10 @@ from xorder._groups import unseen_error
 from xorder._metric import METRICS, PairGains, auc_gains
 from xorder._parameters import check_label, check_number, check_word
 from xorder._repair import BaseRepair
-from xorder._table import FloatArray, ScoreTable, pairs_within
+from xorder._table import FloatArray, ScoreTable, Tables, check_both_classes, pairs_within
 from xorder._validation import check_groups, check_scores, check_tables
-from xorder.exceptions import warn_caller
-from xorder.ordering._ordering import as_scored, check_two_groups
+from xorder.exceptions import InputError, warn_caller
+from xorder.ordering import as_scored
 
 # The paper's ranges, at a resolution of our choosing.
 ALPHAS = np.linspace(0.0, 10.0, 1001)
@@ -28,6 +29,7 @@ BETAS = np.linspace(-3.0, -1.0, 41)
 _ROUNDING = 1e-12
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PostLogit(BaseRepair):
     """Put one group's scores x through ``1 / (1 + exp(-(alpha x + beta)))`` so that the gap on the sample is smallest.
 
@@ -63,16 +65,9 @@ class PostLogit(BaseRepair):
        xAUC metric, NeurIPS '19.
     """
 
-    def __init__(
-        self,
-        *,
-        metric: Literal["xauc", "prf", "parity"] = "xauc",
-        beta: float | Literal["search"] = -2.0,
-        reference: Hashable | None = None,
-    ) -> None:
-        self.metric = metric
-        self.beta = beta
-        self.reference = reference
+    metric: Literal["xauc", "prf", "parity"] = "xauc"
+    beta: float | Literal["search"] = -2.0
+    reference: Hashable | None = None
 
     def fit(self, y_score: Any, y_true: Any, *, sensitive_features: Any, sample_weight: Any = None) -> PostLogit:
         """Find the parameters for scores, labels and groups.
@@ -146,6 +141,17 @@ class PostLogit(BaseRepair):
                 known, rows = (self.reference_, *self.moved_), int(np.count_nonzero(mask))
                 raise unseen_error(repr(group), known, rows, f"row {int(np.argmax(mask))}", choice=False)
         return adjusted
+
+
+def check_two_groups(tables: Tables) -> None:
+    """Refuse what is not two groups, each with positives and negatives."""
+    if len(tables) != 2:
+        raise InputError(
+            f"sensitive_features must name exactly two groups to repair; got {len(tables)}: "
+            f"{', '.join(map(repr, list(tables)[:10]))}. An audit takes any number."
+        )
+    for group, table in tables.items():
+        check_both_classes(table, f"group {group!r}")
 
 
 def _logistic(score: FloatArray, alpha: float, beta: float) -> FloatArray:

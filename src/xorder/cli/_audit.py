@@ -108,16 +108,14 @@ _OF_BOTH = ("map", "threshold", "suppress")
 def _check_tables(options: argparse.Namespace) -> None:
     """Refuse options of tables that cannot be met, before anything is read."""
     if options.statements is not None:
-        inputs = [options.file, *([] if options.map is None else [options.map])]
-        shared.check_output(options.statements, overwrite=options.force, inputs=inputs)
+        shared.check_output(options.statements, overwrite=options.force, inputs=[options.file, options.map])
         if options.output is not None and Path(options.statements).resolve() == Path(options.output).resolve():
             raise InputError(f"statements and output both name {options.output}; choose two names.")
         if options.suppress is not None and options.json and not options.table:
             raise InputError("--suppress knows tables and statements, and --json prints all counts: name a --table.")
     if not options.table:
         names = _OF_TABLES if options.statements is not None else (*_OF_TABLES, *_OF_BOTH)
-        given = shared.given_options(options) | ({"threshold"} if options.threshold else set())
-        idle = [f"--{name}" for name in names if name in given]
+        idle = [f"--{name}" for name in names if name in shared.given_options(options)]
         if idle:
             raise InputError(
                 f"{' and '.join(idle)} {'is' if len(idle) == 1 else 'are'} about tables: name one with --table."
@@ -141,12 +139,9 @@ def _check_ll144(options: argparse.Namespace) -> None:
     if options.weight is not None:
         raise InputError(f"--weight does not go with --table {_LL144}: the law counts people, each once.")
     if set(options.table) == {_LL144}:
-        given = shared.given_options(options) | {
-            name for name in ("cut", "threshold") if getattr(options, name) is not None
-        }
-        idle = [f"--{name.replace('_', '-')}" for name in _OF_AUDITS if name in given]
-        if idle:
-            raise InputError(f"{idle[0]} has no meaning for --table {_LL144} alone; leave it out.")
+        for name in _OF_AUDITS:
+            if name in shared.given_options(options):
+                raise InputError(f"--{name.replace('_', '-')} has no meaning for --table {_LL144} alone; leave it out.")
 
 
 def _ll144(options: argparse.Namespace) -> AuditTable:

@@ -39,10 +39,7 @@ _OF_AUDITS = {"file", "second", "json", "confidence"}
 
 
 def _of_audits(options: argparse.Namespace) -> Comparison:
-    given = shared.given_options(options) | {
-        name for name in ("group", "other", "cut") if getattr(options, name) is not None
-    }
-    idle = sorted(f"--{name.replace('_', '-')}" for name in given - _OF_AUDITS)
+    idle = sorted(f"--{name.replace('_', '-')}" for name in shared.given_options(options) - _OF_AUDITS)
     if idle:
         raise InputError(f"two saved audits hold numbers, and no rows: they cannot be compared with {', '.join(idle)}.")
     return compare_audits(_saved(options.file), _saved(options.second), options.confidence)

@@ -7,7 +7,7 @@ import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from xorder._atomic import atomic_path
+from xorder._atomic import atomic_path, make_folder
 from xorder.cli._program import add_output, open_page, painted, show, stage, wrapped_lines
 from xorder.exceptions import InputError, MissingExtraError
 
@@ -61,10 +61,7 @@ def run(options: argparse.Namespace) -> None:
         # Before anything is written: a few people may be too few for a repair.
         repair = XOrder().fit(known.y_score, known.y_true, sensitive_features=known.group)
         audits = _audits("first sample", known, repair) | _audits("new people", new, repair)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot create the folder {out}: {error.strerror or error}.") from error
+    make_folder(out)
     with stage("writing files and a page"):
         note = _write_files(out, known, new, repair)
     listed = "\n".join(f"  {name:<18}{what}" for name, what in _FILES.items() if name != "report.html" or not note)

@@ -9,18 +9,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from xorder._metric import METRICS
-from xorder.cli._program import (
-    add_input,
-    add_output,
-    add_unseen,
-    check_output,
-    chosen,
-    headed,
-    read_tables,
-    show,
-    stage,
-    wrapped_lines,
-)
+from xorder.cli import _program as shared
 from xorder.estimators import METHODS, SMALL_GROUPS, RepairSettings
 from xorder.exceptions import InputError, warn_caller
 from xorder.metrics._gaps import FEW
@@ -36,9 +25,9 @@ EXAMPLES = ("{} -o map.json", "{} --max-gap 0.02 -o map.json")
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     usual = RepairSettings()
-    add_input(command, labelled=True)
+    shared.add_input(command, labelled=True)
     command.add_argument("--cluster", metavar="COLUMN")
-    add_output(command, "MAP", "json")
+    shared.add_output(command, "MAP", "json")
     command.add_argument("--metric", choices=METRICS, default=usual.metric)
     aim = command.add_mutually_exclusive_group()
     aim.add_argument("--max-gap", type=float, default=0.0, metavar="GAP")
@@ -57,7 +46,7 @@ def add(command: argparse.ArgumentParser) -> None:
         help=f"Size below which a group is small (default 0; with fewer than {FEW} positives or negatives always)",
     )
     command.add_argument("--small-groups", choices=SMALL_GROUPS, default=usual.small_groups)
-    add_unseen(command, usual.unseen_group)
+    shared.add_unseen(command, usual.unseen_group)
     command.add_argument("--bounds", type=float, nargs=2, metavar=("LOW", "HIGH"))
 
 
@@ -68,17 +57,17 @@ def run(options: argparse.Namespace) -> None:
     from xorder.metrics import audit_tables
     from xorder.metrics._gaps import judge
 
-    check_output(options.output, overwrite=options.force, inputs=[options.file])
-    settings = RepairSettings(**chosen(options, *(each.name for each in fields(RepairSettings)))).checked()
-    tables = read_tables(options)
-    with stage("fitting the repair"):
+    shared.check_output(options.output, overwrite=options.force, inputs=[options.file])
+    settings = RepairSettings(**shared.chosen(options, *(each.name for each in fields(RepairSettings)))).checked()
+    tables = shared.read_tables(options)
+    with shared.stage("fitting the repair"):
         repair = learn_repair(tables, settings)
     for note in repair.notes:
         # What is promised is said below.
         if note != str(repair.promise):
             warn_caller(note)
     repaired = len(tables) - len({*repair.left, *repair.merged} & {*tables})
-    with stage("working out what to expect on new people"):
+    with shared.stage("working out what to expect on new people"):
         expected, why_not = _expected(repair, tables) if repaired > 1 else (None, "fewer than two groups are repaired.")
     confidence = settings.confidence or 0.95
     audit = audit_tables(tables, confidence=confidence) if expected is None else expected.before
@@ -92,7 +81,7 @@ def run(options: argparse.Namespace) -> None:
         result |= {"expected": None if expected is None else expected.to_dict()}
         text = json.dumps(result, indent=2, allow_nan=False)
         repair.save(options.output, overwrite=options.force)
-        show(text)
+        shared.show(text)
         return
     sure = (
         "its uncertainty cannot be estimated"
@@ -119,10 +108,10 @@ def run(options: argparse.Namespace) -> None:
             f"will lie between {coming[0]:+.4f} and {coming[1]:+.4f} ({level(confidence)} of such samples)."
         )
     parts.append(f"Wrote {options.output}")
-    said = headed(wrapped_lines("\n\n".join(filter(None, parts))))
+    said = shared.headed(shared.wrapped_lines("\n\n".join(filter(None, parts))))
     # Last, so that no failure of what is said leaves a map that was not told of.
     repair.save(options.output, overwrite=options.force)
-    show(said)
+    shared.show(said)
 
 
 def _expected(repair: FittedRepair, tables: Tables) -> tuple[ExpectedGap | None, str]:

@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> None:
     """Plan from the rows of a file, or from a few numbers."""
     if options.file is not None:
         check_columns(options)
-    elif options.group is not None or given_options(options) & {"score", "label", "cluster", "weight"}:
+    elif given_options(options) & {"score", "label", "group", "cluster", "weight"}:
         raise InputError("columns are those of a file: name FILE, or leave them out.")
     audit = None if options.file is None else audit_tables(read_tables(options), confidence=options.confidence)
     asked: Any = chosen(options, *(name for name in signature(plan).parameters if name in options))

@@ -312,7 +312,7 @@ class _Once(argparse.Action):
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
     ) -> None:
-        given = given_options(namespace)
+        given = vars(namespace).setdefault("_given", set())
         if option_string is not None and self.dest in given:
             parser.error(f"{'/'.join(self.option_strings)} is given twice; give it once")
         given.add(self.dest)
@@ -348,10 +348,10 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: error: {' '.join(message.split())} (see '{self.prog} --help')\n")
 
 
-def given_options(namespace: argparse.Namespace) -> set[str]:
-    """Return the names of what the user gave, which are not those that have a default."""
-    given: set[str] = vars(namespace).setdefault("_given", set())
-    return given
+def given_options(options: argparse.Namespace) -> set[str]:
+    """Return the names of what the user gave, not of what has a default; options that may be repeated are lists."""
+    given = vars(options)
+    return {*given.get("_given", ()), *(name for name, value in given.items() if isinstance(value, list))}
 
 
 def add_input(
@@ -501,12 +501,12 @@ def read_tables(options: argparse.Namespace) -> Tables:
         return tables_of(options.file, **given, as_text=True, progress=progress)
 
 
-def check_output(output: str, *, overwrite: bool, inputs: Sequence[str]) -> None:
+def check_output(output: str, *, overwrite: bool, inputs: Sequence[str | None]) -> None:
     """Refuse what could not be written in the end before anything is read or computed."""
     from xorder.engines._sources import files_of
 
     check_target(file_path(output), overwrite=overwrite)
-    if any(_is_same_file(output, file) for name in inputs for file in files_of(name)):
+    if any(_is_same_file(output, file) for name in inputs if name for file in files_of(name)):
         raise InputError(f"{output} is an input itself; choose another name.")
 
 

@@ -39,8 +39,7 @@ def run(options: argparse.Namespace) -> int:
     from xorder.reporting._report import About, report_fitted
 
     if options.output is not None:
-        inputs = [options.file] if options.map is None else [options.file, options.map]
-        shared.check_output(options.output, overwrite=options.force, inputs=inputs)
+        shared.check_output(options.output, overwrite=options.force, inputs=[options.file, options.map])
         if Path(options.output).suffix.lower() not in (".html", ".htm", ""):
             name = Path(options.output).with_suffix(".html")
             raise InputError(f"the page is HTML; name it {name}, and print it to PDF from the browser if need be.")
@@ -77,12 +76,8 @@ def run(options: argparse.Namespace) -> int:
         shared.show(shared.headed(shared.wrapped_lines(f"{result}\n")))
         if verdict is not None:
             whose = "score as it is" if options.map is None else "saved map"
-            shared.show(
-                shared.judged(
-                    f"Tolerance {options.tolerance:g} for {result.to_dict()['metric']} gaps, the {whose}: {verdict}.\n",
-                    verdict,
-                )
-            )
+            said = f"Tolerance {options.tolerance:g} for {result.to_dict()['metric']} gaps, the {whose}: {verdict}.\n"
+            shared.show(shared.judged(said, verdict))
         shared.show(f"Wrote {options.output}")
     if options.open and options.output is not None:
         shared.open_page(options.output)

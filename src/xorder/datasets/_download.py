@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TextIO
 from urllib.parse import unquote, urlsplit
 
-from xorder._atomic import atomic_path
+from xorder._atomic import atomic_path, make_folder
 from xorder.exceptions import InputError
 
 # bytes so far, bytes in all or None if the server does not say
@@ -108,7 +108,7 @@ def file_name(url: str) -> str:
 def _fetch(url: str, target: Path, verify: Verify, progress: Progress) -> Path:
     for attempts_left in reversed(range(_ATTEMPTS)):
         # For each attempt anew: another process that failed may have removed it.
-        _create(target.parent)
+        make_folder(target.parent)
         try:
             with atomic_path(target) as temporary:
                 with temporary.open("wb") as out:
@@ -131,13 +131,6 @@ def _fetch(url: str, target: Path, verify: Verify, progress: Progress) -> Path:
             verify(target, url)
         break
     return target
-
-
-def _create(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"cannot create the folder {folder}: {error.strerror or error}.") from error
 
 
 def _chunks(url: str) -> Iterator[tuple[bytes, int, int | None]]:

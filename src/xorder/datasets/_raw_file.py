@@ -16,7 +16,6 @@ import io
 import math
 import os
 import sys
-import warnings
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator, Mapping
@@ -30,7 +29,7 @@ from numpy.typing import NDArray
 
 from xorder._groups import number
 from xorder.datasets._download import MOST_BYTES, DownloadError, byte_bar, download, file_name
-from xorder.exceptions import InputError, XorderWarning
+from xorder.exceptions import InputError, warn_caller
 
 
 def read_text(path: Path, *, member: str | None = None, shown: str | None = None) -> str:
@@ -251,8 +250,8 @@ def data_folders(data_home: DataHome = None) -> Iterator[Path]:
         if folder.is_dir():
             yield folder
         else:
-            message = f"XORDER_DATA names {folder}, which is not a folder, so nothing is looked for there; correct it."
-            warnings.warn(message, XorderWarning, stacklevel=2)
+            said = f"XORDER_DATA names {folder}, which is not a folder, so nothing is looked for there; correct it."
+            warn_caller(said)
     # Without any folder for a cache nothing is in it; that matters only to a download.
     with suppress(InputError):
         yield cache_folder()

@@ -7,9 +7,10 @@ from xorder._lazy import lazy_names
 if TYPE_CHECKING:
     from xorder.estimators._expected import ExpectedGap, expected_gap, expected_gap_tables
     from xorder.estimators._fair_ranker import FairRanker
-    from xorder.estimators._fitted import METHODS, SMALL_GROUPS, FittedRepair, RepairSettings, load_fitted
+    from xorder.estimators._fitted import METHODS, SMALL_GROUPS, FittedRepair, RepairSettings
     from xorder.estimators._learn import learn_repair
     from xorder.estimators._promise import Promise
+    from xorder.estimators._repair_file import load_fitted
     from xorder.estimators._xorder import XOrder, load
 
 __all__ = [
@@ -32,9 +33,10 @@ __all__ = [
 _LATER = {
     "_expected": ("ExpectedGap", "expected_gap", "expected_gap_tables"),
     "_fair_ranker": ("FairRanker",),
-    "_fitted": ("METHODS", "SMALL_GROUPS", "FittedRepair", "RepairSettings", "load_fitted"),
+    "_fitted": ("METHODS", "SMALL_GROUPS", "FittedRepair", "RepairSettings"),
     "_learn": ("learn_repair",),
     "_promise": ("Promise",),
+    "_repair_file": ("load_fitted",),
     "_xorder": ("XOrder", "load"),
 }
 

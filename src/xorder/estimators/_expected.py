@@ -9,31 +9,27 @@ from __future__ import annotations
 
 import math
 import textwrap
-import warnings
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from xorder._groups import group_labels, is_missing
+from xorder._groups import group_labels
 from xorder._html import html_table
 from xorder._metric import Estimate, gap_interval, student_quantile
 from xorder._parameters import WeightKind, check_number, check_seed
-from xorder._present import interval_text, level, number
-from xorder._table import MISSING, BoolArray, FloatArray, IntArray, ScoreTable, Tables, as_tables
+from xorder._present import interval_text, known, level, number
+from xorder._table import ScoreTable, Tables, as_tables
 from xorder._validation import CheckedRows, check_rows, check_scores
+from xorder.estimators._cross_fit import cross_adjusted, cross_fitted
 from xorder.estimators._fitted import FittedRepair, RepairSettings
-from xorder.estimators._learn import NOBODY, GroupPlan, SetAside, find_repair, mapped, plan_groups
-from xorder.exceptions import InputError, XorderWarning
-from xorder.metrics._audit import Audit, audit_tables, paired_changes
+from xorder.estimators._learn import NOBODY, SetAside, find_repair, mapped, plan_groups
+from xorder.exceptions import InputError
+from xorder.metrics._audit import Audit, audit_tables, measured, paired_changes
 from xorder.metrics._cuts import CutGap, cut_text
 from xorder.metrics._gaps import Difference, Gap, json_label
 from xorder.metrics._plan import plan, rows_of
-from xorder.transfer import ScoreMap
-
-if TYPE_CHECKING:
-    from xorder.estimators._folds import Fold
 
 NOTABLE_GAP = 0.05
 """A gap that a user wants to be able to exclude, where no target above 0 says which."""
@@ -187,9 +183,6 @@ class ExpectedGap:
         return [gap for gap in gaps if aside.isdisjoint(gap.pair)] or gaps
 
 
-# NumPy draws without replacement from fewer rows than this.
-_MOST_DRAWN = 10**9
-
 # Pairs of groups to list at most, the widest first.
 _MOST_PAIRS = 10
 
@@ -240,86 +233,10 @@ def expected_gap_tables(
         fitted = repair if isinstance(repair, FittedRepair) else find_repair(tables, plan, settings)
         adjusted, folds = mapped(tables, fitted.maps), None
     else:
-        adjusted, folds = _cross_fitted(tables, settings, plan, cv, random_state), int(cv)
-    return ExpectedGap(
-        settings.metric, before, _audit_again(adjusted, confidence), folds, target_of(settings), plan.aside
-    )
-
-
-def _audit_again(adjusted: Tables, confidence: float) -> Audit:
-    with warnings.catch_warnings():
-        # Of groups without a class, or with a single row of one, the audit before has told already.
-        warnings.simplefilter("ignore", XorderWarning)
-        return audit_tables(adjusted, confidence=confidence)
-
-
-def _cross_fitted(tables: Tables, settings: RepairSettings, plan: GroupPlan, folds: int, random_state: Any) -> Tables:
-    """Adjust the rows of each fold by what is fitted to the others."""
-    if tables.held is not None:
-        raise InputError(
-            f"method={settings.method!r} is tried in folds, to which clusters are not dealt yet; take method='smooth'."
-        )
-    if not (isinstance(folds, int | np.integer) and folds >= 2):
-        raise InputError(f"cv must be a whole number of folds from 2 up; got {folds!r}.")
-    if any((mass != np.rint(mass)).any() for table in tables.values() for mass in table.sums) or tables.weighted:
-        raise InputError(
-            f"method={settings.method!r} is tried in folds, to which rows with weights cannot be dealt from tables. "
-            "Give the rows to xorder.expected_gap, or take method='smooth'."
-        )
-    rng = np.random.default_rng(random_state)
-    dealt = {
-        group: np.stack([_dealt(mass.astype(np.int64), folds, rng).T for mass in table.sums])
-        for group, table in tables.items()
-    }
-    alone = dict.fromkeys(tables, ScoreMap.identity())
-    maps = [alone | _learn_without(settings, tables, dealt, fold, plan) for fold in range(folds)]
-    adjusted = {}
-    for group, table in tables.items():
-        score = np.concatenate([learnt[group].apply(table.score) for learnt in maps])
-        adjusted[group] = ScoreTable.from_masses(score, *(masses.ravel() for masses in dealt[group]))
-    return tables.replacing(adjusted)
-
-
-def _dealt(rows: IntArray, folds: int, rng: np.random.Generator) -> FloatArray:
-    """Deal the rows at each score at random into folds of equal size."""
-    left, total = rows.copy(), int(rows.sum())
-    dealt = np.zeros((rows.size, folds))
-    for fold in range(folds):
-        wanted = total * (fold + 1) // folds - total * fold // folds
-        if fold == folds - 1:
-            drawn = left
-        elif left.sum() < _MOST_DRAWN:
-            drawn = rng.multivariate_hypergeometric(left, wanted, method="marginals")
-        else:
-            # So many rows that folds of nearly equal size will do.
-            drawn = rng.binomial(left, 1 / (folds - fold))
-        dealt[:, fold] = drawn
-        left = left - drawn
-    return dealt
-
-
-def _learn_without(
-    settings: RepairSettings, tables: Tables, dealt: Mapping[Hashable, FloatArray], fold: int, plan: GroupPlan
-) -> dict[Hashable, ScoreMap]:
-    """Return the maps fitted to all folds but one, with the same groups set aside as of all folds."""
-    if len(plan.tables) < 2:
-        return {}
-    rest = {
-        group: ScoreTable.from_masses(table.score, *(dealt[group].sum(axis=1) - dealt[group][:, fold]))
-        for group, table in tables.items()
-        if group not in plan.aside.left
-    }
-    for group in plan.aside.merged:
-        rest[plan.reference] = rest[plan.reference] + rest.pop(group)
-    try:
-        every = GroupPlan(Tables(rest), plan.reference)
-        return find_repair(every.tables, every, replace(settings, reference=plan.reference)).maps
-    except InputError as error:
-        folds = next(iter(dealt.values())).shape[1]
-        raise InputError(
-            f"the repair cannot be fitted without fold {fold} of {folds}: {error} "
-            "Each group needs at least two rows of each class, in different folds."
-        ) from error
+        adjusted, folds = cross_fitted(tables, settings, plan, cv, random_state), int(cv)
+    # Of groups without a class, or with a single row of one, the audit before has told already.
+    after, _ = measured(adjusted, before.confidence)
+    return ExpectedGap(settings.metric, before, after, folds, target_of(settings), plan.aside)
 
 
 def expected_text(expected: ExpectedGap) -> str:
@@ -354,7 +271,7 @@ def _rows(expected: ExpectedGap) -> list[tuple[str, str, float, float, tuple[flo
     rows = [("AUC", "", before.auc, after.auc, after.auc_interval, "", "")]
     pairs = sorted(
         ((_mark(expected, gap), gap) for gap in after.gaps if gap.metric == expected.metric),
-        key=lambda pair: (pair[0] != "", -abs(_or_zero(pair[1].value))),
+        key=lambda pair: (pair[0] != "", -abs(known(pair[1].value) or 0.0)),
     )
     for mark, gap in pairs[:_MOST_PAIRS]:
         was = before.gap(expected.metric, gap.pair)
@@ -404,7 +321,7 @@ def _change_text(expected: ExpectedGap) -> str:
     if auc is None:
         return ""
     pairs = {gap.pair for gap in expected._repaired()}
-    widest = max((each for each in gaps if each.pair in pairs), key=lambda each: abs(_or_zero(each.second)))
+    widest = max((each for each in gaps if each.pair in pairs), key=lambda each: abs(known(each.second) or 0.0))
     parts = []
     for name, each in (("AUC", auc), (f"{expected.metric} gap {_names(widest)}", widest)):
         low, high = each.interval
@@ -448,10 +365,6 @@ def _mark(expected: ExpectedGap, gap: Gap) -> str:
 def _rounded(number: float) -> str:
     """Two digits of a number, written out."""
     return f"{number:.2g}" if number < 10 else f"{float(f'{number:.2g}'):,.0f}"
-
-
-def _or_zero(value: float) -> float:
-    return value if math.isfinite(value) else 0.0
 
 
 def target_of(repair: Any) -> float:
@@ -539,7 +452,7 @@ def expected_gap(
     folds = make_folds(cv, score.reshape(-1, 1), label, groups, random_state=random_state)
     plan = plan_groups(tables, repair._settings()) if isinstance(repair, XOrder) else None
     adjusted = cross_adjusted(repair, score, label, groups, sample_weight, folds, plan, weights_are)
-    after = _audit_again(rows.tables(adjusted), confidence)
+    after, _ = measured(rows.tables(adjusted), before.confidence)
     metric = getattr(repair, "metric", "xauc")
     return ExpectedGap(metric, before, after, len(folds), target_of(repair), plan.aside if plan else NOBODY)
 
@@ -551,56 +464,3 @@ def rows_and_tables(
     rows = check_rows(y_true, y_score, groups, weight, beside={"clusters": clusters}, **choices)
     tables = rows.tables()
     return rows, tables if clusters is None else replace(tables, held=rows.held(clusters))
-
-
-def cross_adjusted(
-    repair: Any,
-    y_score: FloatArray,
-    y_true: Any,
-    groups: Any,
-    sample_weight: Any,
-    folds: Sequence[Fold],
-    plan: GroupPlan | None,
-    weights_are: WeightKind = "counts",
-) -> FloatArray:
-    """Adjust the scores of each fold by what is fitted to all others.
-
-    ``plan`` is that of an XOrder for all rows: what it sets aside is set aside in each fold, and no more. Repairs of
-    others' making have none, and know nothing of what weights are.
-    """
-    from sklearn.base import clone
-
-    weight = None if sample_weight is None else np.asarray(sample_weight)
-    adjusted = np.array(y_score, dtype=np.float64)
-    stays, meaning = np.zeros(len(adjusted), dtype=bool), {}
-    if plan is not None:
-        if len(plan.tables) < 2:
-            return adjusted
-        repair = clone(repair).set_params(reference=plan.reference, small_groups="repair")
-        meaning = {"weights_are": weights_are}
-        stays, merged = (_are_of(aside, groups) for aside in plan.aside)
-        if merged.any():
-            groups = np.array(groups, dtype=object)
-            groups[merged] = plan.reference
-    for place, fold in enumerate(folds):
-        rest = np.setdiff1d(np.flatnonzero(~stays), fold.test)
-        held_out = fold.test[~stays[fold.test]]
-        try:
-            with warnings.catch_warnings():
-                # What they say is said of the repair of all rows, too, where it matters.
-                warnings.simplefilter("ignore", XorderWarning)
-                own = {"sensitive_features": groups[rest], "sample_weight": None if weight is None else weight[rest]}
-                learnt = clone(repair).fit(y_score[rest], y_true[rest], **own, **meaning)
-                adjusted[held_out] = learnt.transform(y_score[held_out], sensitive_features=groups[held_out])
-        except InputError as error:
-            raise InputError(
-                f"the repair cannot be fitted without fold {place} of {len(folds)} and applied to it: {error} "
-                "Each group needs at least two rows of each class, in different folds."
-            ) from error
-    return adjusted
-
-
-def _are_of(some: Collection[Hashable], groups: Any) -> BoolArray:
-    """Whether each row belongs to one of some groups."""
-    labels = np.asarray(groups).tolist()
-    return np.fromiter(((MISSING if is_missing(label) else label) in some for label in labels), bool, len(labels))

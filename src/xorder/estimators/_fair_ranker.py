@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -43,6 +44,7 @@ def _has_probabilities(ranker: FairRanker) -> bool:
     return gives_probabilities(ranker.estimators_[0] if hasattr(ranker, "estimators_") else ranker.estimator)
 
 
+@dataclass(eq=False, repr=False)
 class FairRanker(NumbersBelowDiagram, ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Fit a classifier and, on scores of rows it has not seen, the repair that makes it rank groups on equal terms.
 
@@ -114,26 +116,15 @@ class FairRanker(NumbersBelowDiagram, ClassifierMixin, MetaEstimatorMixin, BaseE
     (2, 2)
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        *,
-        repair: Any = None,
-        cv: Any = 5,
-        sensitive_columns: Any = None,
-        drop_sensitive_columns: bool = False,
-        final_model: Literal["refit", "folds"] = "folds",
-        random_state: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.repair = repair
-        self.cv = cv
-        self.sensitive_columns = sensitive_columns
-        self.drop_sensitive_columns = drop_sensitive_columns
-        self.final_model = final_model
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    estimator: Any
+    _: KW_ONLY
+    repair: Any = None
+    cv: Any = 5
+    sensitive_columns: Any = None
+    drop_sensitive_columns: bool = False
+    final_model: Literal["refit", "folds"] = "folds"
+    random_state: Any = 0
+    n_jobs: int | None = None
 
     def fit(
         self,
@@ -370,9 +361,8 @@ class FairRanker(NumbersBelowDiagram, ClassifierMixin, MetaEstimatorMixin, BaseE
         self, repair: Any, score: FloatArray, positive: Any, folds: Any, rows: dict[str, Any]
     ) -> ExpectedGap | None:
         try:
-            with warnings.catch_warnings():
-                # The fit of the repair has said what there is to say of the rows.
-                warnings.simplefilter("ignore", XorderWarning)
+            # The fit of the repair has said what there is to say of the rows.
+            with warnings.catch_warnings(action="ignore", category=XorderWarning):
                 expected = expected_gap(repair, score, positive, cv=folds, **rows)
         except InputError as error:
             warn_caller(f"what to expect on new people is not known: {error}")
@@ -514,5 +504,5 @@ def routed_params(
         why = f"fit of {name} takes no sample_weight"
     unheard = not any(key.endswith("sample_weight") for key in for_fit)
     if sample_weight is not None and unheard and not isinstance(ranker.estimator, FrozenEstimator):
-        warnings.warn(f"{why}: the weights serve the repair alone.", XorderWarning, stacklevel=3)
+        warn_caller(f"{why}: the weights serve the repair alone.")
     return for_fit, for_split

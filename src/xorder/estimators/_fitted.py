@@ -1,38 +1,29 @@
-"""What a repair is asked for and what was fitted: settings, maps, what they do, in words and in a file."""
+"""What a repair is asked for and what was fitted: settings, maps, what they do, in words."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from xorder import __version__
-from xorder._groups import unseen_error
+from xorder._groups import check_group_choices, unseen_error
 from xorder._metric import METRICS
-from xorder._parameters import (
-    MISSING_GROUPS,
-    UNSEEN_GROUPS,
-    brief,
-    check_confidence,
-    check_kind,
-    check_number,
-    check_word,
-    in_range,
-)
+from xorder._parameters import brief, check_confidence, check_kind, check_number, check_word, in_range
 from xorder._present import known, number
 from xorder._table import FloatArray, ScoreTable, Tables, scores_at
 from xorder._validation import check_groups, check_scores
 from xorder.engines import GroupMaps
 from xorder.engines._match_groups import warn_of_other_scale
 from xorder.estimators._promise import Promise, rounded_up
-from xorder.exceptions import InputError, MapFileError, warn_caller
-from xorder.transfer import ScoreMap, read_maps, write_maps
+from xorder.exceptions import InputError, warn_caller
+from xorder.transfer import ScoreMap
 
 if TYPE_CHECKING:
     from xorder.ordering import Ordering
@@ -40,15 +31,7 @@ if TYPE_CHECKING:
 METHODS = ("smooth", "frontier", "dp")
 SMALL_GROUPS = ("leave", "merge", "error", "repair")
 
-_CHOICES: dict[str, Collection[str]] = {
-    "method": METHODS,
-    "metric": METRICS,
-    "small_groups": SMALL_GROUPS,
-    "missing_group": MISSING_GROUPS,
-    "unseen_group": UNSEEN_GROUPS,
-}
-
-
+_CHOICES: dict[str, Collection[str]] = {"method": METHODS, "metric": METRICS, "small_groups": SMALL_GROUPS}
 _AMOUNTS = ("max_gap", "tradeoff", "max_cut_gap", "confidence", "min_group_size")
 
 
@@ -107,6 +90,7 @@ class RepairSettings:
         """
         for name, allowed in _CHOICES.items():
             check_word(name, getattr(self, name), allowed)
+        check_group_choices(self.missing_group, self.unseen_group)
         check_kind("reference", self.reference, Hashable, "the label of a group, such as text")
         if not isinstance(self.do_no_harm, bool | np.bool_ | None):
             raise InputError(f"do_no_harm must be True, False or None; got {self.do_no_harm!r}.")
@@ -169,14 +153,13 @@ class RepairSettings:
 
 Pair = tuple[Hashable, Hashable]
 
-# What a map file holds of the sample the repair was fitted to: labels of groups, then numbers.
-_LABELS = ("reference", "moved", "pair", "left", "merged")
-_NUMBERS = (
+# What is known of the sample that a repair was fitted to: labels of groups, then numbers.
+LABELS = ("reference", "moved", "pair", "left", "merged")
+NUMBERS = (
     *("auc_before", "gap_before", "auc", "gap"),
     *("worst_gap", "bound", "optimality_gap"),
     *("worst_cut_before", "worst_cut"),
 )
-_RECORDS = ("learnt_from", "promise")
 
 # Quantiles of all scores that a map file holds, from which a score's place in the list is told.
 _QUANTILES = 21
@@ -254,28 +237,22 @@ class LearntFrom:
         after = {}
         for group, table in repaired.items():
             levels = before[group] if table is tables.get(group) else _levels(table)
-            after[group] = levels._replace(score=maps[group].apply(levels.score)) if group in maps else levels
-        was, became = (_quantiles(list(levels.values())) for levels in (before, after))
+            after[group] = maps[group].apply(levels) if group in maps else levels
+        was, became = _quantiles(before, tables), _quantiles(after, repaired)
         return cls(rows, now, __version__, **(tables.columns or {}), before=was, after=became)
 
 
-class _Levels(NamedTuple):
-    """Scores at levels of equal mass, and the mass of all of them."""
-
-    score: FloatArray
-    mass: float
+def _levels(table: ScoreTable) -> FloatArray:
+    """Scores at levels of equal mass."""
+    return scores_at(table, (np.arange(_LEVELS) + 0.5) / _LEVELS)
 
 
-def _levels(table: ScoreTable) -> _Levels:
-    return _Levels(scores_at(table, (np.arange(_LEVELS) + 0.5) / _LEVELS), table.n1 + table.n0)
-
-
-def _quantiles(groups: Sequence[_Levels]) -> list[float]:
+def _quantiles(levels: Mapping[Hashable, FloatArray], tables: Tables) -> list[float]:
     """Quantiles of all groups' scores, to four digits; those next to the lowest and highest stand for these."""
-    if not groups:
+    if not levels:
         return []
-    score = np.concatenate([group.score for group in groups])
-    weight = np.repeat([group.mass for group in groups], _LEVELS)
+    score = np.concatenate(list(levels.values()))
+    weight = np.repeat([tables[group].n1 + tables[group].n0 for group in levels], _LEVELS)
     order = np.argsort(score)
     place = np.cumsum(weight[order])
     share = np.clip(np.linspace(0.0, 1.0, _QUANTILES), 0.005, 0.995)
@@ -395,11 +372,11 @@ class FittedRepair:
         dict
             Labels and numbers; ``nan`` becomes None.
         """
-        labels = {name: getattr(self, name) for name in _LABELS}
+        labels = {name: getattr(self, name) for name in LABELS}
         return {
             **{name: list(value) if isinstance(value, tuple) else value for name, value in labels.items()},
             "metric": self.settings.metric,
-            **{name: known(getattr(self, name)) for name in _NUMBERS},
+            **{name: known(getattr(self, name)) for name in NUMBERS},
             "promise": None if self.promise is None else asdict(self.promise),
         }
 
@@ -470,7 +447,7 @@ class FittedRepair:
         )
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the repair as JSON; :func:`load_fitted` reads it back.
+        """Write the repair as JSON; :func:`xorder.estimators.load_fitted` reads it back.
 
         Parameters
         ----------
@@ -479,12 +456,9 @@ class FittedRepair:
         overwrite : bool, default=False
             Whether to replace a file that exists.
         """
-        settings, results = (
-            {name: value.item() if isinstance(value, np.generic) else value for name, value in record.items()}
-            for record in (settings_dict(self.settings), self.to_dict())
-        )
-        results["learnt_from"] = asdict(self.learnt_from)
-        write_maps(path, self.maps, params=settings, summary=results, overwrite=overwrite)
+        from xorder.estimators._repair_file import save_fitted
+
+        save_fitted(self, path, overwrite=overwrite)
 
     def warn_of_other_columns(self, score: str, group: str | Sequence[str]) -> None:
         """Warn where the columns to adjust are called otherwise than those that the repair was fitted to.
@@ -561,71 +535,6 @@ class FittedRepair:
         """
         chosen = {name: value for name, value in settings.items() if value is not None}
         return replace(self, settings=replace(self.settings, **chosen).checked())
-
-
-def settings_dict(settings: RepairSettings) -> dict[str, Any]:
-    """Return settings by name."""
-    return {each.name: getattr(settings, each.name) for each in fields(settings)}
-
-
-def load_fitted(path: str | os.PathLike[str]) -> FittedRepair:
-    """Read a repair that :meth:`FittedRepair.save` wrote, checking it in full.
-
-    Parameters
-    ----------
-    path : str or path
-        The file to read.
-
-    Returns
-    -------
-    FittedRepair
-        The repair.
-
-    Raises
-    ------
-    MapFileError
-        If the file is missing, damaged, changed by hand, or of another version.
-    """
-    maps, params, summary = read_maps(path)
-    usual = settings_dict(RepairSettings())
-    if params.keys() != usual.keys() or summary.keys() != {*_LABELS, "metric", *_NUMBERS, *_RECORDS}:
-        raise MapFileError(f"cannot use the map file {path}: its settings are not those of an XOrder.")
-    try:
-        stay, moved = {*summary["left"], *summary["merged"], summary["reference"]}, set(summary["moved"])
-        fits = (
-            all(isinstance(summary[name], list) for name in _LABELS if name != "reference")
-            and moved == {group for group, score_map in maps.items() if score_map.raw.size}
-            and stay <= set(maps) - moved
-            and len(summary["pair"]) == 2
-            and set(summary["pair"]) <= set(maps)
-        )
-    except TypeError:
-        fits = False
-    if not fits:
-        raise MapFileError(f"cannot use the map file {path}: its groups do not fit its summary.")
-    found: dict[str, Any] = {name: summary[name] if name == "reference" else tuple(summary[name]) for name in _LABELS}
-    try:
-        settings = RepairSettings(**usual | params).checked()
-        learnt_from = LearntFrom(**summary["learnt_from"])
-        learnt_from.check()
-        promise = None if summary["promise"] is None else Promise(**summary["promise"])
-        promised = (promise and promise.confidence, summary["metric"])
-        for name, value in ({} if promise is None else asdict(promise)).items():
-            if name != "metric" and value is not None:
-                check_number(name, value)
-        if (settings.confidence, settings.metric) != promised:
-            raise InputError("the promises or metrics of its settings and of its summary differ")
-        figures = {name: summary[name] for name in _NUMBERS if summary[name] is not None}
-        for name, value in figures.items():
-            # Shares and differences of shares, and a bound that may lie a little above 1.
-            check_number(name, value, at_least=-2, at_most=2)
-        found |= dict.fromkeys(_NUMBERS, math.nan) | figures
-        fitted = FittedRepair(settings, maps, learnt_from=learnt_from, promise=promise, **found)
-        # What it says of itself can be said.
-        fitted.text()
-    except (InputError, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise MapFileError(f"cannot use the map file {path}: its settings make no sense ({error}).") from None
-    return fitted
 
 
 def _place(percent: float) -> str:

@@ -138,8 +138,7 @@ def _rows(numbers: Any, rows: int) -> IntArray:
         found = np.flatnonzero(found)
     if found.ndim != 1 or found.dtype.kind not in "iu":
         raise TypeError(f"got {found.dtype} of shape {found.shape}")
-    picked: IntArray = np.arange(rows)[found]
-    return picked
+    return np.asarray(np.arange(rows)[found])
 
 
 def _check_partition(folds: list[Fold], rows: int) -> None:

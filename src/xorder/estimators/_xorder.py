@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from numpy.typing import ArrayLike
@@ -19,13 +19,15 @@ from xorder._table import FloatArray, ScoreTable, Tables, as_tables
 from xorder.engines import apply_to_frame, tables_of
 from xorder.engines._tables import BINS
 from xorder.estimators._expected import ExpectedGap, expected_gap_tables, rows_and_tables
-from xorder.estimators._fitted import FittedRepair, RepairSettings, load_fitted, settings_dict
+from xorder.estimators._fitted import FittedRepair, RepairSettings
 from xorder.estimators._learn import learn_repair
+from xorder.estimators._repair_file import load_fitted
 from xorder.exceptions import XorderWarning, warn_caller
 from xorder.ordering import Ordering
 from xorder.transfer import ScoreMap
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class XOrder(NumbersBelowDiagram, BaseRepair):
     """Adjust scores so that groups are ranked on equal terms, keeping the AUC high.
 
@@ -141,43 +143,26 @@ class XOrder(NumbersBelowDiagram, BaseRepair):
     array([0.2, 0.4])
     """
 
-    fitted_: FittedRepair
-    maps_: dict[Hashable, ScoreMap]
-    reference_: Hashable
-    moved_: tuple[Hashable, ...]
-    pair_: tuple[Hashable, Hashable]
-    ordering_: Ordering | None
+    method: Literal["smooth", "frontier", "dp"] = "smooth"
+    metric: str = "xauc"
+    max_gap: float = 0.0
+    tradeoff: float | None = None
+    max_cut_gap: float | None = None
+    confidence: float | None = None
+    reference: Hashable | None = None
+    bounds: tuple[float, float] | None = None
+    do_no_harm: bool | None = None
+    min_group_size: float = 0
+    small_groups: Literal["leave", "merge", "error", "repair"] = "leave"
+    missing_group: Literal["error", "leave", "group"] = "error"
+    unseen_group: Literal["error", "leave"] = "error"
 
-    def __init__(
-        self,
-        *,
-        method: Literal["smooth", "frontier", "dp"] = "smooth",
-        metric: str = "xauc",
-        max_gap: float = 0.0,
-        tradeoff: float | None = None,
-        max_cut_gap: float | None = None,
-        confidence: float | None = None,
-        reference: Hashable | None = None,
-        bounds: tuple[float, float] | None = None,
-        do_no_harm: bool | None = None,
-        min_group_size: float = 0,
-        small_groups: Literal["leave", "merge", "error", "repair"] = "leave",
-        missing_group: Literal["error", "leave", "group"] = "error",
-        unseen_group: Literal["error", "leave"] = "error",
-    ) -> None:
-        self.method = method
-        self.metric = metric
-        self.max_gap = max_gap
-        self.tradeoff = tradeoff
-        self.max_cut_gap = max_cut_gap
-        self.confidence = confidence
-        self.reference = reference
-        self.bounds = bounds
-        self.do_no_harm = do_no_harm
-        self.min_group_size = min_group_size
-        self.small_groups = small_groups
-        self.missing_group = missing_group
-        self.unseen_group = unseen_group
+    fitted_: FittedRepair = field(init=False)
+    maps_: dict[Hashable, ScoreMap] = field(init=False)
+    reference_: Hashable = field(init=False)
+    moved_: tuple[Hashable, ...] = field(init=False)
+    pair_: tuple[Hashable, Hashable] = field(init=False)
+    ordering_: Ordering | None = field(init=False)
 
     def fit(
         self,
@@ -321,9 +306,8 @@ class XOrder(NumbersBelowDiagram, BaseRepair):
         check_is_fitted(self, "maps_")
         if self._tables is None:
             raise AttributeError("what to expect is known where the repair is fitted, and not kept in a file.")
-        with warnings.catch_warnings():
-            # The fit has said what there is to say of the rows.
-            warnings.simplefilter("ignore", XorderWarning)
+        # The fit has said what there is to say of the rows.
+        with warnings.catch_warnings(action="ignore", category=XorderWarning):
             return expected_gap_tables(self.fitted_, self._tables, confidence=self.fitted_.settings.confidence or 0.95)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -446,4 +430,4 @@ def load(path: str | os.PathLike[str]) -> XOrder:
         If the file is missing, damaged, changed by hand, or of another version.
     """
     fitted = load_fitted(path)
-    return XOrder(**settings_dict(fitted.settings))._adopt(fitted)
+    return XOrder(**asdict(fitted.settings))._adopt(fitted)

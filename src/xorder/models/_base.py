@@ -108,5 +108,4 @@ class BinaryScorer(ClassifierMixin, BaseEstimator):
 
     def _check_inputs(self, X: Any) -> FloatArray:
         check_is_fitted(self, "intercept_")
-        checked: FloatArray = validate_data(self, X, dtype=np.float64, reset=False)
-        return checked
+        return np.asarray(validate_data(self, X, dtype=np.float64, reset=False))

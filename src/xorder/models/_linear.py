@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ class LinearModel(BinaryScorer):
         return np.asarray(self._check_inputs(X) @ self.coef_ + self.intercept_)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LinearScorer(LinearModel):
     """Logistic scorer by full-batch gradient descent on cross-entropy, on the paper's schedule.
 
@@ -73,18 +75,10 @@ class LinearScorer(LinearModel):
        fairness and algorithm utility, KDD '21.
     """
 
-    def __init__(
-        self,
-        *,
-        learning_rate: float = 1.0,
-        max_epochs: int = 100,
-        patience: int = 5,
-        accumulate_gradients: bool = False,
-    ) -> None:
-        self.learning_rate = learning_rate
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.accumulate_gradients = accumulate_gradients
+    learning_rate: float = 1.0
+    max_epochs: int = 100
+    patience: int = 5
+    accumulate_gradients: bool = False
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearScorer:
@@ -133,6 +127,7 @@ class LinearScorer(LinearModel):
         return self
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PairwiseLinearScorer(LinearModel):
     r"""Linear scorer that maximises AUC through a smooth bound on it.
 
@@ -168,9 +163,8 @@ class PairwiseLinearScorer(LinearModel):
        fairness and algorithm utility, KDD '21.
     """
 
-    def __init__(self, *, alpha: float = 1e-4, max_iter: int = 1000) -> None:
-        self.alpha = alpha
-        self.max_iter = max_iter
+    alpha: float = 1e-4
+    max_iter: int = 1000
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PairwiseLinearScorer:

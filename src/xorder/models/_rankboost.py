@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ from xorder.models._base import BinaryScorer, all_or_nothing, midway_intercept
 _ALMOST_NONE = 1e-6
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RankBoost(BinaryScorer):
     r"""Boost stumps ``x_f > t`` so that positives end up above negatives.
 
@@ -57,12 +59,9 @@ class RankBoost(BinaryScorer):
        preferences, Journal of Machine Learning Research 4, 933-969.
     """
 
-    def __init__(
-        self, *, n_estimators: int = 50, learning_rate: float = 1.0, stump_weight: Literal["bound", "ratio"] = "bound"
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.stump_weight = stump_weight
+    n_estimators: int = 50
+    learning_rate: float = 1.0
+    stump_weight: Literal["bound", "ratio"] = "bound"
 
     @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RankBoost:

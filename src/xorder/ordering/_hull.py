@@ -345,12 +345,7 @@ class Merges:
         return np.asarray((self.within + across) / (self.n1 * self.n0.sum()))
 
 
-def prf_bound(
-    tables: Sequence[ScoreTable],
-    *,
-    tradeoff: float | None = None,
-    max_gap: float | None = None,
-) -> float:
+def prf_bound(tables: Sequence[ScoreTable], *, tradeoff: float | None = None, max_gap: float | None = None) -> float:
     """Bound that no reordering of K groups exceeds, for PRF.
 
     Guarantee: always valid; within 1e-6 of the lowest bound of this kind unless 400 cuts, or 12 for each

@@ -13,18 +13,7 @@ import numpy as np
 from xorder._html import ordering_html
 from xorder._metric import METRICS, PairGains, auc_gains, check_pair_gains
 from xorder._parameters import brief, in_range
-from xorder._table import (
-    STEP,
-    FloatArray,
-    IntArray,
-    Part,
-    ScoreTable,
-    Tables,
-    check_both_classes,
-    find,
-    pairs_within,
-    running,
-)
+from xorder._table import STEP, FloatArray, IntArray, Part, ScoreTable, find, pairs_within, running
 from xorder.exceptions import InputError
 
 # Gaps that differ by less are equal.
@@ -122,10 +111,10 @@ class Places:
         """Widest absolute difference of the sensitivities at any cut."""
         return max(self._in_steps(self._widest))
 
-    def cut_gaps(self) -> tuple[FloatArray, FloatArray]:
+    def cut_gaps(self) -> FloatArray:
         """Difference of the sensitivities, a minus b, above each score of the shorter table, and with it."""
-        before, after = map(np.concatenate, zip(*self._in_steps(self._gaps), strict=True))
-        return (-before, -after) if self.swapped else (before, after)
+        gaps = np.concatenate([np.concatenate(each) for each in zip(*self._in_steps(self._gaps), strict=True)])
+        return -gaps if self.swapped else gaps
 
     def _in_steps(self, function: Callable[[_Step], Part]) -> list[Part]:
         """Return what a function makes of each step."""
@@ -254,7 +243,7 @@ def sensitivity_gaps(a: ScoreTable, b: ScoreTable) -> FloatArray:
     ndarray
         The difference above each score of the shorter table, and with it: between two of these it moves one way.
     """
-    return np.concatenate(Places(a, b).cut_gaps())
+    return Places(a, b).cut_gaps()
 
 
 def sensitivity(table: ScoreTable) -> FloatArray:
@@ -334,24 +323,4 @@ def path_ordering(
     path = np.asarray(b_above, dtype=np.int64)
     path.flags.writeable = False
     pairs = pairs_of_ordering(a, b, path)
-    return Ordering(
-        a=a,
-        b=b,
-        b_above=path,
-        metric=gains.name,
-        solver=solver,
-        tradeoff=tradeoff,
-        auc=utility.value(pairs),
-        gap=gains.value(pairs),
-    )
-
-
-def check_two_groups(tables: Tables) -> None:
-    """Refuse what is not two groups, each with positives and negatives."""
-    if len(tables) != 2:
-        raise InputError(
-            f"sensitive_features must name exactly two groups to repair; got {len(tables)}: "
-            f"{', '.join(map(repr, list(tables)[:10]))}. An audit takes any number."
-        )
-    for group, table in tables.items():
-        check_both_classes(table, f"group {group!r}")
+    return Ordering(a, b, path, gains.name, solver, tradeoff, auc=utility.value(pairs), gap=gains.value(pairs))

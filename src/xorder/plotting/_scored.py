@@ -226,11 +226,7 @@ def _score(estimator: Any, X: Any, method: str, **params: Any) -> FloatArray:
     elif not hasattr(estimator, method):
         raise InputError(f"{type(estimator).__name__} has no {method}; leave response_method out, or name another.")
     taken = signature(getattr(estimator, method)).parameters if hasattr(estimator, method) else {}
-    params = {name: value for name, value in params.items() if name in taken}
-    if method == "decision_function" and hasattr(estimator, method):
-        score = np.asarray(estimator.decision_function(X, **params), dtype=np.float64)
-        return score[:, 0] if score.ndim == 2 and score.shape[1] == 1 else score
-    return response(estimator, X, **params)
+    return response(estimator, X, method, **{name: value for name, value in params.items() if name in taken})
 
 
 def _positive(estimator: Any, y: Any) -> Any:

@@ -122,7 +122,7 @@ class XaucMatrixDisplay(AuditDisplay):
         self.im_.cmap = self.im_.cmap.with_extremes(bad=ink_of(ax).panel)
         self.text_ = None
         if include_values or (include_values is None and size <= _MOST_NUMBERS):
-            self.text_ = self._write(ax, values_format or (".3f" if size <= 5 else ".2f"), widest)
+            self.text_ = self._write(ax, values_format or ("z.3f" if size <= 5 else "z.2f"), widest)
         slant = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if turned else {}
         ax.set_xticks(range(size), heads, **slant)
         ax.set_yticks(range(size), names, fontsize="medium" if size <= 3 else "small")

@@ -26,9 +26,7 @@ from xorder.metrics._cuts import CUTS
 from xorder.metrics._gaps import FEW, json_label, judge
 from xorder.metrics._placements import moments
 from xorder.ordering import best_auc, frontier
-from xorder.transfer import ScoreMap
-from xorder.transfer._odds import OddsScale, shifted_map
-from xorder.transfer._score_map import usual_bounds
+from xorder.transfer import OddsScale, ScoreMap, shifted_map, usual_bounds
 
 MOST_SHOWN = 12
 """Groups that charts and tables of the page show; of more, the pair spoken of and the largest. The numbers have all."""
@@ -144,7 +142,7 @@ def report_numbers(
             reference, moved = (before[number] for number in pair)
             drawn.curve = _drawn_frontier(reference, moved, metric, [stop["gap"] for stop in stops])
     if repair is not None:
-        maps = _maps_of(tables, repair)
+        maps = {group: own for group in tables if (own := _map_of(repair, group, tables)).raw.size}
         outside = {group: _outside_share(tables[group], score_map) for group, score_map in maps.items()}
         then, after = add_stop("map", maps)
     changed = repair is not None or why_not is None
@@ -233,12 +231,6 @@ def _why_no_repair(usable: Tables) -> str | None:
     return None
 
 
-def _maps_of(tables: Tables, repair: FittedRepair) -> dict[Hashable, ScoreMap]:
-    """Return the maps of the groups that a fitted repair moves; labels match as they are written if need be."""
-    found = {group: _map_of(repair, group, tables) for group in tables}
-    return {group: score_map for group, score_map in found.items() if score_map.raw.size}
-
-
 def _outside_share(table: ScoreTable, score_map: ScoreMap) -> float:
     """Share of a group's rows whose scores lie outside those that its map was fitted to."""
     outside = (table.score < score_map.raw[0]) | (table.score > score_map.raw[-1])
@@ -256,6 +248,7 @@ def _drawn_frontier(reference: ScoreTable, moved: ScoreTable, metric: str, gaps:
 
 
 def _map_of(repair: FittedRepair, group: Hashable, tables: Tables) -> ScoreMap:
+    """Return the map of a group; labels match as they are written if need be."""
     if group in repair.maps:
         return repair.maps[group]
     alike = [known for known in repair.maps if str(known) == str(group)]

@@ -8,7 +8,7 @@ import importlib.metadata
 import os
 import platform
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +17,7 @@ from xorder._groups import BETWEEN
 from xorder._parameters import HIGH_IS, HighIs, WeightKind, check_kind, check_number, check_word
 from xorder._present import gap_title, number
 from xorder._table import ScoreTable, Tables, as_tables
-from xorder._validation import check_rows
+from xorder.estimators._expected import rows_and_tables
 from xorder.exceptions import InputError
 from xorder.metrics._audit import check_confidence
 from xorder.reporting._numbers import Drawn, report_numbers
@@ -179,18 +179,8 @@ def report(
     >>> found.to_dict()["finding"]["verdict"], round(found.to_dict()["finding"]["value"], 3)
     ('clear', 0.229)
     """
-    rows = check_rows(
-        y_true,
-        y_score,
-        sensitive_features,
-        sample_weight,
-        weights_are=weights_are,
-        missing_group=missing_group,
-        beside={"clusters": clusters},
-    )
-    tables = rows.tables()
-    if clusters is not None:
-        tables = replace(tables, held=rows.held(clusters))
+    choices = {"weights_are": weights_are, "missing_group": missing_group}
+    _, tables = rows_and_tables(y_true, y_score, sensitive_features, sample_weight, clusters, **choices)
     about = About(names, title, high_is, model, period, author, source)
     return report_fitted(tables, _fitted(repair), about, metric=metric, tolerance=tolerance, confidence=confidence)
 
@@ -283,13 +273,9 @@ def report_frame(
     from xorder.engines import tables_of
 
     columns: dict[str, Any] = {"score": score, "label": label, "group": group}
-    read: dict[str, Any] = {
-        "positive": positive,
-        "missing_group": missing_group,
-        "progress": progress,
-        "memory": memory,
-    }
-    tables = tables_of(frame, **columns, weight=weight, weights_are=weights_are, cluster=cluster, **read)
+    weights: dict[str, Any] = {"weight": weight, "weights_are": weights_are, "cluster": cluster}
+    read: dict[str, Any] = {"positive": positive, "missing_group": missing_group, "progress": progress}
+    tables = tables_of(frame, **columns, **weights, **read, memory=memory)
     # A pattern has no one file to be named.
     source = frame if isinstance(frame, str | os.PathLike) and file_path(frame).is_file() else None
     columns["group"] = BETWEEN.join([group] if isinstance(group, str) else group)

@@ -22,26 +22,24 @@ _LARGE = 1e5
 
 
 class Axis(NamedTuple):
-    """Range of an axis, and what is written beside it; ``turned`` where it runs the other way."""
+    """Range of an axis, and what is written beside it."""
 
     low: float
     high: float
     title: str = ""
-    turned: bool = False
 
     def part(self, value: float) -> float:
         """Return how far along the axis a value is, from 0 to 1."""
         # Halves, as the difference of two very large numbers may be more than a number can hold.
-        along = (value / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
-        return 1 - along if self.turned else along
+        return (value / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
 
 
-def padded(values: Iterable[float], least: float, title: str, *, turned: bool = False) -> Axis:
+def padded(values: Iterable[float], least: float, title: str) -> Axis:
     """Return an axis with some room around values, which is never shorter than ``least``."""
     values = list(values)
     low, high = min(values), max(values)
     room = max(0.06 * (high - low), (least - (high - low)) / 2)
-    return Axis(low - room, high + room, title, turned)
+    return Axis(low - room, high + room, title)
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[tuple[float, str]]:
@@ -56,8 +54,8 @@ def ticks(low: float, high: float, most: int = 6) -> list[tuple[float, str]]:
     if not (math.isfinite(span) and span > 0):
         return []
     power = math.floor(math.log10(span / most))
-    choices = ((base, base * 10.0 ** (power + more)) for more in (0, 1) for base in (1, 2, 5))
-    _, step = next((base, step) for base, step in choices if span / step < most)
+    choices = (base * 10.0 ** (power + more) for more in (0, 1) for base in (1, 2, 5))
+    step = next(step for step in choices if span / step < most)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [(number * step, _written(number, step, max(abs(low), abs(high)))) for number in range(first, last + 1)]
 

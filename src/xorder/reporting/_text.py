@@ -51,9 +51,9 @@ class _Words(NamedTuple):
         """Say who is ranked how against whom."""
         return f"{pair[self.subject]} {verb} {'slightly ' if slightly else ''}{self.how}"
 
-    def against_whom(self, pair: tuple[str, str], verb: str = "is ranked") -> str:
+    def against_whom(self, pair: tuple[str, str]) -> str:
         """Say it, and against whom."""
-        return f"{self.said(pair, verb)} {self.against} {pair[1 - self.subject]}"
+        return f"{self.said(pair)} {self.against} {pair[1 - self.subject]}"
 
 
 _HIGH_IS = {
@@ -388,11 +388,12 @@ def _people_behind(numbers: dict[str, Any], words: _Words, other: str) -> str:
 def _cost(numbers: dict[str, Any], names: list[str]) -> tuple[list[str], dict[str, str]]:
     """Say in sentences, and on a tile, what the repair that the report is about does to gap, AUC and top of list."""
     fact = {"term": "Cost of closing it", "value": "Not known", "note": "no repair could be worked out"}
-    then = _outcome(numbers)
-    if then is None:
+    finding, before = numbers["finding"], numbers["audit"]["auc"]
+    if numbers["after"] is None or before is None:
         why = numbers["path"]["why_not"] or "Its AUC is not known, as nobody has the outcome or everybody does."
         return [why], fact
-    finding, before = numbers["finding"], numbers["audit"]["auc"]
+    # The repair has so few numbers that its audit is what to expect on new people.
+    then = numbers["path"]["stops"][-1]
     lost, aucs = before - then["auc"], f"AUC {number(before)} before, {number(then['auc'])} after"
     fact |= {"value": "No AUC lost" if lost < _UNCHANGED else f"{number(lost)} AUC", "note": aucs}
     if numbers["after"]["kind"] == "map":
@@ -470,14 +471,6 @@ def at_the_top(numbers: dict[str, Any], names: list[str]) -> list[str]:
             "the default, jumps less, but can do the same: report on its map before using it."
         )
     return [said + " If only the first places count, look at them rather than at the gap."]
-
-
-def _outcome(numbers: dict[str, Any]) -> dict[str, Any] | None:
-    """AUC and gap after the repair, which has so few numbers that its audit is what to expect on new people."""
-    if numbers["after"] is None or numbers["audit"]["auc"] is None:
-        return None
-    then: dict[str, Any] = numbers["path"]["stops"][-1]
-    return then
 
 
 def _of_map(numbers: dict[str, Any], names: list[str], then: dict[str, Any], aucs: str) -> str:

@@ -112,6 +112,23 @@ class OddsScale:
         return np.asarray(np.where(np.asarray(log_odds) < 0, self.low + rise, self.high - rise))
 
 
+def usual_bounds(*falling: FloatArray) -> tuple[float, float] | None:
+    """Return [0, 1] for scores that all lie there; others have no bounds of their own.
+
+    Parameters
+    ----------
+    *falling : ndarray of shape (n_scores,)
+        Scores of each group, highest first.
+
+    Returns
+    -------
+    tuple of float or None
+        Lowest and highest score.
+    """
+    inside = all(scores[-1] >= 0 and scores[0] <= 1 for scores in falling)
+    return (0.0, 1.0) if inside else None
+
+
 def shifted_map(table: ScoreTable, scale: OddsScale, shift: float, bounds: tuple[float, float]) -> ScoreMap:
     """Return the map that adds a number to the log odds: at most twelve knots and two ends, none of them a score.
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from xorder._arrays import as_numbers
-from xorder._atomic import atomic_path, file_path
 from xorder._parameters import brief, in_range
-from xorder._table import BoolArray, FloatArray, IntArray, in_threads
-from xorder.exceptions import InputError, MapFileError
+from xorder._table import BoolArray, FloatArray, in_threads
+from xorder.exceptions import InputError
 
 TOLERANCE = 1e-9
 """How far the map may move a score, as a share of the range of the adjusted knots."""
@@ -156,7 +151,7 @@ class ScoreMap:
             knots = as_numbers(getattr(self, name), f"the {name} knots of a score map").astype(np.float64)
             if knots.ndim != 1 or not np.isfinite(knots).all():
                 raise InputError(f"the {name} knots of a score map must be a plain list of finite numbers.")
-            _check_reach(f"the {name} knots of a score map", knots)
+            check_reach(f"the {name} knots of a score map", knots)
             if not (knots[1:] > knots[:-1]).all():
                 raise InputError(f"the {name} knots of a score map must rise strictly.")
             knots.flags.writeable = False
@@ -353,301 +348,10 @@ class ScoreMap:
         return f"ScoreMap({self.raw.size:,} knots, raw {self.raw[0]:g} to {self.raw[-1]:g})"
 
 
-def _check_reach(name: str, values: FloatArray) -> None:
+def check_reach(name: str, values: FloatArray) -> None:
+    """Refuse scores or knots from which an adjusted score could leave the range of numbers."""
     if not np.all(np.abs(values) <= FURTHEST):
         raise InputError(
             f"{name} must lie between {-FURTHEST:g} and {FURTHEST:g}, so that no adjusted score leaves the range of "
             "numbers; scale the scores down."
         )
-
-
-def spaced_map(
-    reference: FloatArray, moved: FloatArray, moved_above: IntArray, bounds: tuple[float, float] | None = None
-) -> ScoreMap:
-    """Build the map that carries an ordering over to scores.
-
-    The reference's scores stay. Scores put between two of them are spread evenly there. Scores put above the highest,
-    or below the lowest, are spread evenly up to, or down to, the bounds, and all stay inside them; without bounds
-    they keep their distances.
-
-    Parameters
-    ----------
-    reference, moved : ndarray of shape (n_scores,)
-        Distinct scores of the two groups, highest first.
-    moved_above : ndarray of shape (n_scores_of_reference,)
-        Number of moved scores that the ordering puts above each of the reference's.
-    bounds : tuple of float, default=None
-        Lowest and highest score allowed; [0, 1] for scores that all lie there, unless others are given.
-
-    Returns
-    -------
-    ScoreMap
-        Map of the moved group.
-    """
-    _check_reach("y_score", np.concatenate([reference[[0, -1]], moved[[0, -1]]]))
-    bounds = usual_bounds(reference, moved) if bounds is None else bounds
-    low, high = (-FURTHEST, FURTHEST) if bounds is None else bounds
-    above = _reference_above(moved.size, moved_above)
-    edges = np.concatenate([[high], reference, [low]])
-    # Scores that go between the same two of the reference stand next to each other.
-    starts = np.flatnonzero(np.append(True, above[1:] != above[:-1]))
-    sizes = np.diff(np.append(starts, moved.size))
-    first, size = np.repeat(starts, sizes), np.repeat(sizes, sizes)
-    upper, lower = edges[above], edges[above + 1]
-    share = (np.arange(moved.size) - first + 1) / (size + 1)
-    adjusted = upper * (1 - share) + lower * share
-    if bounds is None:
-        top, bottom = above == 0, above == reference.size
-        adjusted[top] = reference[0] + _distances(moved[::-1], int(top.sum()))[::-1]
-        adjusted[bottom] = reference[-1] - _distances(-moved, int(bottom.sum()))
-        adjusted = np.clip(adjusted, low, high)
-    return map_through(moved[::-1], adjusted[::-1], bounds)
-
-
-def map_through(raw: FloatArray, adjusted: FloatArray, bounds: tuple[float, float] | None) -> ScoreMap:
-    """Build the map through knots that rise, or nearly so: made to rise strictly, and tied to the bounds.
-
-    Parameters
-    ----------
-    raw : ndarray of shape (n_knots,)
-        Scores at the knots, strictly rising.
-    adjusted : ndarray of shape (n_knots,)
-        What is to be made of them.
-    bounds : tuple of float or None
-        Lowest and highest score allowed, if any.
-
-    Returns
-    -------
-    ScoreMap
-        The map.
-    """
-    low, high = (-FURTHEST, FURTHEST) if bounds is None else bounds
-    adjusted = np.clip(adjusted, low, high)
-    if bounds is not None:
-        # Bounds are tied to themselves, so that scores beyond those seen stay inside them.
-        below, above = np.full(int(raw[0] > low), low), np.full(int(raw[-1] < high), high)
-        raw, adjusted = (np.concatenate([below, knots, above]) for knots in (raw, adjusted))
-    return ScoreMap(raw, _strictly_rising(adjusted, cap=high))
-
-
-def usual_bounds(*falling: FloatArray) -> tuple[float, float] | None:
-    """Return [0, 1] for scores that all lie there; others have no bounds of their own.
-
-    Parameters
-    ----------
-    *falling : ndarray of shape (n_scores,)
-        Scores of each group, highest first.
-
-    Returns
-    -------
-    tuple of float or None
-        Lowest and highest score.
-    """
-    inside = all(scores[-1] >= 0 and scores[0] <= 1 for scores in falling)
-    return (0.0, 1.0) if inside else None
-
-
-def realises(reference: FloatArray, adjusted: FloatArray, moved_above: IntArray) -> bool:
-    """Whether adjusted scores stand among the reference's as an ordering says, without ties.
-
-    Parameters
-    ----------
-    reference : ndarray of shape (n_scores_of_reference,)
-        Distinct scores of the reference, highest first.
-    adjusted : ndarray of shape (n_scores,)
-        Adjusted scores of the moved group, highest first.
-    moved_above : ndarray of shape (n_scores_of_reference,)
-        Number of moved scores that the ordering puts above each of the reference's.
-
-    Returns
-    -------
-    bool
-        Whether all of them do.
-    """
-    above = _reference_above(adjusted.size, moved_above)
-    edges = np.concatenate([[np.inf], reference, [-np.inf]])
-    return bool(np.all((adjusted < edges[above]) & (adjusted > edges[above + 1])))
-
-
-def _reference_above(moved: int, moved_above: IntArray) -> IntArray:
-    """Of the reference's scores, how many stand above each moved score."""
-    return np.searchsorted(moved_above, np.arange(moved), side="right")
-
-
-def _distances(rising: FloatArray, count: int) -> FloatArray:
-    """Distances of the last ``count`` of some rising scores from the one before them.
-
-    Where they are all of the scores there is none before; they then start one mean step away.
-    """
-    if count == 0:
-        return np.empty(0)
-    if count < rising.size:
-        return np.asarray(rising[-count:] - rising[-count - 1])
-    step = (rising[-1] - rising[0]) / (count - 1) if count > 1 else 1.0
-    return np.asarray(rising - rising[0] + step)
-
-
-def _strictly_rising(values: FloatArray, cap: float) -> FloatArray:
-    """Raise values by as few representable numbers as it takes to make them rise strictly, up to ``cap``.
-
-    Between two scores of the reference there can be fewer floating-point numbers than scores to be spread there. The
-    order within the group then comes first: neighbours end up next to each other, beyond these two if need be.
-    """
-    if bool((values[1:] > values[:-1]).all()) and values[-1] <= cap:
-        return values
-    steps = np.arange(values.size)
-    # As integers that order like the floats they stand for, neighbouring floats differ by 1.
-    code = _in_order((np.append(values, cap) + 0.0).view(np.int64))
-    rising = np.maximum.accumulate(code[:-1] - steps) + steps
-    return _in_order(np.minimum(rising, code[-1] - steps[::-1])).view(np.float64)
-
-
-def _in_order(bits: IntArray) -> IntArray:
-    """Turn the bits of floats into integers of their order, and these back into bits."""
-    return np.where(bits >= 0, bits, np.int64(-(2**63)) - bits)
-
-
-LARGEST_FILE = 96 << 20
-"""Bytes of a map file: room for two million knots."""
-
-FORMAT = "xorder-map"
-VERSION = 3
-
-
-def write_maps(
-    path: str | os.PathLike[str],
-    maps: dict[Hashable, ScoreMap],
-    *,
-    params: dict[str, Any],
-    summary: dict[str, Any],
-    overwrite: bool = True,
-) -> None:
-    """Write maps with the settings and results that explain them, atomically.
-
-    Parameters
-    ----------
-    path : str or path-like
-        File to write.
-    maps : dict of hashable to ScoreMap
-        Map of each group; labels are text, numbers or booleans.
-    params : dict
-        Settings of the repair.
-    summary : dict
-        What it came to.
-    overwrite : bool, default=True
-        Whether a file that is there is replaced.
-    """
-    for group in maps:
-        if not isinstance(group, str | int | float | bool) or group != group or group in (float("inf"), -float("inf")):
-            raise InputError(
-                f"group {group!r} cannot be saved: labels must be text, numbers or booleans; "
-                f"got {type(group).__name__}. Use text labels."
-            )
-    content = {
-        "format": FORMAT,
-        "version": VERSION,
-        "params": params,
-        "summary": summary,
-        "groups": [{"group": group, **score_map.to_dict()} for group, score_map in maps.items()],
-    }
-    text = json.dumps(content | {"checksum": _checksum(content)}, allow_nan=False, indent=1)
-    if len(text) >= LARGEST_FILE:
-        knots = sum(score_map.raw.size for score_map in maps.values())
-        raise InputError(
-            f"a map of {knots:,} knots takes more than the {LARGEST_FILE >> 20} MiB that a map file may have; fit it "
-            "to fewer distinct scores, or with method 'smooth'."
-        )
-    with atomic_path(path, overwrite=overwrite) as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8", newline="\n")
-
-
-def read_maps(path: str | os.PathLike[str]) -> tuple[dict[Hashable, ScoreMap], dict[str, Any], dict[str, Any]]:
-    """Read maps, settings and summary.
-
-    Parameters
-    ----------
-    path : str or path-like
-        File that :func:`write_maps` wrote.
-
-    Returns
-    -------
-    maps : dict of hashable to ScoreMap
-        Map of each group.
-    params : dict
-        Settings of the repair.
-    summary : dict
-        What it came to.
-
-    Raises
-    ------
-    MapFileError
-        If the file is anything else, or was changed since; in one sentence.
-    """
-    content = _parse(file_path(path))
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
-        _refuse(path, "it is not a map saved by xorder")
-    version = content.get("version")
-    if type(version) is not int or version != VERSION:
-        which = "an earlier" if type(version) is int and version < VERSION else "another"
-        known = f"this one reads version {VERSION}. Fit again"
-        _refuse(path, f"its format version is {str(version)[:20]}, of {which} xorder; {known}")
-    checksum = content.pop("checksum", None)
-    if not all(isinstance(content.get(key), kind) for key, kind in _PARTS.items()):
-        _refuse(path, f"it lacks one of {', '.join(_PARTS)}")
-    maps: dict[Hashable, ScoreMap] = {}
-    for record in content["groups"]:
-        group = record.get("group") if isinstance(record, dict) else None
-        if not isinstance(group, str | int | float | bool) or group in maps:
-            _refuse(path, "a group in it has no label, or the same as another")
-        try:
-            maps[group] = ScoreMap.from_dict(record)
-        except InputError as error:
-            _refuse(path, f"group {group!r}: {str(error).rstrip('.')}")
-    if not maps:
-        _refuse(path, "it holds no groups")
-    if checksum != _checksum(content):
-        _refuse(path, "its checksum does not match, so it was changed after it was saved")
-    return maps, content["params"], content["summary"]
-
-
-_PARTS = {"params": dict, "summary": dict, "groups": list}
-
-
-def _parse(path: Path) -> Any:
-    try:
-        if path.is_dir():
-            _refuse(path, "it is a folder")
-        with path.open("rb") as file:
-            if not file.read(64).lstrip().startswith(b"{"):
-                _refuse(path, "it is not a map saved by xorder")
-            file.seek(0)
-            text = file.read(LARGEST_FILE + 1)
-        if len(text) > LARGEST_FILE:
-            _refuse(path, f"it is larger than {LARGEST_FILE >> 20} MiB, and no map of xorder is")
-        return json.loads(text.decode("utf-8"), parse_constant=_no_constant)
-    except MapFileError:
-        raise
-    except FileNotFoundError:
-        raise MapFileError(f"there is no map file {path}.") from None
-    except OSError as error:
-        # What it was raised from shows whether the machine has run out of something.
-        raise MapFileError(f"cannot use the map file {path}: {error.strerror or error}.") from error
-    except RecursionError:
-        _refuse(path, "it is nested too deeply to be a map")
-    except UnicodeDecodeError:
-        _refuse(path, "it is not text in UTF-8")
-    except ValueError as error:
-        _refuse(path, f"it is cut off or damaged ({error})")
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number a map can hold")
-
-
-def _checksum(content: dict[str, Any]) -> str:
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return "sha256:" + hashlib.sha256(canonical.encode("utf-8")).hexdigest()
-
-
-def _refuse(path: str | os.PathLike[str], why: str) -> NoReturn:
-    raise MapFileError(f"cannot use the map file {path}: {why}.") from None

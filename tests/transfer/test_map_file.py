@@ -11,7 +11,7 @@ from xorder.datasets import simulate_population
 from xorder.estimators import METHODS
 from xorder.exceptions import InputError, MapFileError
 from xorder.transfer import read_maps, write_maps
-from xorder.transfer._score_map import _checksum
+from xorder.transfer._map_file import _checksum
 
 SCORES = [0.9, 0.7, 0.4, 0.2, 0.8, 0.6, 0.5, 0.1]
 LABELS = [1, 1, 0, 0, 1, 0, 1, 0]
