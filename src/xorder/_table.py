@@ -351,23 +351,6 @@ def check_both_classes(table: ScoreTable, name: str) -> None:
         )
 
 
-# Beyond this, which of two scores has the higher odds is lost in rounding.
-_FURTHEST_APART = 1e15
-
-
-def check_pair(a: ScoreTable, b: ScoreTable) -> None:
-    """Raise if two tables cannot be ordered: for want of a class, or because masses are too far apart."""
-    check_both_classes(a, "the first group")
-    check_both_classes(b, "the second group")
-    masses = [mass for table in (a, b) for mass in (table.positive, table.negative)]
-    low, high = min(mass[mass > 0].min() for mass in masses), max(mass.max() for mass in masses)
-    if high > _FURTHEST_APART * low:
-        raise InputError(
-            f"masses of groups to be ordered may be {_FURTHEST_APART:g} times as large as each other; those above 0 go "
-            f"from {low:g} to {high:g}. Make those weights 0 that count for nothing."
-        )
-
-
 Pair = tuple[Hashable, Hashable]
 
 

@@ -285,7 +285,7 @@ class TestAudit:
     def test_cuts_are_checked_before_anything_is_measured(
         self, wrong: Any, words: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("xorder.metrics._audit.moments_of", lambda tables: pytest.fail("measured"))
+        monkeypatch.setattr("xorder.metrics._make_audit.moments_of", lambda tables: pytest.fail("measured"))
         with pytest.raises(InputError, match=words):
             xorder.audit([1, 0] * 20, range(40), sensitive_features=["a", "a", "b", "b"] * 10, cuts=wrong)
 

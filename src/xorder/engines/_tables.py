@@ -16,7 +16,7 @@ from xorder._arrays import LEAST_MASS, MOST_MASS
 from xorder._atomic import unchanged
 from xorder._groups import check_group_choices, is_missing, look_alike, notes_on_missing, written
 from xorder._metric import METRICS
-from xorder._parameters import WeightKind, check_number, check_weights_are, check_whole
+from xorder._parameters import WeightKind, check_confidence, check_number, check_weights_are, check_whole
 from xorder._progress import Progress
 from xorder._table import BinningError, FloatArray, HeldRows, IntArray, ScoreTable, Tables
 from xorder._validation import check_clusters, no_cluster, notes_on_counts, out_of_range
@@ -25,9 +25,10 @@ from xorder.engines._sources import LARGE, FileReading, file_kind, find_files, i
 from xorder.engines._tally import Bins, Leaves, Seen, Tally, check_same, rows_in_use, split_leaves
 from xorder.engines._tally_numpy import scores_of
 from xorder.exceptions import InputError
-from xorder.metrics._audit import Audit, audit_tables, check_confidence
+from xorder.metrics._audit import Audit
 from xorder.metrics._compare import Comparison, compare_tables
 from xorder.metrics._cuts import CUTS, Cut
+from xorder.metrics._make_audit import audit_tables
 
 BINS = 3 << 19
 """Bins by default: enough for a tolerance of 1e-6 wherever scores have a density."""

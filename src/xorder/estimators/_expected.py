@@ -26,9 +26,10 @@ from xorder.estimators._cross_fit import cross_adjusted, cross_fitted
 from xorder.estimators._fitted import FittedRepair, RepairSettings
 from xorder.estimators._learn import NOBODY, SetAside, find_repair, mapped, plan_groups
 from xorder.exceptions import InputError
-from xorder.metrics._audit import Audit, audit_tables, measured, paired_changes
+from xorder.metrics._audit import Audit
 from xorder.metrics._cuts import CutGap, cut_text
 from xorder.metrics._gaps import Difference, Gap, json_label
+from xorder.metrics._make_audit import audit_tables, measured, paired_changes
 from xorder.metrics._plan import plan, rows_of
 
 NOTABLE_GAP = 0.05

@@ -160,7 +160,7 @@ def _promise(tables: Tables, settings: RepairSettings, bounds: dict[str, float])
 
 def _rows_needed(promise: Promise, tables: Tables) -> int | None:
     """Return how many rows it takes to promise what these rows do not carry, if that is known to be more."""
-    from xorder.metrics._audit import measured
+    from xorder.metrics._make_audit import measured
     from xorder.metrics._plan import plan
 
     needed = 0.0

@@ -3,10 +3,11 @@
 from typing import TYPE_CHECKING
 
 from xorder._lazy import lazy_names
-from xorder.metrics._audit import Audit, GroupMatrix, audit, audit_tables
+from xorder.metrics._audit import Audit, GroupMatrix
 from xorder.metrics._cuts import CutGap, Threshold
 from xorder.metrics._functions import parity_difference, prf_by_group, prf_difference, xauc_difference, xauc_matrix
 from xorder.metrics._gaps import Difference, Gap
+from xorder.metrics._make_audit import audit, audit_tables
 
 if TYPE_CHECKING:
     from xorder.metrics._compare import Comparison, compare, compare_audits, compare_map

@@ -12,12 +12,11 @@ import numpy as np
 
 from xorder._html import html_notes, html_table
 from xorder._metric import LEAST_VARIANCE, METRICS, auc_estimate
-from xorder._parameters import WeightKind
+from xorder._parameters import WeightKind, check_confidence
 from xorder._present import group_names, laid_out, level, number, pvalue_text, signed, wrapped
 from xorder._table import ScoreTable, Tables, as_tables
 from xorder._validation import check_rows, check_scores
 from xorder.exceptions import InputError, warn_caller
-from xorder.metrics._audit import check_confidence
 from xorder.metrics._audit_text import ANY_LENGTH, few_text
 from xorder.metrics._cuts import CUTS, Cut, Cuts, check_cut, check_cuts, cut_text
 from xorder.metrics._gaps import Difference, Pair, change_of, is_too_few, json_label, with_holm

@@ -16,9 +16,9 @@ from typing import Literal
 import numpy as np
 
 from xorder._metric import METRICS, PairGains, auc_gains, check_pair_gains
-from xorder._table import STEP, FloatArray, IntArray, ScoreTable, check_pair, in_threads, pairs_within
+from xorder._table import STEP, FloatArray, IntArray, ScoreTable, in_threads, pairs_within
 from xorder.exceptions import InputError
-from xorder.ordering._ordering import ROUNDING, Goal, Masses, pairs_of_ordering
+from xorder.ordering._ordering import ROUNDING, Goal, Masses, check_pair, pairs_of_ordering
 
 # Rounds of pooling all neighbours at once, which about halve a list, before the sequential method, which is slow to
 # load: four million rows take 19 rounds, and only a list made for it takes more than these.

@@ -9,13 +9,13 @@ import numpy as np
 
 from xorder._metric import PairGains, check_pair_gains
 from xorder._parameters import check_word
-from xorder._table import FloatArray, ScoreTable, check_pair, running
+from xorder._table import FloatArray, ScoreTable, running
 from xorder.exceptions import InputError
 from xorder.ordering._corridor import order_within_cuts
 from xorder.ordering._dynamic import Products, partial_objective, solve_dp
 from xorder.ordering._frontier import order_within_frontier, solve_frontier
 from xorder.ordering._hull import has_frontier, pair_bound
-from xorder.ordering._ordering import Goal, Ordering, check_number, path_ordering, remaining
+from xorder.ordering._ordering import Goal, Ordering, check_number, check_pair, path_ordering, remaining
 
 # Gaps closer than this, relative to what they are the difference of, are equal but for rounding.
 _ROUNDING = 8 * float(np.finfo(np.float64).eps)

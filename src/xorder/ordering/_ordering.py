@@ -13,7 +13,17 @@ import numpy as np
 from xorder._html import ordering_html
 from xorder._metric import METRICS, PairGains, auc_gains, check_pair_gains
 from xorder._parameters import brief, in_range
-from xorder._table import STEP, FloatArray, IntArray, Part, ScoreTable, find, pairs_within, running
+from xorder._table import (
+    STEP,
+    FloatArray,
+    IntArray,
+    Part,
+    ScoreTable,
+    check_both_classes,
+    find,
+    pairs_within,
+    running,
+)
 from xorder.exceptions import InputError
 
 # Gaps that differ by less are equal.
@@ -21,6 +31,10 @@ ROUNDING = 1e-13
 
 # Points of AUC that a point of a gap beyond what is allowed costs, where the limit cannot be met.
 _PRICE_BEYOND = 100.0
+
+
+# Beyond this, which of two scores has the higher odds is lost in rounding.
+_FURTHEST_APART = 1e15
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,3 +338,16 @@ def path_ordering(
     path.flags.writeable = False
     pairs = pairs_of_ordering(a, b, path)
     return Ordering(a, b, path, gains.name, solver, tradeoff, auc=utility.value(pairs), gap=gains.value(pairs))
+
+
+def check_pair(a: ScoreTable, b: ScoreTable) -> None:
+    """Raise if two tables cannot be ordered: for want of a class, or because masses are too far apart."""
+    check_both_classes(a, "the first group")
+    check_both_classes(b, "the second group")
+    masses = [mass for table in (a, b) for mass in (table.positive, table.negative)]
+    low, high = min(mass[mass > 0].min() for mass in masses), max(mass.max() for mass in masses)
+    if high > _FURTHEST_APART * low:
+        raise InputError(
+            f"masses of groups to be ordered may be {_FURTHEST_APART:g} times as large as each other; those above 0 go "
+            f"from {low:g} to {high:g}. Make those weights 0 that count for nothing."
+        )

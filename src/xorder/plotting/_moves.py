@@ -11,8 +11,8 @@ import numpy as np
 from xorder._present import count
 from xorder._validation import check_rows
 from xorder.exceptions import InputError
-from xorder.metrics._audit import measured
 from xorder.metrics._cuts import CUTS, Cut, cut_text
+from xorder.metrics._make_audit import measured
 from xorder.plotting._scored import RowsDisplay
 from xorder.plotting._style import group_names, ink_of, name_rows, named, room_of, tidy, title
 

@@ -10,16 +10,17 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from xorder._groups import group_labels, groups_in, naming_missing
-from xorder._parameters import WeightKind, check_word
+from xorder._parameters import WeightKind, check_confidence, check_word
 from xorder._repair import BaseRepair
 from xorder._response import response
 from xorder._table import FloatArray
 from xorder._validation import check_scores, check_tables
 from xorder.estimators import FairRanker, XOrder
 from xorder.exceptions import InputError
-from xorder.metrics._audit import Audit, check_confidence, measured
+from xorder.metrics._audit import Audit
 from xorder.metrics._cuts import CUTS, Cut
 from xorder.metrics._gaps import Gap
+from xorder.metrics._make_audit import measured
 from xorder.plotting._style import Display
 
 RESPONSES = ("auto", "predict_proba", "decision_function")

@@ -18,8 +18,8 @@ from xorder.estimators import FairRanker, XOrder
 from xorder.estimators._learn import mapped
 from xorder.exceptions import InputError
 from xorder.metrics import Audit
-from xorder.metrics._audit import measured
 from xorder.metrics._gaps import Pair
+from xorder.metrics._make_audit import measured
 from xorder.ordering import Frontier, frontier, order
 from xorder.plotting._scored import RepairDisplay, repair_of, scored_rows
 from xorder.plotting._style import MOST_LINES, MOST_PANELS, group_names, ink_of, named, title

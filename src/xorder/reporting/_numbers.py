@@ -21,9 +21,9 @@ from xorder.estimators._fitted import FittedRepair
 from xorder.estimators._learn import learn_repair, mapped, measure
 from xorder.exceptions import InputError
 from xorder.metrics import Audit
-from xorder.metrics._audit import measured, paired_changes, upside_down
 from xorder.metrics._cuts import CUTS
 from xorder.metrics._gaps import FEW, json_label, judge
+from xorder.metrics._make_audit import measured, paired_changes, upside_down
 from xorder.metrics._placements import moments
 from xorder.ordering import best_auc, frontier
 from xorder.transfer import OddsScale, ScoreMap, shifted_map, usual_bounds

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xorder._atomic import atomic_path, file_path
 from xorder._groups import BETWEEN
-from xorder._parameters import HIGH_IS, HighIs, WeightKind, check_kind, check_number, check_word
+from xorder._parameters import HIGH_IS, HighIs, WeightKind, check_confidence, check_kind, check_number, check_word
 from xorder._present import gap_title, number
 from xorder._table import ScoreTable, Tables, as_tables
 from xorder.estimators._expected import rows_and_tables
 from xorder.exceptions import InputError
-from xorder.metrics._audit import check_confidence
 from xorder.reporting._numbers import Drawn, report_numbers
 from xorder.reporting._page import display_names, render
 from xorder.reporting._text import summary

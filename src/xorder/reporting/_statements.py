@@ -248,7 +248,7 @@ class _Known:
     @cached_property
     def adjusted(self) -> Audit | None:
         """The audit of adjusted scores; its values alone are used, as errors would not know clusters."""
-        from xorder.metrics._audit import measured  # Not needed before.
+        from xorder.metrics._make_audit import measured  # Not needed before.
 
         after = self.sheet.after
         return None if after is None else measured(replace(after.tables, held=None), self.audit.confidence)[0]
