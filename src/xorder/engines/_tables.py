@@ -22,7 +22,7 @@ from xorder._table import BinningError, FloatArray, HeldRows, IntArray, ScoreTab
 from xorder._validation import check_clusters, no_cluster, notes_on_counts, out_of_range
 from xorder.engines._cells import FRAME, ColumnNames, GroupNames, ReadingOptions, no_rows
 from xorder.engines._sources import LARGE, FileReading, file_kind, find_files, in_engine, open_rows, open_small_file
-from xorder.engines._tally import Bins, Leaves, Seen, Tally, check_same, rows_in_use, split_leaves
+from xorder.engines._tally import Bins, Leaves, Seen, Tally, check_same, rows_in_use, split_leaves, totals_of
 from xorder.engines._tally_numpy import scores_of
 from xorder.exceptions import InputError
 from xorder.metrics._audit import Audit, audit_tables, check_confidence
@@ -493,12 +493,12 @@ _MOST_OF_IT = 0.05
 
 def binning_error(groups: tuple[Hashable, ...], leaves: Leaves) -> BinningError:
     """Bound what the leaves that are not exact can have moved."""
-    return _error(groups, leaves.masses[~leaves.is_exact], leaves.masses.sum(axis=0))
+    return _error(groups, leaves.masses.compress(~leaves.is_exact, axis=0), totals_of(leaves.masses))
 
 
 def heavy_leaves(groups: tuple[Hashable, ...], leaves: Leaves, *, tolerance: float, most: int) -> IntArray:
     """Choose the fewest leaves, at most ``most``, without which the error is below the tolerance, or far less."""
-    totals = leaves.masses.sum(axis=0)
+    totals = totals_of(leaves.masses)
     inexact = np.flatnonzero(~leaves.is_exact)
     share = leaves.masses[inexact] * _inverse(totals)
     # The sum over all pairs of samples is no less than what any metric has of a leaf.

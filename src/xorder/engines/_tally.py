@@ -122,13 +122,19 @@ class Bins:
         # Behind the last bin of a cell may come a cell that is not the next.
         last[self.starts + self.parts - 1] = ((self.cell + 1) << CELL_BITS) - 1
         used = rows_in_use(sums)
-        return Leaves(first[used], last[used], sums[:, used])
+        return Leaves(first[used], last[used], sums.take(used, axis=1))
+
+
+def totals_of(masses: FloatArray) -> FloatArray:
+    """Return the sum of each column."""
+    # A product with ones takes a fifth of the time of sum(axis=0) over a few columns.
+    return np.asarray(np.ones(len(masses)) @ masses)
 
 
 def rows_in_use(sums: FloatArray) -> IntArray:
     """Return the positions whose sums, none below 0, are not all 0."""
     # A product with ones takes a third of the time of any(axis=1) over a few columns.
-    return np.flatnonzero(sums[-1] @ np.ones(sums.shape[2]))
+    return np.flatnonzero(sums[-1] @ np.ones(sums.shape[2]) > 0)
 
 
 def bin_of(keys: IntArray, parts: IntArray, start: IntArray) -> IntArray:
@@ -137,9 +143,10 @@ def bin_of(keys: IntArray, parts: IntArray, start: IntArray) -> IntArray:
     cell -= FIRST_CELL
     position = keys >> _UNUSED_BITS
     position &= _POSITION
-    position *= parts[cell]
+    # Unlike parts[cell], this looks at each number once.
+    position *= parts.take(cell)
     position >>= POSITION_BITS
-    position += start[cell]
+    position += start.take(cell)
     return position
 
 
@@ -188,7 +195,7 @@ class Batch(NamedTuple):
         clusters = [np.array(frame["cluster"].to_list(), dtype=object)] if "cluster" in more else []
         return cls(frame["score"].to_numpy(), frame["code"].to_numpy(), weight, (*numbers, *clusters))
 
-    def where(self, chosen: NDArray[np.bool_]) -> Batch:
+    def where(self, chosen: NDArray[np.bool_] | IntArray) -> Batch:
         """Return some of the rows."""
         weight = None if self.weight is None else self.weight[chosen]
         return Batch(self.score[chosen], self.code[chosen], weight, tuple(column[chosen] for column in self.more))
@@ -237,5 +244,5 @@ def split_leaves(leaves: Leaves, found: Counted) -> Leaves:
 
 def check_same(before: FloatArray, after: FloatArray) -> None:
     """Refuse rows that are not the same in two passes over them."""
-    if not np.allclose(before.sum(axis=0), after.sum(axis=0), rtol=1e-9, atol=0):
+    if not np.allclose(totals_of(before), totals_of(after), rtol=1e-9, atol=0):
         raise InputError("the data changed between two passes over it. Read from a snapshot.")
