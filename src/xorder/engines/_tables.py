@@ -364,7 +364,7 @@ def _built(
         if middle_apart:
             leaves = _median_apart(rows, leaves)
             error = binning_error(groups, leaves)
-        error = None if leaves.is_exact.all() else error
+        error = None if leaves.is_exact[rows_in_use(leaves.sums)].all() else error
     # The middle of a bin; of the outermost, no score beyond those there are: probabilities stay such.
     middle = scores_of(leaves.first + (leaves.last - leaves.first) // 2)
     score = np.clip(middle, seen.low, seen.high) + 0.0
@@ -493,7 +493,8 @@ _MOST_OF_IT = 0.05
 
 def binning_error(groups: tuple[Hashable, ...], leaves: Leaves) -> BinningError:
     """Bound what the leaves that are not exact can have moved."""
-    return _error(groups, leaves.masses.compress(~leaves.is_exact, axis=0), totals_of(leaves.masses))
+    masses, is_exact = leaves.masses, leaves.is_exact
+    return _error(groups, masses[~is_exact] if is_exact.any() else masses, totals_of(masses))
 
 
 def heavy_leaves(groups: tuple[Hashable, ...], leaves: Leaves, *, tolerance: float, most: int) -> IntArray:

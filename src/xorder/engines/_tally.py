@@ -62,7 +62,7 @@ class Leaves:
         return int(self.first.size)
 
     def __getitem__(self, chosen: NDArray[np.bool_]) -> Leaves:
-        return Leaves(self.first[chosen], self.last[chosen], self.sums[:, chosen])
+        return Leaves(self.first[chosen], self.last[chosen], self.sums.compress(chosen, axis=1))
 
     def __add__(self, other: Leaves) -> Leaves:
         """Return the leaves of both, which must not overlap."""
@@ -74,7 +74,7 @@ class Leaves:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bins:
-    """Each cell cut into a number of bins of one width; bins are numbered from the lowest up."""
+    """Each cell cut into a number of bins of one width, a power of two; bins are numbered from the lowest up."""
 
     cell: IntArray
     parts: IntArray
@@ -113,16 +113,13 @@ class Bins:
         return np.cumsum(self.parts) - self.parts
 
     def leaves(self, sums: FloatArray) -> Leaves:
-        """Return the bins that hold rows, with the sums of each."""
-        number = np.arange(len(self)) - np.repeat(self.starts, self.parts)
-        first = -((-number << POSITION_BITS) // np.repeat(self.parts, self.parts)) << _UNUSED_BITS
+        """Return the bins with the sums of each; some may hold no rows."""
+        width = np.repeat((1 << CELL_BITS) // self.parts, self.parts)
+        first = np.arange(len(self)) - np.repeat(self.starts, self.parts)
+        first *= width
         first += np.repeat(self.cell << CELL_BITS, self.parts)
-        last = np.empty_like(first)
-        last[:-1] = first[1:] - 1
-        # Behind the last bin of a cell may come a cell that is not the next.
-        last[self.starts + self.parts - 1] = ((self.cell + 1) << CELL_BITS) - 1
-        used = rows_in_use(sums)
-        return Leaves(first[used], last[used], sums.take(used, axis=1))
+        width -= 1
+        return Leaves(first, first + width, sums)
 
 
 def totals_of(masses: FloatArray) -> FloatArray:
