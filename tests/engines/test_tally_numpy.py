@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xorder.engines import _tally_numpy as tally_numpy
-from xorder.engines._tally import CELLS, FIRST_CELL, Batch, Bins, bin_of, rows_in_use
+from xorder.engines._tally import CELLS, FIRST_CELL, Batch, Bins, bin_of, in_use
 from xorder.engines._tally_numpy import KeyCounts, _GuessedBins, cells_of, keys_of, side_by_side, thread_count
 
 KEYS = st.one_of(st.integers(-5, 5), st.integers(-(1 << 62), 1 << 62))
@@ -117,7 +117,7 @@ class TestGuessedBins:
         guessed.sums = np.bincount(fine, minlength=len(guessed) * self.CODES).reshape(1, -1, self.CODES).astype(float)
         by_cell = np.bincount(cells_of(keys_of(score)) * self.CODES + code, minlength=CELLS * self.CODES)
         assert np.array_equal(guessed.by_cell()[0], by_cell.reshape(CELLS, self.CODES))
-        cell = rows_in_use(guessed.by_cell())
+        cell = np.flatnonzero(in_use(guessed.by_cell()))
         bins = Bins.for_masses(cell + FIRST_CELL, guessed.by_cell()[0, cell], self.BINS)
         position = bin_of(keys_of(score), *bins.lookup()) * self.CODES + code
         wanted = np.bincount(position, minlength=len(bins) * self.CODES).reshape(1, -1, self.CODES)

@@ -26,7 +26,7 @@ from xorder.engines._tally import (
     Leaves,
     Seen,
     bin_of,
-    rows_in_use,
+    in_use,
     spread_of,
 )
 
@@ -105,15 +105,17 @@ class _GuessedBins:
             self._bins = Bins.for_masses(self._shown + FIRST_CELL, smooth, _FINER * limit)
         # Behind the bins comes each of the cells.
         self._size = len(self._bins)
-        self._parts, self._start = np.ones(CELLS, dtype=np.int64), np.arange(self._size, len(self))
-        self._parts[self._shown], self._start[self._shown] = self._bins.parts, self._bins.starts
+        if self._size:
+            self._parts, self._start = np.ones(CELLS, dtype=np.int64), np.arange(self._size, len(self))
+            self._parts[self._shown], self._start[self._shown] = self._bins.parts, self._bins.starts
 
     def __len__(self) -> int:
         return self._size + CELLS
 
     def bin_of(self, batch: Batch) -> IntArray:
         """Return the bins of rows, and keep those of which that says too little."""
-        position = bin_of(keys_of(batch.score), self._parts, self._start)
+        keys = keys_of(batch.score)
+        position = bin_of(keys, self._parts, self._start) if self._size else cells_of(keys)
         # Another thread may stop keeping rows at any time.
         if (kept := self.kept) is not None:
             light = batch.where(np.flatnonzero(position >= self._size))
@@ -220,7 +222,7 @@ class LocalRows:
         self._guessed, sums = guessed, guessed.by_cell()
         if counts.shift:
             sums[:, counts.keys - FIRST_CELL] += counts.masses
-        used = rows_in_use(sums)
+        used = np.flatnonzero(in_use(sums))
         return _all_seen(looks), Counted(CELL_BITS, used + FIRST_CELL, sums[:, used])
 
     def fill(self, bins: Bins) -> FloatArray:
@@ -307,9 +309,7 @@ def _bytes_of(batch: Batch) -> int:
     return batch.score.nbytes + batch.code.nbytes + (0 if batch.weight is None else batch.weight.nbytes)
 
 
-def _add(
-    sums: FloatArray, position: IntArray, code: NDArray[np.int16], weights: Sequence[FloatArray] = ()
-) -> None:
+def _add(sums: FloatArray, position: IntArray, code: NDArray[np.int16], weights: Sequence[FloatArray] = ()) -> None:
     """Add rows, or their weights, to sums by position and code; ``position`` is overwritten."""
     position *= sums.shape[2]
     position += code
