@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xorder.engines import _tally_numpy as tally_numpy
-from xorder.engines._tally import CELLS, FIRST_CELL, Batch, Bins, bin_of, rows_in_use
+from xorder.engines._tally import CELLS, FIRST_CELL, Batch, Bins, bin_of, in_use
 from xorder.engines._tally_numpy import KeyCounts, _GuessedBins, cells_of, keys_of, side_by_side, thread_count
 
 KEYS = st.one_of(st.integers(-5, 5), st.integers(-(1 << 62), 1 << 62))
@@ -60,20 +60,19 @@ class TestKeyCounts:
 class TestSideBySide:
     @pytest.mark.parametrize("threads", [1, 3])
     def test_each_batch_is_worked_on_once(self, threads: int) -> None:
-        states: list[list[int]] = [[] for _ in range(threads)]
-        side_by_side(iter(range(1000)), lambda batch, state: state.append(batch), states)
-        assert sorted(batch for state in states for batch in state) == list(range(1000))
+        worked_on: list[int] = []
+        side_by_side(iter(range(1000)), worked_on.append, threads)
+        assert sorted(worked_on) == list(range(1000))
 
     def test_threads_share_the_work(self) -> None:
-        states: list[list[int]] = [[], []]
+        threads: set[int] = set()
 
-        def work(batch: int, state: list[int]) -> None:
+        def work(batch: int) -> None:
             time.sleep(0.001)
-            state.append(threading.get_ident())
+            threads.add(threading.get_ident())
 
-        side_by_side(iter(range(60)), work, states)
-        assert len(set(states[0])) == len(set(states[1])) == 1
-        assert states[0][0] != states[1][0]
+        side_by_side(iter(range(60)), work, 2)
+        assert len(threads) == 2
 
     @pytest.mark.parametrize("threads", [1, 3])
     def test_an_error_ends_the_work_and_is_raised(self, threads: int) -> None:
@@ -84,13 +83,13 @@ class TestSideBySide:
                 read.append(number)
                 yield number
 
-        def work(batch: int, state: None) -> None:
+        def work(batch: int) -> None:
             if batch == 5:
                 raise RuntimeError("five")
             time.sleep(0.001)
 
         with pytest.raises(RuntimeError, match="five"):
-            side_by_side(batches(), work, [None] * threads)
+            side_by_side(batches(), work, threads)
         assert len(read) < 100
 
     def test_an_error_of_the_reader_is_raised(self) -> None:
@@ -99,7 +98,7 @@ class TestSideBySide:
             raise OSError("disk")
 
         with pytest.raises(OSError, match="disk"):
-            side_by_side(batches(), lambda batch, state: None, [None, None])
+            side_by_side(batches(), lambda batch: None, 2)
 
     def test_there_is_at_least_one_thread(self) -> None:
         assert 1 <= thread_count() <= 4
@@ -118,7 +117,7 @@ class TestGuessedBins:
         guessed.sums = np.bincount(fine, minlength=len(guessed) * self.CODES).reshape(1, -1, self.CODES).astype(float)
         by_cell = np.bincount(cells_of(keys_of(score)) * self.CODES + code, minlength=CELLS * self.CODES)
         assert np.array_equal(guessed.by_cell()[0], by_cell.reshape(CELLS, self.CODES))
-        cell = rows_in_use(guessed.by_cell())
+        cell = np.flatnonzero(in_use(guessed.by_cell()))
         bins = Bins.for_masses(cell + FIRST_CELL, guessed.by_cell()[0, cell], self.BINS)
         position = bin_of(keys_of(score), *bins.lookup()) * self.CODES + code
         wanted = np.bincount(position, minlength=len(bins) * self.CODES).reshape(1, -1, self.CODES)

@@ -22,7 +22,7 @@ from xorder._table import BinningError, FloatArray, HeldRows, IntArray, ScoreTab
 from xorder._validation import check_clusters, no_cluster, notes_on_counts, out_of_range
 from xorder.engines._cells import FRAME, ColumnNames, GroupNames, ReadingOptions, no_rows
 from xorder.engines._sources import LARGE, FileReading, file_kind, find_files, in_engine, open_rows, open_small_file
-from xorder.engines._tally import Bins, Leaves, Seen, Tally, check_same, rows_in_use, split_leaves
+from xorder.engines._tally import Bins, Leaves, Seen, Tally, check_same, in_use, split_leaves, totals_of
 from xorder.engines._tally_numpy import scores_of
 from xorder.exceptions import InputError
 from xorder.metrics._audit import Audit
@@ -40,6 +40,9 @@ _MOST_SPLITS = 4
 _MOST_ROWS = 1 << 31
 # A split that leaves more than this of the error is the last.
 _WORTHWHILE = 0.9
+
+# Rows as long as they can be read, and what to call them.
+_Source = AbstractContextManager[tuple[Tally, str]]
 
 
 def audit_frame(
@@ -314,9 +317,8 @@ def tables_of(
     squares = weights_are == "sampling" and weight is not None
     options = ReadingOptions(names, positive, missing_group, squares, encoding, memory, progress, apart)
 
-    def built(rows: AbstractContextManager[tuple[Tally, str]], limit: int | None = None) -> Tables:
-        with rows as (tally, called):
-            found = _built(tally, names, called, squares, binning_tolerance, limit or bins, apart)
+    def built(source: _Source, limit: int | None = None) -> Tables:
+        found = _built(source, names, squares, binning_tolerance, limit or bins, apart)
         return _as_written(found) if as_text else found
 
     if not isinstance(source, str | os.PathLike):
@@ -348,40 +350,42 @@ def tables_of(
 
 
 def _built(
-    rows: Tally, names: ColumnNames, source: str, squares: bool, tolerance: float, bins: int, middle_apart: bool
+    source: _Source, names: ColumnNames, squares: bool, tolerance: float, bins: int, middle_apart: bool
 ) -> Tables:
     """Tally the rows, and make a table of each group."""
     notes: list[str] = []
-    seen, found = rows.survey(bins)
-    _check_seen(seen, names, source)
-    groups, error = rows.coding.groups, None
-    if found.shift == 0:
-        leaves = Leaves(found.keys, found.keys, found.sums)
-    else:
-        cells = Bins.for_masses(found.keys, found.sums[0], bins)
-        leaves = cells.leaves(rows.fill(cells))
-        check_same(found.sums[0], leaves.masses)
-        leaves, error, notes = _refined(rows, leaves, tolerance, bins)
-        if middle_apart:
-            leaves = _median_apart(rows, leaves)
-            error = binning_error(groups, leaves)
-        error = None if leaves.is_exact.all() else error
+    with source as (rows, called):
+        seen, found = rows.survey(bins)
+        _check_seen(seen, names, called)
+        groups, error = rows.coding.groups, None
+        if found.shift == 0:
+            leaves = Leaves(found.keys, found.keys, found.sums)
+        else:
+            cells = Bins.for_masses(found.keys, found.sums[0], bins)
+            leaves = cells.leaves(rows.fill(cells))
+            check_same(found.sums[0], leaves.masses)
+            leaves, error, notes = _refined(rows, leaves, tolerance, bins)
+            if middle_apart:
+                leaves = _median_apart(rows, leaves)
+                error = binning_error(groups, leaves)
+            error = None if leaves.is_exact[in_use(leaves.sums)].all() else error
+        held = _held(rows, names, called) if names.more else None
     # The middle of a bin; of the outermost, no score beyond those there are: probabilities stay such.
-    middle = scores_of(leaves.first + (leaves.last - leaves.first) // 2)
-    score = np.clip(middle, seen.low, seen.high) + 0.0
-    counted = seen.rows - seen.left_out
+    score = np.clip(scores_of(leaves.first + (leaves.last - leaves.first) // 2), seen.low, seen.high) + 0.0
+    sums, counted = leaves.sums, seen.rows - seen.left_out
+    # What was kept of rows, and by DuckDB, is no longer needed, and makes room for the tables.
+    del rows, found, leaves
     if names.weight is not None and not squares:
-        total = float(leaves.sums[0].sum())
+        total = float(sums[0].sum())
         notes += notes_on_counts(f"column {names.weight!r}", seen.whole_weights, total, counted)
     notes += [*look_alike(groups), *notes_on_missing(seen.left_out)]
-    kept = [rows_in_use(leaves.sums[:1, :, 2 * g : 2 * g + 2])[::-1] for g in range(len(groups))]
     return Tables(
-        {group: _table(score, leaves, g, kept[g]) for g, group in enumerate(groups)},
+        {group: _table(score, sums[:, :, 2 * g : 2 * g + 2]) for g, group in enumerate(groups)},
         rows=counted,
         binning_error=error,
         notes=tuple(notes),
         weighted=names.weight is not None,
-        held=_held(rows, names, source) if names.more else None,
+        held=held,
         columns={"score": names.score, "group": [names.group] if isinstance(names.group, str) else list(names.group)},
     )
 
@@ -430,9 +434,10 @@ def _check_seen(seen: Seen, names: ColumnNames, source: str) -> None:
         raise out_of_range(weight, seen.least_weight, seen.largest_weight)
 
 
-def _table(score: FloatArray, leaves: Leaves, g: int, kept: Any) -> ScoreTable:
-    """Return the table of a group, highest score first, of the leaves in which it is present."""
-    return ScoreTable._owning(score[kept], *(sums[kept, 2 * g + side] for sums in leaves.sums for side in (1, 0)))
+def _table(score: FloatArray, sums: FloatArray) -> ScoreTable:
+    """Return the table of a group with these sums, highest score first, of the leaves in which it is present."""
+    kept = in_use(sums[:1])[::-1]
+    return ScoreTable._owning(score[::-1][kept], *(each[::-1, side][kept] for each in sums for side in (1, 0)))
 
 
 def _as_written(found: Tables) -> Tables:
@@ -494,12 +499,13 @@ _MOST_OF_IT = 0.05
 
 def binning_error(groups: tuple[Hashable, ...], leaves: Leaves) -> BinningError:
     """Bound what the leaves that are not exact can have moved."""
-    return _error(groups, leaves.masses[~leaves.is_exact], leaves.masses.sum(axis=0))
+    masses, is_exact = leaves.masses, leaves.is_exact
+    return _error(groups, masses[~is_exact] if is_exact.any() else masses, totals_of(masses))
 
 
 def heavy_leaves(groups: tuple[Hashable, ...], leaves: Leaves, *, tolerance: float, most: int) -> IntArray:
     """Choose the fewest leaves, at most ``most``, without which the error is below the tolerance, or far less."""
-    totals = leaves.masses.sum(axis=0)
+    totals = totals_of(leaves.masses)
     inexact = np.flatnonzero(~leaves.is_exact)
     share = leaves.masses[inexact] * _inverse(totals)
     # The sum over all pairs of samples is no less than what any metric has of a leaf.

@@ -26,7 +26,7 @@ from xorder.engines._tally import (
     Leaves,
     Seen,
     bin_of,
-    rows_in_use,
+    in_use,
     spread_of,
 )
 
@@ -90,12 +90,12 @@ class _GuessedBins:
     """
 
     def __init__(self, first: Sequence[Batch], codes: int, limit: int) -> None:
-        masses = np.zeros((1, CELLS * codes))
+        masses = np.zeros((1, CELLS, codes))
         for batch in first:
-            _add(masses, cells_of(keys_of(batch.score)), codes, batch.code, ())
-        by_cell = masses.reshape(CELLS, codes)
-        rows = by_cell @ np.ones(codes)
-        self._is_light, self._shown = rows < _FEW, np.flatnonzero(rows >= _FEW)
+            _add(masses, cells_of(keys_of(batch.score)), batch.code)
+        by_cell = masses[0]
+        rows = by_cell @ np.ones(codes) if first else np.zeros(CELLS)
+        self._shown = np.flatnonzero(rows >= _FEW)
         self.kept: list[Batch] | None = [] if first else None
         self.sums: FloatArray = np.empty(0)
         self._room = _MOST_KEPT
@@ -103,10 +103,11 @@ class _GuessedBins:
         if self._shown.size:
             smooth = by_cell[self._shown] + (_SMOOTHING / rows.sum()) * rows[self._shown, None]
             self._bins = Bins.for_masses(self._shown + FIRST_CELL, smooth, _FINER * limit)
-        self._parts, self._start = self._bins.lookup()
         # Behind the bins comes each of the cells.
         self._size = len(self._bins)
-        self._parts[self._is_light], self._start[self._is_light] = 1, self._size + np.flatnonzero(self._is_light)
+        if self._size:
+            self._parts, self._start = np.ones(CELLS, dtype=np.int64), np.arange(self._size, len(self))
+            self._parts[self._shown], self._start[self._shown] = self._bins.parts, self._bins.starts
 
     def __len__(self) -> int:
         return self._size + CELLS
@@ -114,14 +115,15 @@ class _GuessedBins:
     def bin_of(self, batch: Batch) -> IntArray:
         """Return the bins of rows, and keep those of which that says too little."""
         keys = keys_of(batch.score)
+        position = bin_of(keys, self._parts, self._start) if self._size else cells_of(keys)
         # Another thread may stop keeping rows at any time.
         if (kept := self.kept) is not None:
-            light = batch.where(self._is_light[cells_of(keys)])
+            light = batch.where(np.flatnonzero(position >= self._size))
             kept.append(light)
             self._room -= light.score.size
             if self._room < 0:
                 self.kept = None
-        return bin_of(keys, self._parts, self._start)
+        return position
 
     def by_cell(self) -> FloatArray:
         """Sums by cell."""
@@ -216,44 +218,39 @@ class LocalRows:
             fit = self._total is not None and self._total * _bytes_of(first[0]) <= _KEPT_BYTES * first[0].score.size
             shown = [] if counts.shift or fit else [_usable(batch, codes)[0] for batch in first]
             guessed = _GuessedBins(shown, codes, limit)
-
-            def add(batch: Batch, sums: FloatArray) -> None:
-                usable = usable_of(batch)
-                _add(sums, guessed.bin_of(usable), codes, usable.code, self._weights(usable))
-
-            guessed.sums = self._side_by_side(rest, len(guessed), add)
+            guessed.sums = self._added(map(usable_of, rest), len(guessed), guessed.bin_of)
         self._guessed, sums = guessed, guessed.by_cell()
         if counts.shift:
             sums[:, counts.keys - FIRST_CELL] += counts.masses
-        used = rows_in_use(sums)
+        used = np.flatnonzero(in_use(sums))
         return _all_seen(looks), Counted(CELL_BITS, used + FIRST_CELL, sums[:, used])
 
     def fill(self, bins: Bins) -> FloatArray:
         """Sums by bin."""
         parts, start = bins.lookup()
 
-        def add(batch: Batch, sums: FloatArray) -> None:
-            position = bin_of(keys_of(batch.score), parts, start)
-            _add(sums, position, self.coding.size, batch.code, self._weights(batch))
+        def place(batch: Batch) -> IntArray:
+            return bin_of(keys_of(batch.score), parts, start)
 
         guessed, self._guessed = self._guessed, None
         if guessed is None or (sums := guessed.put_together(bins)) is None:
-            return self._side_by_side(self._each("filling bins"), len(bins), add)
+            return self._added(self._each("filling bins"), len(bins), place)
         for batch in guessed.kept or ():
-            add(batch, sums.reshape(1 + self._squares, -1))
+            _add(sums, place(batch), batch.code, self._weights(batch))
         return sums
 
-    def _side_by_side(
-        self, batches: Iterator[Batch], positions: int, add: Callable[[Batch, FloatArray], None]
-    ) -> FloatArray:
-        """Sums by position and code; ``add`` adds those of a batch, and each thread has sums of its own."""
+    def _added(self, batches: Iterator[Batch], positions: int, place: Callable[[Batch], IntArray]) -> FloatArray:
+        """Sums by position, which ``place`` says of rows, and code; several threads look for positions."""
+        sums, adding = np.zeros((1 + self._squares, positions, self.coding.size)), threading.Lock()
+
+        def add(batch: Batch) -> None:
+            position = place(batch)
+            with adding:
+                _add(sums, position, batch.code, self._weights(batch))
+
         # Sums of counts are exact in any order, those of weights are not, and are to be the same every time.
-        threads = 1 if self._weighted else thread_count()
-        found = [np.zeros((1 + self._squares, positions * self.coding.size)) for _ in range(threads)]
-        side_by_side(batches, add, found)
-        for more in found[1:]:
-            found[0] += more
-        return found[0].reshape(1 + self._squares, positions, self.coding.size)
+        side_by_side(batches, add, 1 if self._weighted else thread_count())
+        return sums
 
     def split(self, leaves: Leaves, limit: int) -> Counted:
         """Sums by position within some of the leaves, as :meth:`~xorder.engines._tally.Tally.split` says."""
@@ -312,14 +309,12 @@ def _bytes_of(batch: Batch) -> int:
     return batch.score.nbytes + batch.code.nbytes + (0 if batch.weight is None else batch.weight.nbytes)
 
 
-def _add(
-    sums: FloatArray, position: IntArray, codes: int, code: NDArray[np.int16], weights: Sequence[FloatArray]
-) -> None:
+def _add(sums: FloatArray, position: IntArray, code: NDArray[np.int16], weights: Sequence[FloatArray] = ()) -> None:
     """Add rows, or their weights, to sums by position and code; ``position`` is overwritten."""
-    position *= codes
+    position *= sums.shape[2]
     position += code
     for number, column in enumerate(sums):
-        np.add.at(column, position, weights[number] if weights else 1.0)
+        np.add.at(column.reshape(-1), position, weights[number] if weights else 1.0)
 
 
 def _some(batches: Iterator[Batch], rows: float) -> list[Batch]:
@@ -487,9 +482,8 @@ class KeyCounts:
 
 
 Part = TypeVar("Part")
-State = TypeVar("State")
 
-# More would wait for the one reader, and each has sums that take memory.
+# More would wait for the one reader, and for each other to add up.
 _MOST_THREADS = 4
 
 
@@ -498,28 +492,28 @@ def thread_count() -> int:
     return min(_MOST_THREADS, os.cpu_count() or 1)
 
 
-def side_by_side(batches: Iterator[Part], work: Callable[[Part, State], None], states: Sequence[State]) -> None:
-    """Call ``work(batch, state)`` for each batch, in one thread for each state; a batch goes to whoever is free.
+def side_by_side(batches: Iterator[Part], work: Callable[[Part], None], threads: int) -> None:
+    """Call ``work`` with each batch, in several threads; a batch goes to whoever is free.
 
     An error ends all of them, and is raised.
     """
     reading, over = threading.Lock(), threading.Event()
 
-    def run(state: State) -> None:
+    def run() -> None:
         try:
             while not over.is_set():
                 with reading:
                     batch = next(batches, None)
                 if batch is None:
                     return
-                work(batch, state)
+                work(batch)
         except BaseException:
             over.set()
             raise
 
-    with ThreadPoolExecutor(len(states)) as threads:
+    with ThreadPoolExecutor(threads) as pool:
         try:
-            for done in [threads.submit(run, state) for state in states]:
+            for done in [pool.submit(run) for _ in range(threads)]:
                 done.result()
         except BaseException:
             # Also if this thread is interrupted: the others would go on to the last batch.
