@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from xorder.exceptions import InputError
 
+# Weights and masses above 0 lie between these, so that no product of some of them leaves the range of numbers.
 LEAST_MASS, MOST_MASS = 1e-50, 1e50
-"""Weights and masses above 0 lie between these, so that no product of some of them leaves the range of numbers."""
 
 
 def as_column(values: Any, name: str) -> NDArray[Any]:

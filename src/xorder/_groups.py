@@ -103,8 +103,8 @@ def look_alike(groups: Sequence[Hashable]) -> list[str]:
     ]
 
 
+# What stands between the parts of a label such as ``female & over 65``.
 BETWEEN = " & "
-"""What stands between the parts of a label such as ``female & over 65``."""
 
 
 class Combinations(dict[tuple[Any, ...], "str | None"]):

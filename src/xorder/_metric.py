@@ -284,8 +284,8 @@ _ALL = (
     ),
 )
 
+# Every metric, by its name.
 METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
-"""Every metric, by its name."""
 
 
 def check_metric(name: str) -> Metric:
@@ -428,8 +428,8 @@ def _estimated(m: Moments, value: float, *terms: Term) -> Estimate:
     return Estimate(value, math.sqrt(total), freedom, terms=terms)
 
 
+# Variance of a number below 1, added up over units, that is no more than rounding.
 LEAST_VARIANCE = 1e-24
-"""Variance of a number below 1, added up over units, that is no more than rounding."""
 
 
 def _chance(m: Moments, value: float, *terms: Term) -> Estimate:

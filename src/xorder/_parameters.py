@@ -16,19 +16,19 @@ from xorder.exceptions import InputError
 MISSING_GROUPS = ("error", "leave", "group")
 UNSEEN_GROUPS = ("error", "leave")
 
+# Tables of an audit.
 TABLES = (
     *("groups", "xauc", "gaps", "cuts", "cut_gaps", "moves"),
     *("calibration", "calibration_curve", "net_benefit", "scores"),
 )
-"""Tables of an audit."""
 
 HighIs = Literal["help", "burden"]
 
+# What a high place in the list may be.
 HIGH_IS: tuple[str, ...] = get_args(HighIs)
-"""What a high place in the list may be."""
 
+# Formats that they are printed in.
 FORMATS = ("markdown", "csv", "json")
-"""Formats that they are printed in."""
 
 
 def brief(value: Any) -> str:
@@ -132,8 +132,8 @@ def check_pair(pair: Any, groups: Collection[Hashable]) -> Any:
     return found
 
 
+# What weights mean: how many rows each stands for, or how rows were drawn.
 WeightKind = Literal["counts", "sampling"]
-"""What weights mean: how many rows each stands for, or how rows were drawn."""
 
 
 def check_weights_are(kind: Any) -> None:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 # Rows per step: few enough for their arrays to stay in the processor's cache, and many enough to be worth the calls.
 _STEP = 16_384
 
+# Rows of one step that can still be counted in halves by 16 bits.
 MOST_RANKED = 32_767
-"""Rows of one step that can still be counted in halves by 16 bits."""
 
 
 class Ranking(NamedTuple):

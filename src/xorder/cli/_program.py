@@ -276,8 +276,8 @@ def painted(text: str, look: str, stream: TextIO | None = None) -> str:
     return f"\x1b[{_LOOKS[look]}m{text}\x1b[0m"
 
 
+# Exit codes of what became of a tolerance.
 CODES = {"within": 0, "beyond": 1, "cannot tell": 3}
-"""Exit codes of what became of a tolerance."""
 
 
 def judged(text: str, verdict: str) -> str:

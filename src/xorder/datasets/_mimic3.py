@@ -65,8 +65,8 @@ class Variable:
 
 VARIABLES = tuple(Variable(name, **facts) for name, facts in FACTS["variables"].items())
 
+# Shares, in per cent, of the time between the first and the last reading of the variable in the stay's 48 hours.
 WINDOWS: dict[str, tuple[int, int]] = FACTS["windows"]
-"""Shares, in per cent, of the time between the first and the last reading of the variable in the stay's 48 hours."""
 
 STATISTICS = ("min", "max", "mean", "std", "skew", "count")
 FEATURES = tuple(f"{v.name}|{window}|{statistic}" for v in VARIABLES for window in WINDOWS for statistic in STATISTICS)

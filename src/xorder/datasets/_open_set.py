@@ -117,8 +117,8 @@ class OpenSet(About):
         return Parts(inputs, read(recipe.positive).to_numpy(np.int8), groups)
 
 
+# Every open set by its name.
 OPEN_SETS = {name: OpenSet.named(name) for name in ("compas", "adult", "framingham", "german")}
-"""Every open set by its name."""
 
 
 def load_open_set(

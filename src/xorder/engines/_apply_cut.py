@@ -21,8 +21,8 @@ from xorder.engines._match_groups import GroupMaps
 from xorder.engines._tally_numpy import keys_of, scores_of
 from xorder.exceptions import InputError
 
+# Names of the columns that say on which side of the cut a row is.
 SELECTED = ("selected_before", "selected_after")
-"""Names of the columns that say on which side of the cut a row is."""
 
 SIDES = ("out", "tied", "in")
 

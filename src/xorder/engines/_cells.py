@@ -24,11 +24,11 @@ from xorder.exceptions import InputError, warn_caller
 
 CodeArray = NDArray[np.int32]
 
+# What a source that has no name is called in a message.
 FRAME = "the frame"
-"""What a source that has no name is called in a message."""
 
+# A column of more distinct values than this does not hold classes.
 MOST_LABELS = 1000
-"""A column of more distinct values than this does not hold classes."""
 
 _CLASSES = {"false": 0, "true": 1}
 
@@ -48,8 +48,8 @@ class Kind(StrEnum):
     OTHER = auto()
 
 
+# The column that holds the group, or several, whose combinations of values are the groups.
 GroupNames = str | Sequence[str]
-"""The column that holds the group, or several, whose combinations of values are the groups."""
 
 
 @dataclass(frozen=True, slots=True)

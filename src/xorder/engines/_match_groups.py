@@ -20,8 +20,8 @@ from xorder.engines._cells import FRAME, ColumnNames, Kind, check_columns, check
 from xorder.exceptions import InputError, warn_caller
 from xorder.transfer import ScoreMap
 
+# Stands in a message for a row's own value.
 VALUE = "\0"
-"""Stands in a message for a row's own value."""
 
 # As programs write numbers: 01 is a code, not the number 1.
 _WRITTEN = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?(e[+-]?[0-9]{1,3})?", re.IGNORECASE)

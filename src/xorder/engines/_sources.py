@@ -58,8 +58,8 @@ _READ_BYTES = 2 * _LONGEST_LINE
 _LOOKED_AT = 1 << 20
 
 
+# Bytes, unpacked, from which on a file is added up in DuckDB, in memory that does not grow with it.
 LARGE = 1 << 26
-"""Bytes, unpacked, from which on a file is added up in DuckDB, in memory that does not grow with it."""
 
 # How many times smaller gzip makes text at most, as a rule; bytes that a row takes in memory.
 _PACKED = 10

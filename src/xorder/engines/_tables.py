@@ -30,8 +30,8 @@ from xorder.metrics._compare import Comparison, compare_tables
 from xorder.metrics._cuts import CUTS, Cut
 from xorder.metrics._make_audit import audit_tables
 
+# Bins by default: enough for a tolerance of 1e-6 wherever scores have a density.
 BINS = 3 << 19
-"""Bins by default: enough for a tolerance of 1e-6 wherever scores have a density."""
 
 # Fewest parts that a leaf is cut into where its scores cannot all be told apart.
 _FEWEST_PARTS = 16

@@ -17,17 +17,17 @@ from xorder._table import FloatArray, IntArray
 from xorder.engines._cells import Coding
 from xorder.exceptions import InputError
 
+# Lower bits of a key, those within a cell.
 CELL_BITS = 44
-"""Lower bits of a key, those within a cell."""
 
+# How many cells there are.
 CELLS = 1 << 20
-"""How many cells there are."""
 
+# The lowest cell.
 FIRST_CELL = -(CELLS >> 1)
-"""The lowest cell."""
 
+# Bits of a key, below its cell, that decide on the bin.
 POSITION_BITS = 32
-"""Bits of a key, below its cell, that decide on the bin."""
 
 # More sums by bin and code than this would not fit the memory that tables are built in.
 _MOST_SUMS = 1 << 25
@@ -148,8 +148,8 @@ def bin_of(keys: IntArray, parts: IntArray, start: IntArray) -> IntArray:
     return position
 
 
+# Bits that may be dropped where leaves are split.
 SPLIT_SHIFTS = tuple(range(0, CELL_BITS + 1, 2))
-"""Bits that may be dropped where leaves are split."""
 
 
 @dataclass(slots=True)

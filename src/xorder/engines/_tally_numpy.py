@@ -151,8 +151,8 @@ class _UnseenError(RuntimeError):
     """A row has a group or label that the coding does not know."""
 
 
+# Gives all rows under a coding, which may be known to be that of all rows.
 Batches = Callable[[Coding, bool], Generator[Batch, None, None]]
-"""Gives all rows under a coding, which may be known to be that of all rows."""
 
 
 class LocalRows:

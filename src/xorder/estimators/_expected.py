@@ -32,8 +32,8 @@ from xorder.metrics._gaps import Difference, Gap, json_label
 from xorder.metrics._make_audit import audit_tables, measured, paired_changes
 from xorder.metrics._plan import plan, rows_of
 
+# A gap that a user wants to be able to exclude, where no target above 0 says which.
 NOTABLE_GAP = 0.05
-"""A gap that a user wants to be able to exclude, where no target above 0 says which."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

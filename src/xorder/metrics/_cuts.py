@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 Of = Literal["sensitivity", "specificity", "selected"]
 OF: tuple[Of, ...] = ("sensitivity", "specificity", "selected")
 
+# Shares of the list that an audit looks at by default.
 CUTS = (0.01, 0.05, 0.1, 0.2)
-"""Shares of the list that an audit looks at by default."""
 
 # Draws of the process behind the band.
 _DRAWS = 2000
@@ -78,8 +78,8 @@ class Threshold:
         object.__setattr__(self, "score", float(score))
 
 
+# A share of the list (a float in (0, 1)), a number of places (an int from 1 up), or a :class:`Threshold`.
 Cut = float | int | Threshold
-"""A share of the list (a float in (0, 1)), a number of places (an int from 1 up), or a :class:`Threshold`."""
 
 
 @dataclass(frozen=True, slots=True)

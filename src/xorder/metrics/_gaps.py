@@ -272,11 +272,11 @@ def json_label(label: Hashable) -> str | int | float | bool:
     return label if is_plain else str(label)  # type: ignore[return-value]
 
 
+# With fewer positives, or fewer negatives, a group has too few rows to say anything of it.
 FEW = 10
-"""With fewer positives, or fewer negatives, a group has too few rows to say anything of it."""
 
+# Below this a gap may be beyond doubt and still be small.
 SMALL = 0.02
-"""Below this a gap may be beyond doubt and still be small."""
 
 Kind = Literal["clear", "small", "chance", "unsure", "none", "unknown"]
 Reading = Literal["not chance", "may be chance", "too few to say", "not known"]

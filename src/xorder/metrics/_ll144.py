@@ -20,11 +20,11 @@ from xorder._validation import check_scores, check_tables
 from xorder.exceptions import InputError
 from xorder.metrics._sheet import SUPPRESSED, AuditTable, Row
 
+# What the row of all people is called.
 ALL = "all"
-"""What the row of all people is called."""
 
+# What the people without a category are called; a category of that name, in any case, is none.
 UNKNOWN = "unknown"
-"""What the people without a category are called; a category of that name, in any case, is none."""
 
 # A category with less than one in so many people may be left out of the impact ratios.
 _ONE_IN = 50
@@ -36,8 +36,8 @@ _MANY_TIED = 0.05
 _LEFT_OUT = """Less than 2 % of all people, and left out of the impact ratios: {}. \
 The rules want the reason for that published, with their number and scoring rate."""
 
+# A value for each column, None where the column is not looked at, and empty for people of unknown category.
 Key = tuple[str | None, ...]
-"""A value for each column, None where the column is not looked at, and empty for people of unknown category."""
 
 
 def ll144(y_score: Any, *, sensitive_features: Any, suppress: int | None = None) -> AuditTable:
@@ -97,8 +97,8 @@ def ll144(y_score: Any, *, sensitive_features: Any, suppress: int | None = None)
     return ll144_of(check_tables(np.zeros(score.size, dtype=bool), score, groups), list(columns), suppress)
 
 
+# The values of some rows, empty where they are unknown, the number of these rows, and that above the median.
 Found = tuple[list[str], tuple[int, int]]
-"""The values of some rows, empty where they are unknown, the number of these rows, and that above the median."""
 
 
 class People(NamedTuple):

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 Ends = tuple[float, float]
 
+# What the row of all groups together is called.
 ALL_GROUPS = "all groups"
-"""What the row of all groups together is called."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,6 +143,7 @@ _STEPS = (-1.0, -0.5, 0.5, 1.0)
 # What a row adds to the two sums of a rate: whether it is positive, and the part of it that is selected.
 _Sums = Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]]
 
+# Rates at a cut, by name, each as two sums over rows.
 RATES: dict[str, _Sums] = {
     "selected": lambda positive, selected: (selected, np.ones_like(selected)),
     "sensitivity": lambda positive, selected: (selected * positive, positive),
@@ -151,7 +152,6 @@ RATES: dict[str, _Sums] = {
     "ppv": lambda positive, selected: (selected * positive, selected),
     "npv": lambda positive, selected: ((1 - selected) * (1 - positive), 1 - selected),
 }
-"""Rates at a cut, by name, each as two sums over rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

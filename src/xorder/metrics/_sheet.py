@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from xorder.metrics._audit import Audit
     from xorder.metrics._units import Rows as UnitRows
 
+# Version of the columns of all tables.
 VERSION = 1
-"""Version of the columns of all tables."""
 
+# Thresholds of net benefit by default.
 THRESHOLDS = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-"""Thresholds of net benefit by default."""
 
 # What stands below a table where numbers of people are too small to be shown.
 SUPPRESSED = "Rows with a count of 1 to {} are suppressed, and further ones from which they could be told."

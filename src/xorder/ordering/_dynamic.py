@@ -24,11 +24,10 @@ _NEVER = -1e200
 _A_POSITIVE = np.array([[0.0, 1.0], [0.0, 0.0]])
 _B_POSITIVE = np.array([[0.0, 0.0], [1.0, 0.0]])
 
+# Credit of placing score i when j scores of the other group are placed: the sum of first[:, i] * second[:, j].
+#
+# The first row is what it adds to the AUC, the second to the gap.
 Products = list[tuple[FloatArray, FloatArray]]
-"""Credit of placing score i when j scores of the other group are placed: the sum of first[:, i] * second[:, j].
-
-The first row is what it adds to the AUC, the second to the gap.
-"""
 
 
 @dataclass(frozen=True, slots=True)

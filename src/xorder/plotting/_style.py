@@ -37,8 +37,8 @@ LIGHT, DARK = Ink(_LIGHT), Ink(_DARK.partition("}")[0])
 # Dashes of the page, in widths of its lines.
 LINES: tuple[Any, ...] = ("-", (0, (3.2, 1.4)), (0, (0.9, 1.1)), (0, (4.1, 1.4, 0.9, 1.4)))
 
+# Groups that get a look of their own; the rest are thin and grey.
 MOST_LINES = len(LIGHT.groups)
-"""Groups that get a look of their own; the rest are thin and grey."""
 
 # Panels of a picture, at most, unless groups are named.
 MOST_PANELS = 12
@@ -62,8 +62,8 @@ def ink_of(ax: Any) -> Ink:
     return LIGHT if luminance(colors.to_rgb(ax.xaxis.label.get_color())) < MIDDLE else DARK
 
 
+# Luminance on which black and white letters stand out alike.
 MIDDLE = 0.18
-"""Luminance on which black and white letters stand out alike."""
 
 
 def luminance(colour: Any) -> float:

@@ -28,14 +28,14 @@ from xorder.metrics._placements import moments
 from xorder.ordering import best_auc, frontier
 from xorder.transfer import OddsScale, ScoreMap, shifted_map, usual_bounds
 
+# Groups that charts and tables of the page show; of more, the pair spoken of and the largest. The numbers have all.
 MOST_SHOWN = 12
-"""Groups that charts and tables of the page show; of more, the pair spoken of and the largest. The numbers have all."""
 
 # Points of a drawn curve that come from either class, bars of a distribution, and decimals of what is only drawn.
 _POINTS, _BINS, _DIGITS = 100, 24, 5
 
+# Parts of the repair that the control of the page offers, besides none of it.
 PARTS = (0.25, 0.5, 0.75, 1.0)
-"""Parts of the repair that the control of the page offers, besides none of it."""
 
 # More groups than this and a search takes minutes, for a repair that nobody could judge.
 _MOST_GROUPS = 12
@@ -186,8 +186,8 @@ def part_way(tables: Tables, fitted: FittedRepair, part: float) -> dict[Hashable
     return maps
 
 
+# Tables of the audit that the report has, with what the repair makes of them; all can be had from the page.
 SHEET = ("groups", "gaps", "cuts", "cut_gaps", "moves", "calibration", "net_benefit", "scores")
-"""Tables of the audit that the report has, with what the repair makes of them; all can be had from the page."""
 
 
 def _sheet(audit: Audit, maps: dict[Hashable, ScoreMap] | None) -> dict[str, Any]:

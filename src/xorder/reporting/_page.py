@@ -37,8 +37,8 @@ _FEW_GROUPS = 4
 # A change of place that fills its bar, as a share of the list.
 _LONGEST_MOVE = 0.25
 
+# Columns of the table of calibration that the page shows.
 CALIBRATION = ("observed_to_expected", "intercept", "slope", "ici")
-"""Columns of the table of calibration that the page shows."""
 
 # Thresholds of net benefit that the page shows; the table to keep has more.
 _THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.5)

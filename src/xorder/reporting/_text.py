@@ -56,12 +56,12 @@ class _Words(NamedTuple):
         return f"{self.said(pair)} {self.against} {pair[1 - self.subject]}"
 
 
+# Without a word on what a high place is, nobody is said to be ranked too low or too high.
 _HIGH_IS = {
     "help": _Words(1, "too low", "against", "lower", "with"),
     "burden": _Words(0, "too high", "against", "higher", "without"),
     None: _Words(1, "lower", "than", "lower", "with"),
 }
-"""Without a word on what a high place is, nobody is said to be ranked too low or too high."""
 
 _WITHOUT = {"positives": "nobody with the outcome", "negatives": "nobody without it"}
 

@@ -13,8 +13,8 @@ from xorder._atomic import atomic_path, file_path
 from xorder.exceptions import InputError, MapFileError
 from xorder.transfer._score_map import ScoreMap
 
+# Bytes of a map file: room for two million knots.
 LARGEST_FILE = 96 << 20
-"""Bytes of a map file: room for two million knots."""
 
 FORMAT = "xorder-map"
 VERSION = 3

@@ -15,11 +15,11 @@ from xorder._parameters import brief, in_range
 from xorder._table import BoolArray, FloatArray, in_threads
 from xorder.exceptions import InputError
 
+# How far the map may move a score, as a share of the range of the adjusted knots.
 TOLERANCE = 1e-9
-"""How far the map may move a score, as a share of the range of the adjusted knots."""
 
+# Knots lie at most this far from 0: whatever finite score is mapped, the result is finite.
 FURTHEST = 1e290
-"""Knots lie at most this far from 0: whatever finite score is mapped, the result is finite."""
 
 # Scores adjusted at a time, and knots from which on it pays to sort them first: a sorted part walks through the knots
 # once, instead of all over the memory for each score.

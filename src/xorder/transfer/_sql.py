@@ -13,8 +13,8 @@ from xorder._parameters import brief, check_kind, check_word
 from xorder._table import FloatArray
 from xorder.exceptions import InputError
 
+# Above this many knots a text is refused: parsers take megabytes of it badly, and engines run it slowly.
 MOST_KNOTS = 2_000
-"""Above this many knots a text is refused: parsers take megabytes of it badly, and engines run it slowly."""
 
 UNKNOWN = ("null", "error")
 
