@@ -44,10 +44,15 @@ def selected_at_share(data: Rows, share: float) -> Any:
     return chosen
 
 
-@given(data=rows(weights=WHOLE), share=st.floats(0.02, 0.98), of=st.sampled_from(OF))
-def test_a_share_of_the_list_is_what_rows_say(data: Rows, share: float, of: str) -> None:
+@given(
+    data=rows(weights=WHOLE), share=st.floats(0.02, 0.98), of=st.sampled_from(OF), step=st.sampled_from([1, 2, 8192])
+)
+def test_a_share_of_the_list_is_what_rows_say(data: Rows, share: float, of: str, step: int) -> None:
     a, b = data.groups[:2]
-    found = cuts_of(data).at(share, (a, b), check_of(of))
+    with pytest.MonkeyPatch.context() as patch:
+        # However many scores are in a window.
+        patch.setattr("xorder.metrics._placements.STEP", step)
+        found = cuts_of(data).at(share, (a, b), check_of(of))
     chosen = selected_at_share(data, share)
     expected = rate(data, a, of, chosen), rate(data, b, of, chosen)
     assert found.rates == pytest.approx(expected, abs=1e-9, nan_ok=True)
@@ -64,10 +69,12 @@ def test_a_threshold_is_what_rows_say(data: Rows, of: str, at: int) -> None:
     assert found.rates == pytest.approx(expected, abs=1e-9, nan_ok=True)
 
 
-@given(data=rows(weights=WHOLE), of=st.sampled_from(OF))
-def test_the_worst_cut_is_the_widest_of_all_thresholds(data: Rows, of: str) -> None:
+@given(data=rows(weights=WHOLE), of=st.sampled_from(OF), stretch=st.sampled_from([1, 2, 3, 256]))
+def test_the_worst_cut_is_the_widest_of_all_thresholds(data: Rows, of: str, stretch: int) -> None:
     a, b = data.groups[:2]
-    found = cuts_of(data).worst((a, b), check_of(of))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("xorder.metrics._cuts._STRETCH", stretch)
+        found = cuts_of(data).worst((a, b), check_of(of))
     w = np.ones(data.y.size) if data.w is None else data.w
     gaps = []
     for score in [np.inf, *sorted(set(data.s[w > 0].tolist()))]:
@@ -82,6 +89,24 @@ def test_the_worst_cut_is_the_widest_of_all_thresholds(data: Rows, of: str) -> N
     assert found.value == pytest.approx(rate(data, a, of, at) - rate(data, b, of, at), abs=1e-9)
     assert found.cut == pytest.approx((w * at).sum() / w.sum())
     assert np.isnan(found.interval).all() or found.interval[0] <= found.value <= found.interval[1]
+
+
+@pytest.mark.parametrize("levels", [None, 5000])
+def test_the_worst_of_many_cuts_is_found_though_few_are_looked_at(levels: int | None) -> None:
+    rng = np.random.default_rng(3)
+    y, g = rng.integers(0, 2, 40_000), np.where(rng.random(40_000) < 0.3, "b", "a")
+    s = rng.normal(size=y.size) + y - 0.1 * (g == "b")
+    if levels is not None:
+        s = np.round(s * levels / 10)
+    data = Rows(y, s, g, None)
+    by_cut = cuts_of(data)
+    found = by_cut.worst(("a", "b"), "sensitivity")
+    falling = np.unique(s)[::-1]
+    above = [np.searchsorted(np.sort(-s[(g == group) & (y == 1)]), -falling, side="right") for group in "ab"]
+    first, second = (each / ((g == group) & (y == 1)).sum() for each, group in zip(above, "ab", strict=True))
+    worst = int(np.argmax(np.abs(first - second)))
+    assert found.value == pytest.approx(first[worst] - second[worst], abs=1e-12)
+    assert found.rates == pytest.approx((first[worst], second[worst]), abs=1e-12)
 
 
 @given(data=rows(weights=WHOLE), of=st.sampled_from(OF))
