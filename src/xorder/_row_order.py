@@ -12,9 +12,6 @@ from xorder._table import STEP, BoolArray, IntArray
 
 KeyOf = Callable[[NDArray[Any]], NDArray[np.uint64]]
 
-# Rounds in which neighbours change places, after which to sort again is less work.
-_MOST_SWAPS = 32
-
 
 def rows_in_order(values: NDArray[Any], key_of: KeyOf) -> tuple[IntArray, BoolArray]:
     """Return the numbers of rows from the lowest key up, of equal keys as they come, and where the key changes.
@@ -39,27 +36,14 @@ def rows_in_order(values: NDArray[Any], key_of: KeyOf) -> tuple[IntArray, BoolAr
     rows = order.view(np.int64)
     if not lost:
         return rows, is_next
-    # Of neighbours that look alike, the first.
-    alike = np.flatnonzero(~is_next) - 1
-
-    def is_wrong(place: IntArray) -> BoolArray:
-        return np.asarray(key_of(values[rows[place]]) > key_of(values[rows[place + 1]]))
-
-    wrong = alike[is_wrong(alike)]
-    for _ in range(_MOST_SWAPS):
-        if not wrong.size:
-            break
-        # Of places that overlap, one after the other.
-        for odd in (0, 1):
-            here = wrong[wrong % 2 == odd]
-            here = here[is_wrong(here)]
-            rows[here], rows[here + 1] = rows[here + 1], rows[here]
-        near = np.unique(np.concatenate([wrong - 1, wrong, wrong + 1]))
-        near = near[(near >= 0) & (near < rows.size - 1)]
-        wrong = near[is_wrong(near)]
-    else:
-        rows = rows[np.argsort(key_of(values[rows]), kind="stable")]
-    is_next[alike + 1] = values[rows[alike]] != values[rows[alike + 1]]
+    # Rows that look alike are sorted by what keys had no room for.
+    again = np.flatnonzero(~is_next)
+    is_alike = np.zeros(values.size, dtype=bool)
+    is_alike[again] = is_alike[again - 1] = True
+    place = np.flatnonzero(is_alike)
+    alike = rows[place]
+    rows[place] = alike[np.lexsort((key_of(values[alike]), np.cumsum(is_next[place])))]
+    is_next[again] = values[rows[again - 1]] != values[rows[again]]
     return rows, is_next
 
 

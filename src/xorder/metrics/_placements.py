@@ -51,13 +51,14 @@ class Placements:
         """Add rows: a K x rows matrix of what they are placed by, the rows' masses, and spreads if they differ."""
         self.mass += float(mass.sum())
         self.spread += float((mass if spread is None else spread).sum())
-        weighted = placement * (mass if spread is None else spread)
+        weighted = placement * mass
+        self.first += weighted.sum(axis=1)
+        if spread is not None:
+            weighted = placement * spread
+        self.spread_first += weighted.sum(axis=1)
         alone = rows_alone(self.size)
         for start in range(0, mass.size, alone):
             some = slice(start, start + alone)
-            first = _product(placement[:, some], mass[some])
-            self.first += first
-            self.spread_first += first if spread is None else _product(placement[:, some], spread[some])
             self.spread_second += weighted[:, some] @ placement[:, some].T
 
     def scaled(self, factor: FloatArray) -> Placements:
@@ -95,11 +96,6 @@ def rows_alone(size: int) -> int:
 def as_items(rows: NDArray[Any]) -> NDArray[np.void]:
     """Return the rows of a matrix as items of one column, which are moved several times as fast."""
     return rows.view(np.dtype((np.void, rows.shape[1] * rows.itemsize)))[:, 0]
-
-
-def _product(placement: FloatArray, mass: FloatArray) -> FloatArray:
-    """Product of a matrix and a column: row by row where BLAS would start threads."""
-    return placement @ mass if placement.size <= STEP else np.array([row @ mass for row in placement])
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +206,7 @@ def twice_above(sums: NDArray[Any], tied: IntArray) -> NDArray[Any]:
         start, stop = tied[np.append(0, ends + 1)], tied[np.append(ends, -1)] + 1
         is_tied = np.zeros(len(twice), dtype=bool)
         is_tied[tied] = is_tied[tied + 1] = True
-        both = sums.take(start, axis=0) + sums.take(stop + 1, axis=0)
+        both = sums[start] + sums[stop + 1]
         twice[np.flatnonzero(is_tied)] = np.repeat(both, stop - start + 1, axis=0)
     return twice
 
@@ -285,23 +281,54 @@ def _sweep(tables: Sequence[ScoreTable]) -> Iterator[tuple[int, slice, FloatArra
     The matrices, of positives and of negatives, have one row per group and one column per score. Mass at the very same
     score counts one half, and from all one half of the class is taken, so that a placement is less one half.
     """
-    numbers = np.arange(len(tables))
-    seen = np.array([[-0.5 * table.n1, -0.5 * table.n0] for table in tables]).ravel()
+    size = len(tables)
+    seen = [[-0.5 * table.n1, -0.5 * table.n0] for table in tables]
     for window in pairwise(windows(tables).tolist()):
         parts = list(starmap(slice, zip(*window, strict=True)))
-        some = list(zip(tables, parts, strict=True))
-        every = np.concatenate([table.score[part] for table, part in some])
-        order = np.argsort(-every, kind="stable")
-        group = np.repeat(numbers, [part.stop - part.start for part in parts])[order]
-        # What the scores of all groups add, from the highest down, by group and class.
-        sums, rows = np.zeros((order.size + 1, seen.size)), np.arange(1, order.size + 1)
-        sums[0] = seen
-        sums[rows, 2 * group] = np.concatenate([table.positive[part] for table, part in some])[order]
-        sums[rows, 2 * group + 1] = np.concatenate([table.negative[part] for table, part in some])[order]
-        np.cumsum(sums, axis=0, out=sums)
-        seen, falling = sums[-1], every[order]
-        twice = twice_above(sums, np.flatnonzero(falling[1:] == falling[:-1]))
+        scores = [table.score[part] for table, part in zip(tables, parts, strict=True)]
+        masses = [(table.positive[part], table.negative[part]) for table, part in zip(tables, parts, strict=True)]
+        sums = [list(map(running, *each)) for each in zip(masses, seen, strict=True)]
+        seen = [[total[-1] for total in totals] for totals in sums]
+        among = _merged(scores)
         for g, part in enumerate(parts):
-            if part.stop > part.start:
-                higher = 0.5 * twice.take(np.flatnonzero(group == g), axis=0).T
-                yield g, part, higher[::2], higher[1::2]
+            if not scores[g].size:
+                continue
+            higher = np.empty((2, size, scores[g].size))
+            for h, (above, down_to) in enumerate(among[g]):
+                for row, total in enumerate(sums[h]):
+                    total.take(above, out=higher[row, h], mode="clip")
+                    if down_to is not above:
+                        higher[row, h] += total.take(down_to)
+                        higher[row, h] *= 0.5
+            yield g, part, higher[0], higher[1]
+
+
+def _merged(scores: Sequence[FloatArray]) -> list[list[tuple[IntArray, IntArray]]]:
+    """Return, for the scores of each group and for each group, how many of the latter's are above, and at or above.
+
+    Where no two scores of different groups are equal, the two are the same array, but for a group and itself.
+    """
+    every = np.concatenate(scores)
+    order = np.argsort(-every, kind="stable")
+    falling = every[order]
+    numbers = np.arange(len(scores), dtype=np.min_scalar_type(len(scores)))
+    group = np.repeat(numbers, [score.size for score in scores])[order]
+    own = [np.flatnonzero(group == g) for g in range(len(scores))]
+    is_next = falling[1:] != falling[:-1]
+    first = last = None
+    if not is_next.all():
+        # Where those that are equal begin, and where they end.
+        starts = np.append(0, np.flatnonzero(is_next) + 1)
+        counts = np.diff(np.append(starts, falling.size))
+        first, last = np.repeat(starts, counts), np.repeat(starts + counts - 1, counts)
+    found: list[list[tuple[IntArray, IntArray]]] = [[] for _ in scores]
+    for h in range(len(scores)):
+        count = np.cumsum(group == h)
+        for g, places in enumerate(own):
+            if first is not None and last is not None:
+                start, stop = first[places], last[places]
+                found[g].append((count[start] - (group[start] == h), count[stop]))
+            else:
+                above = np.arange(places.size) if g == h else count[places]
+                found[g].append((above, above + 1 if g == h else above))
+    return found
