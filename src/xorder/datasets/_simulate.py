@@ -31,12 +31,7 @@ class Population:
 
 
 def simulate_population(
-    n_samples: int = 5000,
-    *,
-    share_b: float = 0.35,
-    penalty: float = 0.5,
-    noise_b: float = 0.6,
-    random_state: int = 0,
+    n_samples: int = 5000, *, share_b: float = 0.35, penalty: float = 0.5, noise_b: float = 0.6, random_state: int = 0
 ) -> Population:
     r"""Draw people of groups A and B, and a score that reads B too low.
 

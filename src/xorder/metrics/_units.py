@@ -12,15 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xorder._row_order import falling_rows, rows_in_order
-from xorder._table import (
-    STEP,
-    BoolArray,
-    FloatArray,
-    HeldRows,
-    IntArray,
-    ScoreTable,
-    Tables,
-)
+from xorder._table import STEP, BoolArray, FloatArray, HeldRows, IntArray, ScoreTable, Tables
 from xorder._validation import check_clusters
 from xorder.exceptions import InputError
 from xorder.metrics._placements import (

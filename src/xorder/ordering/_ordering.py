@@ -13,17 +13,7 @@ import numpy as np
 from xorder._html import ordering_html
 from xorder._metric import METRICS, PairGains, auc_gains, check_pair_gains
 from xorder._parameters import brief, in_range
-from xorder._table import (
-    STEP,
-    FloatArray,
-    IntArray,
-    Part,
-    ScoreTable,
-    check_both_classes,
-    find,
-    pairs_within,
-    running,
-)
+from xorder._table import STEP, FloatArray, IntArray, Part, ScoreTable, check_both_classes, find, pairs_within, running
 from xorder.exceptions import InputError
 
 # Gaps that differ by less are equal.
