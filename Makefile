@@ -21,7 +21,8 @@ named = @command -v $(PYTHON) >/dev/null || { echo "there is no $(PYTHON) here; 
 # Most modules of torch and Spark are never imported; what is imported is compiled then, and kept.
 install = $(PYTHON) tools/environment.py $(VENV) --no-compile $(if $(CONSTRAINTS),--constraints $(CONSTRAINTS))
 # One worker per core, and each file in one of them, as what its tests share may take a minute to make; threads of
-# numerical libraries on top of that only wait for each other. Files come in the order that tests/conftest.py gives them.
+# numerical libraries on top of that only wait for each other. Files come in the order that tests/conftest.py gives them,
+# and all that needs Spark goes to one worker.
 pytest = OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 .PHONY: page demo test check setup lint types layers tests quick docs newest lowest kernels coverage constraints reproduce benchmark clean

@@ -34,8 +34,8 @@ from support.real_data import READERS  # noqa: E402
 # DuckDB, which reads it; a polars frame stands for a lazy one.
 SECOND_WAYS = {"spark", "parquet-glob", "duckdb", "polars-lazy"}
 
-# Files that take longest, first: a file is run by one worker, and the others would wait for one that comes last. That of
-# the cluster opens what all tests of Spark share, and comes before those that keep a session open.
+# Files that take longest, first: a file is run by one worker, and the others would wait for one that comes last. The
+# cluster comes before the other tests of Spark, which keep a session open.
 LONGEST = (
     "engines/test_spark_cluster.py",
     "plotting/test_displays.py",
