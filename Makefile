@@ -17,9 +17,12 @@ export PYTHONDONTWRITEBYTECODE :=
 
 comma := ,
 extras = $(subst $() $(),$(comma),$(strip $(1)))
-install = $(PYTHON) tools/environment.py $(VENV) $(if $(CONSTRAINTS),--constraints $(CONSTRAINTS))
+named = @command -v $(PYTHON) >/dev/null || { echo "there is no $(PYTHON) here; name a Python from 3.11 on, for example: make PYTHON=python3.13" >&2; exit 1; }
+# Most modules of torch and Spark are never imported; what is imported is compiled then, and kept.
+install = $(PYTHON) tools/environment.py $(VENV) --no-compile $(if $(CONSTRAINTS),--constraints $(CONSTRAINTS))
 # One worker per core, and each file in one of them, as what its tests share may take a minute to make; threads of
-# numerical libraries on top of that only wait for each other. Files come in the order that tests/conftest.py gives them.
+# numerical libraries on top of that only wait for each other. Files come in the order that tests/conftest.py gives them,
+# and all that needs Spark goes to one worker.
 pytest = OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 .PHONY: page demo test check setup lint types layers tests quick docs newest lowest kernels coverage constraints reproduce benchmark clean
@@ -27,7 +30,11 @@ pytest = OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist loadfile --no-loadscope-
 demo: $(LIGHT)
 	$(BIN)/xorder demo -o xorder-demo --force
 
-test: setup lint types layers tests docs
+# Types and documentation take a core each, so they are checked side by side; the tests have both.
+test: setup
+	@$(MAKE) --no-print-directory lint layers
+	@$(MAKE) --no-print-directory --jobs=2 types docs
+	@$(MAKE) --no-print-directory tests
 
 check: lint types layers quick
 
@@ -35,7 +42,7 @@ setup: $(READY)
 
 # Installed again whenever these files change; the source itself is linked, not copied.
 $(LIGHT): pyproject.toml $(CONSTRAINTS) tools/environment.py
-	@command -v $(PYTHON) >/dev/null || { echo "there is no $(PYTHON) here; name a Python from 3.11 on, for example: make PYTHON=python3.13" >&2; exit 1; }
+	$(named)
 	@$(install) --clear --editable '.[plot,parquet,report]'
 	@touch $@
 
@@ -43,9 +50,11 @@ $(QUICK): $(LIGHT)
 	@$(install) --editable '.[plot,parquet,report,data,duckdb,polars]' --group check
 	@touch $@
 
-$(READY): $(QUICK)
-	@$(install) --editable '.[$(call extras,plot parquet report data duckdb polars $(SPARK) $(TRAIN))]' --group dev $(if $(TRAIN),--group torch)
-	@touch $@
+# All at once, as each time pip is called it resolves everything and builds xorder anew.
+$(READY): pyproject.toml $(CONSTRAINTS) tools/environment.py
+	$(named)
+	@$(install) --clear --editable '.[$(call extras,plot parquet report data duckdb polars $(SPARK) $(TRAIN))]' --group dev $(if $(TRAIN),--group torch)
+	@touch $(LIGHT) $(QUICK) $@
 
 lint: $(QUICK)
 	$(BIN)/ruff check .

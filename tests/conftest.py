@@ -34,19 +34,43 @@ from support.real_data import READERS  # noqa: E402
 # DuckDB, which reads it; a polars frame stands for a lazy one.
 SECOND_WAYS = {"spark", "parquet-glob", "duckdb", "polars-lazy"}
 
-# Files that take longest, first: a file is run by one worker, and the others would wait for one that comes last.
+# Files that take longest, first: a file is run by one worker, and the others would wait for one that comes last. The
+# cluster comes before the other tests of Spark, which keep a session open.
 LONGEST = (
-    "estimators/test_fair_ranker.py",
-    "experiments/test_runner.py",
-    "engines/test_apply.py",
     "engines/test_spark_cluster.py",
-    "metrics/test_gaps.py",
+    "plotting/test_displays.py",
+    "estimators/test_fair_ranker.py",
+    "datasets/test_mimic3.py",
+    "engines/test_apply.py",
+    "engines/test_tables.py",
+    "estimators/test_learn.py",
     "ordering/test_frontier.py",
+    "baselines/test_constrained.py",
+    "experiments/test_runner.py",
+    "reporting/test_numbers.py",
+    "estimators/test_expected.py",
     "reporting/test_browser.py",
+    "reporting/test_text.py",
+    "experiments/test_main.py",
     "experiments/test_subset.py",
+    "metrics/test_gaps.py",
     "test_faults.py",
     "tools/test_fuzz.py",
 )
+
+
+@pytest.hookimpl(optionalhook=True, tryfirst=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give a worker one file after another, and one of them all that needs Spark: each Java takes as long as a file."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class OneSpark(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if "spark" in nodeid else super()._split_scope(nodeid)
+
+    return OneSpark(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -221,7 +221,8 @@ class TestMissingGroups:
 
     def test_first_seen_late(self, backend: backends.Backend) -> None:
         """Behind the rows that DuckDB guesses groups from."""
-        size = 120_000
+        # Spark guesses nothing, and takes the time of all others for so many.
+        size = 1_200 if backend.name == "spark" else 120_000
         columns = {"s": np.arange(size) % 7, "y": np.arange(size) % 2, "g": ["a", "b"] * (size // 2 - 1) + [None] * 2}
         found = tables_of(backend(columns), **NAMES, missing_group="leave")
         assert (list(found), found.rows) == (["a", "b"], size - 2)

@@ -31,7 +31,7 @@ def told(numbers: dict[str, Any]) -> tuple[dict[str, Any], str]:
 
 @pytest.fixture(autouse=True)
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_numbers, "PARTS", (0.5, 1.0))
+    monkeypatch.setattr(_numbers, "PARTS", (1.0,))
 
 
 @pytest.mark.slow

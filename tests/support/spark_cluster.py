@@ -91,8 +91,8 @@ def session(running: Cluster) -> Iterator[Any]:
         "spark.executor.extraJavaOptions": _SHORT_LIVED,
         "spark.executor.cores": "1",
         "spark.log.level": "OFF",
-        "spark.sql.shuffle.partitions": "8",
-        "spark.default.parallelism": "8",
+        "spark.sql.shuffle.partitions": "3",
+        "spark.default.parallelism": "3",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
