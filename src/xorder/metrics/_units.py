@@ -379,6 +379,7 @@ def _unit_order(rows: Rows) -> tuple[IntArray | None, BoolArray | None]:
 def _above(score: FloatArray, code: NDArray[Any], mass: FloatArray | None, codes: int) -> NDArray[Any]:
     """Return, by row, twice the mass of each code above it, ties counting one half: whole where rows are counted."""
     order, is_next = falling_rows(score)
+    code = code.take(order)
     dtype = np.dtype(np.int32 if mass is None and 2 * score.size < 2**31 else np.float64)
     # Filled once in its own order: memory that is first met here and there takes twice as long.
     found = np.full((score.size, codes), 0, dtype)
@@ -389,7 +390,7 @@ def _above(score: FloatArray, code: NDArray[Any], mass: FloatArray | None, codes
     above: Any = 0
     for start, stop in pairwise(_ends(is_next, score.size, STEP)):
         rows = order[start:stop]
-        sums = running_counts(one, code.take(rows), above, None if mass is None else mass.take(rows))
+        sums = running_counts(one, code[start:stop], above, None if mass is None else mass.take(rows))
         above = sums[-1]
         as_items(found)[rows] = as_items(twice_above(sums, np.flatnonzero(~is_next[start + 1 : stop])))
     return found
