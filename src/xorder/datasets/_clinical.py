@@ -170,10 +170,11 @@ class Database:
 
         self.report(step, None)
         with ThreadPoolExecutor() as pool:
-            verified = pool.submit(watch, partial(_verify, table.path, stop))
-            if self.progress:
-                pool.submit(watch, partial(poll_progress, self.connection, partial(self.report, step), stop))
+            # Ctrl-C may come as soon as a thread has been started, which then has to be stopped.
             try:
+                verified = pool.submit(watch, partial(_verify, table.path, stop))
+                if self.progress:
+                    pool.submit(watch, partial(poll_progress, self.connection, partial(self.report, step), stop))
                 self.run(sql, table.path)
                 verified.result()
             except (InputError, KeyboardInterrupt):

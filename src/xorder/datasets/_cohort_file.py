@@ -68,7 +68,8 @@ def read_cohort(
     if note.get("kind") != kind:
         of = f"a cohort of kind {note['kind']!r}" if "kind" in note else "a parquet file, but not a cohort"
         raise InputError(f"{path} is {of}; name the file that {command} wrote.")
-    missing = [column for column in columns if column not in table.column_names]
+    there = {*table.column_names}
+    missing = [column for column in columns if column not in there]
     if missing:
         raise InputError(f"{path} lacks the column {missing[0]!r}, which {command} writes. Build it again.")
     return table.replace_schema_metadata(None).to_pandas(), note

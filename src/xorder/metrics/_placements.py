@@ -20,9 +20,10 @@ from xorder._table import STEP, FloatArray, IntArray, ScoreTable, running
 if TYPE_CHECKING:
     from xorder.metrics._units import Units
 
-# A product of matrices with more multiplications than this has BLAS start threads of its own, which within ours takes
-# many times as long; but none is of fewer rows than the second number.
-_ALONE, _LEAST = 262_144, 16
+# A product of matrices with more multiplications than this has BLAS start threads of its own, which within ours, or on
+# a busy machine, takes many times as long. Products that would be of fewer rows than the second number are not worth
+# that care: they are of as many rows as the third says.
+_ALONE, _FEWEST, _TOGETHER = 262_144, 16, 256
 
 
 @dataclass(slots=True)
@@ -90,7 +91,8 @@ class Placements:
 
 def rows_alone(size: int) -> int:
     """How many rows at a time go into products of so many columns."""
-    return min(max(_ALONE // size**2, _LEAST), STEP)
+    rows = _ALONE // size**2
+    return min(rows if rows >= _FEWEST else _TOGETHER, STEP)
 
 
 def as_items(rows: NDArray[Any]) -> NDArray[np.void]:
