@@ -73,6 +73,14 @@ def test_keys_are_as_narrow_as_the_scores_allow(
     assert scores_of(ranking) == np.sort(score)[::-1].tolist()
 
 
+@pytest.mark.parametrize("codes", [2, 4, 200])
+def test_single_precision_always_fits(codes: int) -> None:
+    score = np.array([3e38, -3e38, 1e-45, -1e-45, 0, 2.5, -2.5], np.float32)
+    ranking = rank_rows(score, np.full(score.size, codes - 1, np.uint8), codes)
+    assert ranking is not None
+    assert scores_of(ranking) == np.sort(score)[::-1].tolist()
+
+
 def test_what_64_bits_cannot_hold_is_counted_all_the_same() -> None:
     score = np.array([5e-324, -5e-324, 1e308, -1e308, 5e-324, 1e308])
     label, group = [1, 0, 1, 0, 0, 0], list("abaabb")
