@@ -112,6 +112,7 @@ def rank_rows(score: NDArray[Any], code: NDArray[np.uint8], codes: int) -> Ranki
     keys: NDArray[Any] = np.empty(score.size, dtype=np.uint32 if room <= 32 else np.uint64)
     for start in range(0, score.size, _STEP):
         part = slice(start, start + _STEP)
+        # In single precision a difference beyond 31 bits wraps round: as a key it is still the larger, and wraps back.
         np.subtract(highest, _numbers(score[part], gap), out=keys[part], casting="unsafe")
         np.left_shift(keys[part], keys.dtype.type(bits), out=keys[part])
         np.bitwise_or(keys[part], code[part], out=keys[part])
