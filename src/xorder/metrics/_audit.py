@@ -302,9 +302,10 @@ class Audit:
 
         Examples
         --------
+        >>> import xorder
         >>> from xorder.datasets import simulate_population
         >>> people = simulate_population(2000)
-        >>> found = audit(people.y_true, people.y_score, sensitive_features=people.group, cuts=[0.1])
+        >>> found = xorder.audit(people.y_true, people.y_score, sensitive_features=people.group, cuts=[0.1])
         >>> [(row["group"], round(row["value"], 2)) for row in found.table("cuts").rows if row["rate"] == "selected"]
         [('A', 0.12), ('B', 0.06), ('all groups', 0.1)]
         """
@@ -344,9 +345,10 @@ class Audit:
 
         Examples
         --------
+        >>> import xorder
         >>> from xorder.datasets import simulate_population
         >>> people = simulate_population(2000)
-        >>> found = audit(people.y_true, people.y_score, sensitive_features=people.group, cuts=[0.05])
+        >>> found = xorder.audit(people.y_true, people.y_score, sensitive_features=people.group, cuts=[0.05])
         >>> found.to_frame("cut_gaps")[["at", "first", "second", "value"]].round(2).values.tolist()
         [['worst', 'A', 'B', 0.3], ['5 %', 'A', 'B', 0.06]]
         """
