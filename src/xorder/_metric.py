@@ -341,17 +341,33 @@ def quantile_ending(estimate: Estimate, end: int, at: float) -> float:
     """Return the normal quantile whose interval has its lower (0) or upper (1) end at a value; 0 where none has."""
     sign = -1.0 if end else 1.0
 
-    def is_short(quantile: float) -> bool:
-        return (_gap_reach(estimate, quantile)[end] - at) * sign > 0
+    def short_by(quantile: float) -> float:
+        return (_gap_reach(estimate, quantile)[end] - at) * sign
 
     low, high = 0.0, max((estimate.value - at) * sign / estimate.stderr, 0.0)
     if high < _NEAREST:
         return 0.0
-    while is_short(high) and high < _FURTHEST:
-        low, high = high, 1.25 * high
-    while high - low > 1e-11 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if is_short(middle) else (low, middle)
+    short, over = (estimate.value - at) * sign, short_by(high)
+    while over > 0 and high < _FURTHEST:
+        low, short, high = high, over, 1.25 * high
+        over = short_by(high)
+    if over > 0:
+        return high
+    # By chords; the value at an end that stays for longer counts half each time (Illinois).
+    moved, slow = 0, 0
+    while (width := high - low) > 1e-11 * high:
+        chord = low + width * short / (short - over)
+        if slow == 3 or not math.isfinite(chord):
+            chord, slow = (low + high) / 2, 0
+        # Where an end is the root, a step beyond it shuts the root in.
+        least = 4e-12 * high
+        tried = min(max(chord, low + least), high - least)
+        found = short_by(tried)
+        if found > 0:
+            low, short, over, moved = tried, found, over / 2 if moved > 0 else over, 1
+        else:
+            high, over, short, moved = tried, found, short / 2 if moved < 0 else short, -1
+        slow = slow + 1 if high - low > width / 2 else 0
     return (low + high) / 2
 
 
@@ -407,16 +423,17 @@ def shares(masses: FloatArray) -> FloatArray:
     return masses / total if total > 0 else np.full_like(masses, np.nan)
 
 
-def _estimated(m: Moments, value: float, *terms: Term) -> Estimate:
+def _estimated(m: Moments, value: float, *terms: Term, variances: Sequence[float] | None = None) -> Estimate:
     """Return the estimate of a sum of independent samples' means; its error is ``nan`` where one cannot be estimated.
 
-    A term is a sample, the weights given to its placements, and the mean of the weighted placements.
+    A term is a sample, the weights given to its placements, and the mean of the weighted placements. ``variances`` are
+    those of the means, where they are known.
     """
     if m.units is not None:
         of_units, freedom = m.units.variance([(0, 1.0, terms)])
         # What is left of squares below their rounding is none.
         return Estimate(value, math.sqrt(of_units) if of_units > LEAST_VARIANCE else np.nan, freedom, terms=terms)
-    variances = [_variance_of_mean(*term) for term in terms]
+    variances = variances or [_variance_of_mean(*term) for term in terms]
     total = sum(variances)
     if not total > 0:
         return Estimate(value, np.nan, terms=terms)
@@ -439,20 +456,18 @@ def _chance(m: Moments, value: float, *terms: Term) -> Estimate:
     counts half a row more in each sample, of the greatest variance that placements with this mean can have.
     """
     counts = [m.units.count_of(s) if m.units else s.mass**2 / s.spread for s, *_ in terms if s.spread > 0]
-    found = _estimated(m, value, *terms)._replace(rows=min(counts, default=0.0))
+    variances = None if m.units else [_variance_of_mean(*term) for term in terms]
+    found = _estimated(m, value, *terms, variances=variances)._replace(rows=min(counts, default=0.0))
     if not found.stderr > 0:
         return found
     # Of how a chance changes, which may be below 0, no such interval is asked for.
     most = max(value * (1 - value), 0.0)
-    if m.units is not None:
-        more = sum(most / (2 * m.units.count_of(sample) ** 2) for sample, *_ in terms)
+    if variances is None:
+        more = sum(most / (2 * rows**2) for rows in counts)
         return found._replace(reach=math.sqrt(found.stderr**2 + more))
-    variance = 0.0
-    for sample, weights, center in terms:
-        rows = sample.mass**2 / sample.spread
-        # The variance of the mean is that of a placement over the rows.
-        variance += ((rows - 1) * _variance_of_mean(sample, weights, center) + most / (2 * rows)) / (rows - 0.5)
-    return found._replace(reach=math.sqrt(variance))
+    # The variance of the mean is that of a placement over the rows.
+    wider = sum(((n - 1) * of_mean + most / (2 * n)) / (n - 0.5) for n, of_mean in zip(counts, variances, strict=True))
+    return found._replace(reach=math.sqrt(wider))
 
 
 def _times(factor: float, terms: Sequence[Term]) -> tuple[Term, ...]:
@@ -478,4 +493,6 @@ def _weighted(values: FloatArray, weights: FloatArray) -> FloatArray:
 
 def _unit(m: Moments, g: int) -> FloatArray:
     """All weight on one group."""
-    return np.asarray(np.eye(m.positives.size)[g])
+    weights = np.zeros(m.positives.size)
+    weights[g] = 1.0
+    return weights

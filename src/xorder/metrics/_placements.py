@@ -82,11 +82,17 @@ class Placements:
 
     def scatter(self, weights: FloatArray, center: float) -> float:
         """Sum, over the sample, of spread times (weighted placement - center) squared."""
-        used = np.flatnonzero(weights)
-        w = weights[used]
-        shifted = center - 0.5 * w.sum()
-        second = w @ self.spread_second[np.ix_(used, used)] @ w
-        return float(second - 2 * shifted * (w @ self.spread_first[used]) + self.spread * shifted**2)
+        (used,) = weights.nonzero()
+        if used.size == 1:
+            # Most have all their weight on one group.
+            (g,), (w,) = used.tolist(), weights[used].tolist()
+            total, first, second = w, w * self.spread_first.item(g), w * w * self.spread_second.item(g, g)
+        else:
+            part = weights[used]
+            total, first = part.sum(), part @ self.spread_first[used]
+            second = part @ self.spread_second[used[:, None], used] @ part
+        shifted = center - 0.5 * total
+        return float(second - 2 * shifted * first + self.spread * shifted**2)
 
 
 def rows_alone(size: int) -> int:
