@@ -10,16 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import xorder
 from support.effort import draws
-from xorder._ranking import Ranking, rank_rows
+from xorder._ranking import _scores as found
+from xorder._ranking import rank_rows, stretches
 from xorder._table import ScoreTable
 from xorder._validation import check_rows
 
 TINY = [5e-324, 2.2250738585072014e-308, 1e-45, 1e-38]
-
-
-def scores_of(ranking: Ranking) -> list[float]:
-    return np.concatenate([ranking.scores(keys) for keys in ranking.steps()]).tolist()
 
 
 @settings(max_examples=draws(300))
@@ -45,8 +43,8 @@ def test_rows_come_from_the_highest_score_down_with_their_codes(
         assert dtype is np.float64
         return
     wanted = sorted(zip((score + 0.0).tolist(), code.tolist(), strict=True), key=lambda row: (-row[0], row[1]))
-    codes = np.concatenate([ranking.codes(keys) for keys in ranking.steps()]).tolist()
-    assert list(zip(scores_of(ranking), codes, strict=True)) == wanted
+    assert list(zip(ranking.score.tolist(), ranking.code.tolist(), strict=True)) == wanted
+    assert ranking.score.dtype == dtype
     assert ranking.counts.tolist() == np.bincount(code, minlength=6).tolist()
 
 
@@ -67,10 +65,15 @@ def test_keys_are_as_narrow_as_the_scores_allow(
     rng = np.random.default_rng(0)
     score = rng.uniform(max(low, -1e30), min(high, 1e30), 5000).astype(dtype)
     code = rng.integers(0, codes, score.size, dtype=np.uint8)
-    ranking = rank_rows(score, code, codes)
+    seen = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            "xorder._ranking._scores", lambda level, *rest: (seen.append(level.dtype), found(level, *rest))[1]
+        )
+        ranking = rank_rows(score, code, codes)
     assert ranking is not None
-    assert ranking.keys.dtype.itemsize * 8 == width
-    assert scores_of(ranking) == np.sort(score)[::-1].tolist()
+    assert {dtype.itemsize * 8 for dtype in seen} == {width}
+    assert ranking.score.tolist() == np.sort(score)[::-1].tolist()
 
 
 @pytest.mark.parametrize("codes", [2, 4, 200])
@@ -78,7 +81,7 @@ def test_single_precision_always_fits(codes: int) -> None:
     score = np.array([3e38, -3e38, 1e-45, -1e-45, 0, 2.5, -2.5], np.float32)
     ranking = rank_rows(score, np.full(score.size, codes - 1, np.uint8), codes)
     assert ranking is not None
-    assert scores_of(ranking) == np.sort(score)[::-1].tolist()
+    assert ranking.score.tolist() == np.sort(score)[::-1].tolist()
 
 
 def test_what_64_bits_cannot_hold_is_counted_all_the_same() -> None:
@@ -111,12 +114,59 @@ def test_tables_are_those_of_counting_one_by_one(levels: int | None) -> None:
         wanted = counted(score[own], label[own])
         assert list(zip(table.score, table.positive, table.negative, strict=True)) == wanted
         assert (table.n1, table.n0) == (label[own].sum(), (~label[own]).sum())
-    # Tables that are shorter than half the rows say all that is needed.
-    assert (tables.ranking is None) == (2 * sum(map(len, tables.values())) < score.size)
+    # Where most rows share their score, tables say all that is needed.
+    assert (tables.ranking is None) == (2 * len({*score.tolist()}) < score.size)
 
 
 def test_rows_of_one_score_are_in_one_step() -> None:
     score = np.repeat([0.5, 0.25, 0.125], [40_000, 10, 20_000])
     ranking = rank_rows(score, np.zeros(score.size, np.uint8), 2)
     assert ranking is not None
-    assert [keys.size for keys in ranking.steps()] == [40_000, 20_010]
+    assert [(part.start, part.stop) for part in ranking.steps()] == [(0, 40_000), (40_000, 60_010)]
+    # More than 16 bits can count in halves.
+    assert not ranking.are_distinct
+
+
+@settings(max_examples=draws(100))
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 3)), min_size=1, max_size=60),
+    st.integers(1, 7),
+    st.integers(1, 20),
+)
+def test_marks_count_what_is_above_them_and_part_no_ties(rows: list[tuple[int, int]], step: int, places: int) -> None:
+    score, code = np.array([row[0] for row in rows], np.float64), np.array([row[1] for row in rows], np.uint8)
+    ranking = rank_rows(score, code, 4)
+    assert ranking is not None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("xorder._ranking._STEP", step)
+        patch.setattr("xorder._ranking.PLACES", places)
+        place, above = ranking.marks
+    assert (place[0], place[-1]) == (0, score.size)
+    assert (np.diff(place) > 0).all()
+    for at, counts in zip(place.tolist(), above, strict=True):
+        assert counts.tolist() == np.bincount(ranking.code[:at], minlength=4).tolist()
+        assert at in (0, score.size) or ranking.score[at - 1] > ranking.score[at]
+
+
+def test_stretches_are_the_rows_between_their_ends() -> None:
+    rows, number = stretches(np.array([2, 5, 9]), np.array([4, 5, 12]))
+    assert rows.tolist() == [2, 3, 9, 10, 11]
+    assert number.tolist() == [0, 0, 2, 2, 2]
+
+
+def test_rows_are_ranked_and_tabled_only_when_that_is_asked_for() -> None:
+    rng = np.random.default_rng(2)
+    label, group = rng.random(5_000) < 0.3, rng.integers(0, 2, 5_000)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("xorder._table._tables_of", None)
+        result = xorder.audit(label, rng.random(5_000), sensitive_features=group)
+        assert result.to_dict()["cuts"]
+    made = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("xorder._table.rank_rows", lambda *rows: made.append(rank_rows(*rows)) or made[-1])
+        tables = check_rows(label, rng.random(5_000), group).tables()
+        assert not made
+        assert tables.totals[:2].sum() == 5_000
+        assert not made
+        assert len(tables[0]) + len(tables[1]) == 5_000
+        assert len(made) == 1

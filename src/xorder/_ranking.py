@@ -1,8 +1,10 @@
-"""Rows of several groups and classes from the highest score down, by one sort of keys: a score and a code each."""
+"""Rows of several groups and classes from the highest score down, and how many of each are above a place."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,80 +13,115 @@ from numpy.typing import NDArray
 # Rows per step: few enough for their arrays to stay in the processor's cache, and many enough to be worth the calls.
 _STEP = 16_384
 
+# Rows between two places at which all that is above is counted once and for all, where there are as many such places.
+STRIDE, PLACES = 256, 1024
+
 # Rows of one step that can still be counted in halves by 16 bits.
-MOST_RANKED = 32_767
+_MOST_RANKED = 32_767
 
 
-class Ranking(NamedTuple):
-    """Keys of rows, sorted: scores fall as keys rise, and the last bits of a key are the row's code.
+class Marks(NamedTuple):
+    """Places in a list, the first before all rows and the last after them, and the rows of each code above each.
 
-    Scores are numbered among all floats, in their own precision, so that none is lost: ``highest`` is the number of the
-    highest. ``gap`` floats on each side of 0, nearer to it than any score, are left out. ``counts`` are the numbers of
-    rows by code, and ``dtype`` is that of the scores.
+    Rows of the same score are all above a place or all below it.
     """
 
-    keys: NDArray[Any]
-    counts: NDArray[np.int64]
-    bits: int
-    highest: int
-    gap: int
-    dtype: np.dtype[Any]
+    place: NDArray[np.int64]
+    above: NDArray[np.int64]
 
-    def steps(self) -> Iterator[NDArray[Any]]:
-        """Yield the keys in parts of some thousand rows; those of one score are all in the same."""
-        start, size = 0, self.keys.size
-        code = self.keys.dtype.type((1 << self.bits) - 1)
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Rows from the highest score down: their scores, in their own precision, and their codes.
+
+    The code of a row is twice the number of its group, and one more if it is positive. ``counts`` are the numbers of
+    rows by code.
+    """
+
+    score: NDArray[Any]
+    code: NDArray[np.uint8]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, score: NDArray[Any], order: NDArray[np.int64], code: NDArray[Any], counts: NDArray[np.int64]
+    ) -> Ranking:
+        """Rank rows whose order by falling score is known, as are the codes in this order.
+
+        Scores, in double precision, take the room of the order.
+        """
+        found = order.view(np.float64)
+        for start in range(0, score.size, _STEP):
+            found[start : start + _STEP] = score.take(order[start : start + _STEP])
+        return cls(found, code, counts)
+
+    def steps(self) -> Iterator[slice]:
+        """Yield parts of some thousand rows; those of one score are all in the same."""
+        start, size = 0, self.score.size
         while start < size:
             stop = min(start + _STEP, size)
-            stop += int(np.searchsorted(self.keys[stop:], self.keys[stop - 1] | code, side="right"))
-            yield self.keys[start:stop]
+            if stop < size and self.score[stop - 1] == self.score[stop]:
+                stop = int(self._past(self.score[stop]))
+            yield slice(start, stop)
             start = stop
 
-    def codes(self, keys: NDArray[Any]) -> NDArray[np.uint8]:
-        """Return the codes of some keys."""
-        return keys.astype(np.uint8) & np.uint8((1 << self.bits) - 1)
+    def _past(self, score: Any) -> Any:
+        """Return how many rows are at or above some of the scores."""
+        return self.score.size - np.searchsorted(self.score[::-1], score)
 
-    def levels(self, keys: NDArray[Any]) -> NDArray[Any]:
-        """Return numbers that are the same for rows of the same score alone."""
-        return np.asarray(np.right_shift(keys, keys.dtype.type(self.bits)))
+    @cached_property
+    def are_distinct(self) -> bool:
+        """Whether most scores are of one row, and none of more rows than can be counted in a step."""
+        parts = [*self.steps()]
+        if max(part.stop - part.start for part in parts) > _MOST_RANKED:
+            return False
+        scores = (self.score[part] for part in parts)
+        return 2 * sum(int(np.count_nonzero(score[1:] == score[:-1])) for score in scores) <= self.score.size
 
-    def scores(self, keys: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the scores of some keys."""
-        number = self.highest - self.levels(keys).astype(f"i{self.dtype.itemsize}")
-        size = np.abs(number)
-        size += size.dtype.type(self.gap)
-        size[number == 0] = 0
-        found: NDArray[np.float64] = size.view(self.dtype).astype(np.float64)
-        if number[-1] < 0:
-            np.negative(found, out=found, where=number < 0)
-        return found
+    @cached_property
+    def marks(self) -> Marks:
+        """Places every few hundred rows, and fewer of a short list."""
+        codes, stride = self.counts.size, stride_of(self.score.size)
+        places, above = [np.zeros(1, dtype=np.int64)], [np.zeros((1, codes), dtype=np.int64)]
+        for part in self.steps():
+            ends = np.append(np.arange(part.start + stride, part.stop, stride), part.stop)
+            tied = np.flatnonzero(self.score[ends[:-1] - 1] == self.score[ends[:-1]])
+            if tied.size:
+                ends[tied] = self._past(self.score[ends[tied]])
+                ends = np.unique(ends)
+            number = np.repeat(np.arange(ends.size) * codes, np.diff(ends, prepend=part.start))
+            found = np.bincount(number + self.code[part], minlength=ends.size * codes).reshape(-1, codes)
+            places.append(ends)
+            above.append(above[-1][-1] + np.cumsum(found, axis=0))
+        return Marks(np.concatenate(places), np.concatenate(above))
 
     def masses(self) -> list[list[NDArray[np.float64]]]:
-        """Return the distinct scores of each group, falling, with the numbers of positives and of negatives at each.
-
-        The code of a row is twice the number of its group, and one more if it is positive.
-        """
+        """Return the distinct scores of each group, falling, with the numbers of positives and of negatives at each."""
         columns = [np.empty((3, rows)) for rows in self.counts.reshape(-1, 2).sum(axis=1).tolist()]
         filled = [0] * len(columns)
-        for keys in self.steps():
-            alike = np.right_shift(keys, keys.dtype.type(1))
-            again = np.flatnonzero(alike[1:] == alike[:-1]) + 1
-            positive = (keys & keys.dtype.type(1)).astype(np.float64)
-            masses = [positive, 1.0 - positive]
-            if again.size:
-                first = np.ones(keys.size, dtype=bool)
-                first[again] = False
-                starts, into = np.flatnonzero(first), again - np.arange(1, again.size + 1)
-                more = [mass.take(again) for mass in masses]
-                keys, masses = keys.take(starts), [mass.take(starts) for mass in masses]
-                for mass, added in zip(masses, more, strict=True):
-                    np.add.at(mass, into, added)
-            values, group = (self.scores(keys), *masses), self.codes(keys) >> np.uint8(1)
+        for part in self.steps():
+            group = self.code[part] >> np.uint8(1)
             for number, each in enumerate(columns):
                 own = np.flatnonzero(group == number)
-                there = slice(filled[number], filled[number] + own.size)
-                for column, value in zip(each, values, strict=True):
-                    value.take(own, out=column[there], mode="clip")
+                if not own.size:
+                    continue
+                score, positive = self.score[part].take(own), self.code[part].take(own) & np.uint8(1)
+                again = np.flatnonzero(score[1:] == score[:-1]) + 1
+                there = slice(filled[number], filled[number] + own.size - again.size)
+                first, sums = None, each[1:, there]
+                if again.size:
+                    first = np.ones(own.size, dtype=bool)
+                    first[again] = False
+                    first = np.flatnonzero(first)
+                    score = score.take(first)
+                each[0, there] = score
+                sums[0] = positive if first is None else positive.take(first)
+                np.subtract(1.0, sums[0], out=sums[1])
+                if again.size:
+                    into = again - np.arange(1, again.size + 1)
+                    more = positive.take(again).astype(np.float64)
+                    np.add.at(sums[0], into, more)
+                    np.add.at(sums[1], into, 1.0 - more)
                 filled[number] = there.stop
         # Where many scores are equal, room is given back.
         return [
@@ -93,16 +130,30 @@ class Ranking(NamedTuple):
         ]
 
 
+def stride_of(size: int) -> int:
+    """How many rows of a list of so many are between two places at which all that is above is counted."""
+    return min(max(size // PLACES, 1), STRIDE)
+
+
+def stretches(start: NDArray[Any], stop: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the numbers of all rows from each start to the stop beside it, and which of these stretches each is in."""
+    size = stop - start
+    number = np.repeat(np.arange(size.size), size)
+    return np.arange(number.size) + np.repeat(stop - np.cumsum(size), size), number
+
+
 def rank_rows(score: NDArray[Any], code: NDArray[np.uint8], codes: int) -> Ranking | None:
     """Sort rows, with finite scores in float32 or float64, by falling score, then by code.
 
-    None where 64 bits are too few for a key: the scores reach too near to 0 and too far from it for so many codes.
+    One sort of keys: a key is a whole number, that of the score among all floats, in its own precision, so that none is
+    lost, and in its last bits the row's code. None where 64 bits are too few for it: the scores reach too near to 0 and
+    too far from it for so many codes.
     """
     bits, whole = max((codes - 1).bit_length(), 1), np.dtype(f"u{score.dtype.itemsize}")
     low, high = (np.asarray(each) for each in (score.min(), score.max()))
     gap = 0
     if low or high:
-        # 0 less 1 is the largest of all.
+        # Floats on each side of 0 that are nearer to it than any score are left out. 0 less 1 is the largest of all.
         parts = (np.abs(score[start : start + _STEP]) for start in range(0, score.size, _STEP))
         gap = min(int((part.view(whole) - whole.type(1)).min()) for part in parts)
     highest, lowest = (int(_numbers(end[None], gap)[0]) for end in (high, low))
@@ -117,8 +168,15 @@ def rank_rows(score: NDArray[Any], code: NDArray[np.uint8], codes: int) -> Ranki
         np.left_shift(keys[part], keys.dtype.type(bits), out=keys[part])
         np.bitwise_or(keys[part], code[part], out=keys[part])
     keys.sort()
-    counts = np.array([np.count_nonzero(code == each) for each in range(codes)])
-    return Ranking(keys, counts, bits, highest, gap, score.dtype)
+    # Scores take the room of their keys where that is as large.
+    found = keys.view(score.dtype) if keys.itemsize == score.itemsize else np.empty(score.size, score.dtype)
+    ordered, counts = np.empty(score.size, dtype=np.uint8), np.zeros(codes, dtype=np.int64)
+    for start in range(0, score.size, _STEP):
+        part = slice(start, start + _STEP)
+        np.bitwise_and(keys[part], keys.dtype.type((1 << bits) - 1), out=ordered[part], casting="unsafe")
+        found[part] = _scores(keys[part] >> keys.dtype.type(bits), highest, gap, score.dtype)
+        counts += np.bincount(ordered[part], minlength=codes)
+    return Ranking(found, ordered, counts)
 
 
 def _numbers(score: NDArray[Any], gap: int) -> NDArray[Any]:
@@ -132,3 +190,15 @@ def _numbers(score: NDArray[Any], gap: int) -> NDArray[Any]:
         size ^= is_below
         size -= is_below
     return size
+
+
+def _scores(level: NDArray[Any], highest: int, gap: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Return the scores whose numbers are so far below the highest."""
+    number = highest - level.astype(f"i{dtype.itemsize}")
+    size = np.abs(number)
+    size += size.dtype.type(gap)
+    size[number == 0] = 0
+    found: NDArray[Any] = size.view(dtype)
+    if number[-1] < 0:
+        np.negative(found, out=found, where=number < 0)
+    return found

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xorder._arrays import LEAST_MASS, MOST_MASS, as_column, as_numbers, too_far_apart
-from xorder._ranking import MOST_RANKED, Ranking, rank_rows
+from xorder._ranking import Ranking, rank_rows
 from xorder.exceptions import InputError
 
 FloatArray = NDArray[np.float64]
@@ -126,7 +127,7 @@ class ScoreTable:
         if not is_label:
             raise InputError("y_true must hold only 0 and 1. Encode the positive class as 1 and the other as 0.")
         if sample_weight is None:
-            return _of_rows(score, positive.view(np.uint8), 1)[0][0]
+            return RankedRows([0], (score, positive.view(np.uint8)))[0]
         weight = as_numbers(sample_weight, "sample_weight").astype(np.float64, copy=False)
         if weight.shape != score.shape:
             raise InputError(f"sample_weight must have one value per row; got {weight.shape} for {score.shape}.")
@@ -419,8 +420,7 @@ class HeldRows(NamedTuple):
     def tables(self, number: int, *, squares: bool) -> Tables:
         """Return the tables of one of the scores."""
         masks = {label: self.group == place for place, label in enumerate(self.labels)}
-        found = tables_of_rows(self.scores[number], self.positive, self.weight, masks, squares=squares)
-        return replace(found, ranking=None)
+        return tables_of_rows(self.scores[number], self.positive, self.weight, masks, squares=squares)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -445,8 +445,6 @@ class Tables(Mapping[Hashable, ScoreTable]):
         The rows themselves, where a question needs more of them than tables tell.
     columns : dict, optional
         Names of the columns: ``"score"``, and ``"group"``, a list; None of rows that came without names.
-    ranking : Ranking, optional
-        The rows behind the tables in the order of their scores, where they have been sorted together.
     """
 
     by_group: Mapping[Hashable, ScoreTable]
@@ -456,9 +454,10 @@ class Tables(Mapping[Hashable, ScoreTable]):
     weighted: bool = False
     columns: dict[str, Any] | None = None
     held: HeldRows | None = None
-    ranking: Ranking | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.by_group, RankedRows):
+            return
         if not isinstance(self.by_group, Mapping) or not all(
             isinstance(table, ScoreTable) for table in self.by_group.values()
         ):
@@ -479,10 +478,23 @@ class Tables(Mapping[Hashable, ScoreTable]):
     def __repr__(self) -> str:
         return f"Tables({', '.join(f'{group!r}: {table!r}' for group, table in self.items())})"
 
+    @property
+    def ranking(self) -> Ranking | None:
+        """The rows behind the tables from the highest score down, where they count one each and most scores differ."""
+        return self.by_group.ranking if isinstance(self.by_group, RankedRows) else None
+
+    @property
+    def totals(self) -> FloatArray:
+        """Mass of the positives and of the negatives of each group, in two rows; then their sums of squared weights."""
+        if isinstance(self.by_group, RankedRows):
+            return np.tile(self.by_group.counts.reshape(-1, 2).T[::-1], (2, 1)).astype(np.float64)
+        sums = [(table.n1, table.n0, *(float(each.sum()) for each in table.spreads)) for table in self.values()]
+        return np.array(sums, dtype=np.float64).reshape(-1, 4).T
+
     def replacing(self, by_group: Mapping[Hashable, ScoreTable]) -> Tables:
         """Return other tables of the same rows, or of some of their groups."""
         same = [*map(id, self.values())] == [*map(id, by_group.values())]
-        return replace(self, by_group=by_group, notes=(), ranking=self.ranking if same else None)
+        return replace(self, by_group=self.by_group if same else by_group, notes=())
 
     def __add__(self, other: object) -> Tables:
         """Return the tables of both sets of rows together, such as those of two days."""
@@ -501,6 +513,7 @@ def tables_of_rows(
     score: NDArray[Any], positive: BoolArray, weight: FloatArray | None, masks: dict[Hashable, BoolArray], squares: bool
 ) -> Tables:
     """Turn rows into one table per group, whose rows a mask tells."""
+    masks = {group: masks[group] for group in sorted_groups(masks)}
     rows = int(sum(map(np.count_nonzero, masks.values())))
     if weight is not None:
 
@@ -515,36 +528,79 @@ def tables_of_rows(
     if rows < score.size:
         kept = np.flatnonzero(np.logical_or.reduce([*masks.values()]))
         score, code = score[kept], code[kept]
-    tables, ranking = _of_rows(score, code, len(masks))
-    return Tables(dict(zip(masks, tables, strict=True)), rows, ranking=ranking)
+    return Tables(RankedRows([*masks], (score, code)), rows)
 
 
-def _of_rows(score: NDArray[Any], code: NDArray[Any], groups: int) -> tuple[list[ScoreTable], Ranking | None]:
-    """Return the table of each group, and all rows ranked where most differ in their scores.
+class RankedRows(Mapping[Hashable, ScoreTable]):
+    """The tables of rows that count one each, made when one is asked for; rows come as they are, or ranked.
 
-    The code of a row is twice the number of its group, and one more if it is positive.
+    A row that is not ranked yet has a score and a code, that of :class:`xorder._ranking.Ranking`.
     """
+
+    def __init__(self, groups: Sequence[Hashable], rows: tuple[NDArray[Any], NDArray[Any]] | Ranking) -> None:
+        self._groups, self._rows = groups, rows
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """Numbers of rows by code."""
+        rows = self._rows
+        return rows.counts if isinstance(rows, Ranking) else np.bincount(rows[1], minlength=2 * len(self._groups))
+
+    @cached_property
+    def ranking(self) -> Ranking | None:
+        """The rows ranked; None where many scores are equal, of which tables are the shorter way."""
+        rows = self._rows
+        found = rows if isinstance(rows, Ranking) else _ranked(*rows, 2 * len(self._groups))
+        if found is not None:
+            self._rows = found
+        return found if found is not None and found.are_distinct else None
+
+    @cached_property
+    def _tables(self) -> dict[Hashable, ScoreTable]:
+        is_ranked, rows = self.ranking is not None, self._rows
+        found = _tables_of(rows) if isinstance(rows, Ranking) else _of_rows(*rows, len(self._groups))
+        if not is_ranked and self.counts.size:
+            # Tables say all that is asked for from now on.
+            del self._rows
+        return dict(zip(self._groups, found, strict=True))
+
+    def __getitem__(self, group: Hashable) -> ScoreTable:
+        return self._tables[group]
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._groups)
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+
+def _ranked(score: NDArray[Any], code: NDArray[Any], codes: int) -> Ranking | None:
+    """Rank rows by falling score; None of no rows, and where keys would be too wide."""
     if not score.size:
-        return [_EMPTY] * groups, None
+        return None
     if not (np.isfinite(score.min()) and np.isfinite(score.max())):
         raise InputError("the scores of a ScoreTable must be finite.")
-    ranking = rank_rows(score, code, 2 * groups) if code.dtype == np.uint8 else None
-    if ranking is None:
-        label = (code % 2).astype(np.uint8)
-        if groups == 1:
-            masses = (np.asarray(label == each, dtype=np.float64) for each in (1, 0))
-            return [ScoreTable.from_masses(score.astype(np.float64), *masses)], None
-        # A class takes less room than a class and a group.
-        rows = (np.flatnonzero(code // 2 == group) for group in range(groups))
-        return [_of_rows(score[own], label[own], 1)[0][0] for own in rows], None
+    return rank_rows(score, code, codes) if code.dtype == np.uint8 else None
+
+
+def _tables_of(ranking: Ranking) -> list[ScoreTable]:
+    """Return the table of each group of ranked rows."""
     totals = ranking.counts.astype(np.float64).reshape(-1, 2)[:, ::-1].tolist()
-    tables = [
+    return [
         ScoreTable._owning(*columns, totals=(positives, negatives))
         for columns, (positives, negatives) in zip(ranking.masses(), totals, strict=True)
     ]
-    # Where many scores are equal, tables are the shorter way.
-    is_short = 2 * sum(map(len, tables)) < score.size or max(map(len, ranking.steps())) > MOST_RANKED
-    return tables, None if is_short else ranking
+
+
+def _of_rows(score: NDArray[Any], code: NDArray[Any], groups: int) -> list[ScoreTable]:
+    """Return the table of each group of rows that cannot be ranked together."""
+    label = (code % 2).astype(np.uint8)
+    if groups == 1:
+        masses = (np.asarray(label == each, dtype=np.float64) for each in (1, 0))
+        return [ScoreTable.from_masses(score.astype(np.float64), *masses)]
+    # A class takes less room than a class and a group.
+    rows = (np.flatnonzero(code // 2 == group) for group in range(groups))
+    return [RankedRows([0], (score[own], label[own]))[0] for own in rows]
 
 
 def as_tables(tables: Any) -> Tables:

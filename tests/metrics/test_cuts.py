@@ -11,12 +11,23 @@ from hypothesis import strategies as st
 
 import xorder
 from support.drawn_rows import WHOLE, Rows, rows
-from xorder._table import Tables
+from xorder._ranking import Ranking, rank_rows
+from xorder._table import RankedRows, Tables
 from xorder.exceptions import InputError, XorderWarning
 from xorder.metrics._cuts import OF, CutGap, Cuts, Threshold, check_cut, check_of
 
 
-def cuts_of(data: Rows, confidence: float = 0.95) -> Cuts:
+def cuts_of(data: Rows, confidence: float = 0.95, *, ranked: bool = False) -> Cuts:
+    """The cuts of the tables, or of ranked rows, whose weights do not count."""
+    if ranked:
+        code = 2 * np.searchsorted(data.groups, data.g) + data.y
+        ranking = rank_rows(data.s.astype(np.float64), code.astype(np.uint8), 2 * len(data.groups))
+        assert ranking is not None
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Ranking, "are_distinct", True)
+            tables = Tables(RankedRows(data.groups, ranking))
+            assert tables.ranking is ranking
+        return Cuts(tables, confidence)
     return Cuts(Tables(dict(zip(data.groups, data.tables, strict=True))), confidence)
 
 
@@ -44,15 +55,19 @@ def selected_at_share(data: Rows, share: float) -> Any:
     return chosen
 
 
+# However many rows are between two places.
+PLACES = st.sampled_from([1, 3, 1024])
+
+
 @given(
-    data=rows(weights=WHOLE), share=st.floats(0.02, 0.98), of=st.sampled_from(OF), step=st.sampled_from([1, 2, 8192])
+    data=rows(weights=WHOLE), share=st.floats(0.02, 0.98), of=st.sampled_from(OF), places=PLACES, ranked=st.booleans()
 )
-def test_a_share_of_the_list_is_what_rows_say(data: Rows, share: float, of: str, step: int) -> None:
+def test_a_share_of_the_list_is_what_rows_say(data: Rows, share: float, of: str, places: int, ranked: bool) -> None:
+    data = Rows(data.y, data.s, data.g, None) if ranked else data
     a, b = data.groups[:2]
     with pytest.MonkeyPatch.context() as patch:
-        # However many scores are in a window.
-        patch.setattr("xorder.metrics._placements.STEP", step)
-        found = cuts_of(data).at(share, (a, b), check_of(of))
+        patch.setattr("xorder._ranking.PLACES", places)
+        found = cuts_of(data, ranked=ranked).at(share, (a, b), check_of(of))
     chosen = selected_at_share(data, share)
     expected = rate(data, a, of, chosen), rate(data, b, of, chosen)
     assert found.rates == pytest.approx(expected, abs=1e-9, nan_ok=True)
@@ -60,21 +75,29 @@ def test_a_share_of_the_list_is_what_rows_say(data: Rows, share: float, of: str,
     assert found.cut == pytest.approx(share)
 
 
-@given(data=rows(weights=WHOLE), of=st.sampled_from(OF), at=st.integers(0, 11))
-def test_a_threshold_is_what_rows_say(data: Rows, of: str, at: int) -> None:
+@given(
+    data=rows(weights=WHOLE),
+    of=st.sampled_from(OF),
+    at=st.integers(0, 11),
+    moved=st.sampled_from([-0.01, 0, 0.01]),
+    ranked=st.booleans(),
+)
+def test_a_threshold_is_what_rows_say(data: Rows, of: str, at: int, moved: float, ranked: bool) -> None:
+    data = Rows(data.y, data.s, data.g, None) if ranked else data
     a, b = data.groups[:2]
-    score = float(data.s[at % data.s.size])
-    found = cuts_of(data).at(Threshold(score), (a, b), check_of(of))
+    score = float(data.s[at % data.s.size]) + moved
+    found = cuts_of(data, ranked=ranked).at(Threshold(score), (a, b), check_of(of))
     expected = rate(data, a, of, data.s >= score), rate(data, b, of, data.s >= score)
     assert found.rates == pytest.approx(expected, abs=1e-9, nan_ok=True)
 
 
-@given(data=rows(weights=WHOLE), of=st.sampled_from(OF), stretch=st.sampled_from([1, 2, 3, 256]))
-def test_the_worst_cut_is_the_widest_of_all_thresholds(data: Rows, of: str, stretch: int) -> None:
+@given(data=rows(weights=WHOLE), of=st.sampled_from(OF), places=PLACES, ranked=st.booleans())
+def test_the_worst_cut_is_the_widest_of_all_thresholds(data: Rows, of: str, places: int, ranked: bool) -> None:
+    data = Rows(data.y, data.s, data.g, None) if ranked else data
     a, b = data.groups[:2]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("xorder.metrics._cuts._STRETCH", stretch)
-        found = cuts_of(data).worst((a, b), check_of(of))
+        patch.setattr("xorder._ranking.PLACES", places)
+        found = cuts_of(data, ranked=ranked).worst((a, b), check_of(of))
     w = np.ones(data.y.size) if data.w is None else data.w
     gaps = []
     for score in [np.inf, *sorted(set(data.s[w > 0].tolist()))]:

@@ -14,12 +14,12 @@ from xorder._html import html_notes, html_table
 from xorder._metric import LEAST_VARIANCE, METRICS, auc_estimate
 from xorder._parameters import WeightKind, check_confidence
 from xorder._present import group_names, laid_out, level, number, pvalue_text, signed, wrapped
-from xorder._table import ScoreTable, Tables, as_tables
+from xorder._table import RankedRows, ScoreTable, Tables, as_tables
 from xorder._validation import check_rows, check_scores
 from xorder.exceptions import InputError, warn_caller
 from xorder.metrics._audit_text import ANY_LENGTH, few_text
 from xorder.metrics._cuts import CUTS, Cut, Cuts, check_cut, check_cuts, cut_text
-from xorder.metrics._gaps import Difference, Pair, change_of, is_too_few, json_label, with_holm
+from xorder.metrics._gaps import Difference, Pair, are_few, change_of, json_label, with_holm
 from xorder.metrics._placements import Moments, changes
 from xorder.metrics._units import Rows, Units
 
@@ -232,14 +232,14 @@ def compare_tables(
     held = tables.held
     if held is None:
         raise InputError("tables to compare must hold their rows.")
-    squares = all(len(table.sums) == 4 for table in tables.values())
+    squares = held.weight is not None and all(len(table.sums) == 4 for table in tables.values())
     # Made when the units of rows are done, in the room that these took.
     rest = (held.tables(number_of, squares=squares) for number_of in range(1, len(held.scores)))
     rows = Rows.of(held, list(tables))
     if held.clusters is None and rows.mass is not None and not squares:
         # A row that counts as four is four that vary each by itself: four squares, not the square of four.
         rows = rows._replace(weight=np.sqrt(rows.mass), counted=True)
-    return _compared(replace(tables, ranking=None), rest, list(others), rows, cuts, confidence)
+    return _compared(tables, rest, list(others), rows, cuts, confidence)
 
 
 def compare_map(
@@ -307,10 +307,14 @@ def _compared(
     groups = tuple(first)
     if len(groups) < 2:
         raise InputError(f"a comparison needs two groups or more; there is only one: {groups[0]!r}.")
-    cuts = check_cuts(cuts, float(sum(table.n1 + table.n0 for table in first.values())))
-    units = Units(list(first.values()), rows)
+    cuts = check_cuts(cuts, float(first.totals[:2].sum()))
+    units = Units(first.totals, rows)
     found = units.moments
-    by_cut = [Cuts(tables, confidence, units, number_of) for number_of, tables in enumerate(chain([first], rest))]
+    # Rows that are ranked by now are not ranked again.
+    ranked = [Tables(RankedRows(groups, ranking)) for ranking in units.rankings]
+    by_cut = [
+        Cuts(tables, confidence, units, number_of) for number_of, tables in enumerate(ranked or chain([first], rest))
+    ]
     pairs = list(combinations(range(len(groups)), 2))
 
     def in_estimates(what: str, other: int, a: int, b: int) -> Difference:
@@ -341,7 +345,8 @@ def _compared(
     families = [[in_estimates("auc", other, 0, 1) for other in numbers]]
     families += [[in_estimates(name, other, *pair) for other in numbers for pair in pairs] for name in METRICS]
     families += [[at_cut(cut, other, *pair) for other in numbers for pair in pairs] for cut in cuts]
-    too_few = tuple(group for group, table in first.items() if is_too_few(table))
+    counts = zip(groups, *first.totals, strict=True)
+    too_few = tuple(group for group, n1, n0, s1, s0 in counts if are_few(n1, s1) or are_few(n0, s0))
     differences = [each for family in families for each in with_holm(family, too_few)]
     clusters = None if rows.unit is None else units.count
     return Comparison(groups, tuple(others), differences, confidence, clusters=clusters, too_few=too_few)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 from xorder._metric import Estimate, gap_interval
 from xorder._parameters import brief, check_word, in_range
 from xorder._present import known, short_repr
-from xorder._table import FloatArray, IntArray, ScoreTable, Tables, running
+from xorder._ranking import stretches, stride_of
+from xorder._table import FloatArray, IntArray, Tables, running
 from xorder.exceptions import InputError
 from xorder.metrics._gaps import Pair, are_few, json_label
 from xorder.metrics._placements import windows
@@ -48,11 +49,8 @@ _MANY_GROUPS, _FEWER_DRAWS = 10, 500
 # Steps of a drawn motion.
 _STEPS = 1024
 
-# Scores at which the process is looked at, spread evenly where there are more.
+# Cuts at which the process is looked at, spread evenly where there are more.
 _POINTS = 256
-
-# Scores per stretch that is looked at as a whole, in search of the worst cut.
-_STRETCH = 256
 
 # How much higher the largest value of a motion is than the largest at steps of one standard deviation (Chernoff 1965,
 # Siegmund 1979).
@@ -153,6 +151,10 @@ class _Above(NamedTuple):
     mass: FloatArray
     square: FloatArray
 
+    def of(self, codes: slice) -> _Above:
+        """Return the same of the rows of some codes together, where there is a column for each."""
+        return _Above(*(each[:, codes].sum(axis=1) for each in self))
+
     def rate(self, part: float) -> float:
         """Share above the cut, of those at it a part."""
         above, at, total = self.mass
@@ -165,99 +167,105 @@ class _Above(NamedTuple):
         return float(above * (1 - center) ** 2 + at * (part - center) ** 2 + max(below, 0.0) * center**2)
 
 
-class _Sums:
-    """What is at or above the scores of a table, both classes together, worked out where it is asked for.
+class _Rows(NamedTuple):
+    """Rows from the highest score down: of tables, the masses at their scores."""
 
-    Kept are the sums down to some places, which rise: of all cuts only a few are looked at.
+    score: FloatArray
+    code: IntArray
+    mass: FloatArray
+    square: FloatArray
+    block: IntArray
+
+
+class _List:
+    """The rows of all groups from the highest score down, in blocks of some hundred.
+
+    What is above each block is known, and what more is above a score is looked up in the block that it is in: of all
+    cuts only a few are looked at. ``mass`` and ``square`` are what is above the first block, the second and so on, then
+    all there is, by the code of a group and a class; ``top`` is the highest score of each block.
     """
 
-    def __init__(self, masses: Sequence[FloatArray], places: IntArray) -> None:
-        self._masses = masses
-        self._places, index = np.unique(places, return_inverse=True)
-        steps = [np.add.reduceat(mass, self._places[:-1]) for mass in masses if mass.size]
-        self._seen = np.append(0.0, np.cumsum(np.sum(steps, axis=0)))
-        self.at_places = self._seen[index]
+    def __init__(self, tables: Tables) -> None:
+        self._tables, self._ranking = tables, tables.ranking
+        self.mass: FloatArray
+        if self._ranking is not None:
+            self._bounds, above = self._ranking.marks
+            self.top = self._ranking.score[self._bounds[:-1]].astype(np.float64)
+            self.mass = self.square = above.astype(np.float64)
+            return
+        every = list(tables.values())
+        self.top, self._bounds = windows(every, stride_of(max(map(len, every))))
+        masses = [table.sums[1::-1] for table in every]
+        self.mass = self.square = self._summed(masses)
+        if any(table.positive_squares is not None for table in every):
+            self.square = self._summed([table.spreads[::-1] for table in every])
 
-    def __getitem__(self, place: Any) -> Any:
-        if np.ndim(place):
-            return np.array([self[each] for each in np.asarray(place).tolist()])
-        if place == -1:
-            return self._seen[-1]
-        before = int(np.searchsorted(self._places, place, side="right")) - 1
-        return self._seen[before] + sum(mass[self._places[before] : place].sum() for mass in self._masses)
+    def _summed(self, masses: list[tuple[FloatArray, ...]]) -> FloatArray:
+        """Add up the masses of the two classes of each table down to the bounds of the blocks."""
+        found = np.zeros((len(self._bounds), 2 * len(masses)))
+        for group, classes in enumerate(masses):
+            places, index = np.unique(self._bounds[:, group], return_inverse=True)
+            for number, mass in enumerate(classes if places.size > 1 else ()):
+                found[:, 2 * group + number] = running(np.add.reduceat(mass, places[:-1]))[index]
+        return found
 
-
-class _Column:
-    """One class of one group, or both classes: scores that have any mass, falling, and what is at or above each."""
-
-    def __init__(self, table: ScoreTable, of: str, places: IntArray) -> None:
-        self.score: FloatArray = table.score
-        self.mass: FloatArray | _Sums
-        self.square: FloatArray | _Sums
-        if of == "selected":
-            self.mass = self.square = _Sums(table.sums[:2], places)
-            if table.positive_squares is not None:
-                self.square = _Sums(table.spreads, places)
-        else:
-            side = 0 if of == "sensitivity" else 1
-            # Indices are taken in a third of the time that masks are.
-            kept = np.flatnonzero(table.sums[side] > 0)
-            self.score = table.score[kept]
-            self.mass = self.square = running(table.sums[side][kept])
-            if table.positive_squares is not None:
-                self.square = running(table.spreads[side][kept])
-        self.rising = self.score[::-1]
-
-    def above(self, scores: Any, *, ties: bool) -> IntArray:
-        """Count distinct scores above these, with or without those equal to them."""
-        below = np.searchsorted(self.rising, scores, side="left" if ties else "right")
-        return np.asarray(self.score.size - below, dtype=np.int64)
-
-    def rate(self, place: Any) -> Any:
-        """Share of the mass in as many of the highest scores."""
-        return self.mass[place] / self.mass[-1]
+    def rows(self, blocks: IntArray) -> _Rows:
+        """Return the rows of some blocks."""
+        if self._ranking is not None:
+            rows, number = stretches(self._bounds[blocks], self._bounds[blocks + 1])
+            mass = np.ones(rows.size)
+            score = self._ranking.score[rows].astype(np.float64)
+            return _Rows(score, self._ranking.code[rows].astype(np.int64), mass, mass, number)
+        found = []
+        for group, table in enumerate(self._tables.values()):
+            rows, number = stretches(self._bounds[blocks, group], self._bounds[blocks + 1, group])
+            for code, mass, square in zip((1, 0), table.sums[:2], table.spreads, strict=True):
+                own = mass[rows] > 0
+                at = rows[own]
+                found.append((table.score[at], np.full(at.size, 2 * group + code), mass[at], square[at], number[own]))
+        every = list(map(np.concatenate, zip(*found, strict=True)))
+        order = np.argsort(-every[0], kind="stable")
+        return _Rows(*(column[order] for column in every))
 
     def at(self, threshold: float) -> _Above:
-        """Return what is above a threshold, at it, and in all."""
-        first, past = int(self.above(threshold, ties=False)), int(self.above(threshold, ties=True))
-        return _Above(
-            *(np.array([sums[first], sums[past] - sums[first], sums[-1]]) for sums in (self.mass, self.square))
-        )
+        """Return what is above a threshold, at it, and in all, by code."""
+        block = int(np.searchsorted(-self.top, -threshold, side="right")) - 1
+        rows = self.rows(np.arange(max(block, 0), min(max(block, 0) + 1, self.top.size)))
+        sides = [rows.score > threshold, rows.score == threshold]
+        found = []
+        for sums, each in ((self.mass, rows.mass), (self.square, rows.square)):
+            inside = [np.bincount(rows.code[side], each[side], sums.shape[1]) for side in sides]
+            found.append(np.stack([sums[max(block, 0)] + inside[0], inside[1], sums[-1]]))
+        return _Above(*found)
 
+    def reaching(self, mass: float) -> float:
+        """Return the highest score with so much mass at or above it, or the lowest there is."""
+        reached = self.mass.sum(axis=1)
+        block = max(min(int(np.searchsorted(reached, mass)), self.top.size) - 1, 0)
+        rows = self.rows(np.array([block]))
+        last = int(np.searchsorted(reached[block] + np.cumsum(rows.mass), mass))
+        return float(rows.score[min(last, rows.score.size - 1)])
 
-def _places(columns: list[_Column], index: IntArray) -> list[list[IntArray]]:
-    """Return how many scores of each of two columns lie above some scores of the shorter, without ties and with."""
-    shorter = _shorter(columns)
-    score, places = shorter.score[index], []
-    for column in columns:
-        above, tied = index, np.ones(1, dtype=bool)
-        if column is not shorter:
-            above = column.above(score, ties=False)
-            tied = column.score[np.minimum(above, column.score.size - 1)] == score
-        places.append([above, above + tied])
-    return [list(side) for side in zip(*places, strict=True)]
+    def near_widest(self, codes: Sequence[slice]) -> tuple[FloatArray, FloatArray]:
+        """Return cuts, from the top down, with the shares of two samples above each; the widest gap is at one of them.
 
-
-def _shorter(columns: list[_Column]) -> _Column:
-    return min(columns, key=lambda column: column.score.size)
-
-
-def _near_widest(columns: list[_Column]) -> IntArray:
-    """Return which scores of the shorter of two columns to look at, so that the widest gap is next to one of them.
-
-    Both shares rise from score to score: in a stretch they lie between those at its ends, and most stretches have no
-    room for a gap as wide as the widest at an end.
-    """
-    size = _shorter(columns).score.size
-    ends = np.append(np.arange(0, size - 1, _STRETCH), size - 1)
-    above, down_to = (
-        [column.rate(place) for column, place in zip(columns, side, strict=True)] for side in _places(columns, ends)
-    )
-    widest = max(np.abs(first - second).max() for first, second in (above, down_to))
-    room = np.maximum(down_to[0][1:] - above[1][:-1], down_to[1][1:] - above[0][:-1])
-    starts = ends[:-1][room >= widest - 1e-12]
-    inside = starts[:, None] + np.arange(1, _STRETCH)
-    return np.sort(np.append(ends, inside[inside < size]))
+        A cut is the lowest score above it. Both shares rise along the list: in a block they lie between those at its
+        ends, and most blocks have no room for a gap as wide as the widest at an end.
+        """
+        shares = [above / above[-1] for above in (self.mass[:, own].sum(axis=1) for own in codes)]
+        widest = np.abs(shares[0] - shares[1]).max()
+        room = np.maximum(shares[0][1:] - shares[1][:-1], shares[1][1:] - shares[0][:-1])
+        blocks = np.flatnonzero(room >= widest - 1e-12)
+        rows = self.rows(blocks)
+        first = np.searchsorted(rows.block, np.arange(blocks.size))
+        last = np.flatnonzero(np.append(rows.score[1:] != rows.score[:-1], True))
+        found = np.zeros((2, last.size + 1))
+        for own, share in zip(codes, found, strict=True):
+            inside = running(np.where((rows.code >= own.start) & (rows.code < own.stop), rows.mass, 0.0))
+            above = self.mass[:, own].sum(axis=1)
+            share[1:] = (above[blocks] - inside[first])[rows.block[last]] + inside[last + 1]
+            share /= above[-1]
+        return np.append(np.inf, rows.score[last]), found
 
 
 class Cuts:
@@ -268,27 +276,28 @@ class Cuts:
 
     def __init__(self, tables: Tables, confidence: float, units: Units | None = None, number: int = 0) -> None:
         self.tables, self.confidence, self.units, self.number = tables, confidence, units, number
-        self._columns: dict[tuple[str, Hashable], _Column] = {}
         self._places: dict[Cut, tuple[float, float, float]] = {}
         self._running: dict[Hashable, tuple[FloatArray, ...]] = {}
-        self._windows: IntArray = np.empty(0, dtype=np.int64)
         # What calibration has worked out.
         self.levels: dict[Hashable, tuple[FloatArray, ...]] = {}
         self.calibrations: dict[Hashable | None, Calibration] = {}
-        self._sums: dict[float, _Above] = {}
-        self.total = float(sum(table.n1 + table.n0 for table in tables.values()))
+        self._above: dict[float, _Above] = {}
+        self.total = float(tables.totals[:2].sum())
+
+    def rate(self, cut: Cut, group: Hashable, of: Of) -> float:
+        """Return the share of a group above a cut."""
+        threshold, part, _ = self.place(cut)
+        return self._sample(of, group, threshold).rate(part)
 
     def rates(self, cut: Cut, pair: Pair, of: Of) -> tuple[float, float]:
         """Return the shares of two groups above a cut."""
-        threshold, part, _ = self.place(cut)
-        first, second = (self._column(of, group).at(threshold).rate(part) for group in pair)
-        return first, second
+        return self.rate(cut, pair[0], of), self.rate(cut, pair[1], of)
 
     def at(self, cut: Cut, pair: Pair, of: Of) -> CutGap:
         """Return the gap of a pair at a cut."""
         threshold, part, share = self.place(cut)
-        first, second = (self._column(of, group).at(threshold) for group in pair)
-        rates = self.rates(cut, pair, of)
+        first, second = (self._sample(of, group, threshold) for group in pair)
+        rates = first.rate(part), second.rate(part)
         slope = 0.0 if isinstance(cut, Threshold) else self._slope(share, pair, of)
         freedom = np.inf
         stderr = self._stderr(first, second, part, share, slope, threshold)
@@ -302,29 +311,22 @@ class Cuts:
 
     def worst(self, pair: Pair, of: Of) -> CutGap:
         """Return the gap at the cut where it is widest, with the band around all cuts."""
-        columns = [self._column(of, group) for group in pair]
-        if min(column.mass[-1] for column in columns) <= 0:
+        codes = [self._codes(of, group) for group in pair]
+        masses, squares = (
+            [float(sums[-1, own].sum()) for own in codes] for sums in (self._list.mass, self._list.square)
+        )
+        if not min(masses) > 0:
             nan = (np.nan, np.nan)
             return CutGap(of, pair, np.nan, np.nan, np.nan, nan, np.nan, nan)
-        # Between two scores of the shorter list the difference moves one way: it is widest next to one of them.
-        looked_at = _near_widest(columns)
-        places = _places(columns, looked_at)
-        gaps = np.stack([columns[0].rate(first) - columns[1].rate(second) for first, second in places])
-        side, index = np.unravel_index(int(np.argmax(np.abs(gaps))), gaps.shape)
-        value = float(gaps[side, index])
-        first, second = (float(column.rate(place[index])) for column, place in zip(columns, places[side], strict=True))
-        score = float(_shorter(columns).score[looked_at[index]])
-        if not side:
-            # Only rows strictly above that score are selected: the cut is at the next higher score of either group.
-            above = [
-                column.score[place[index] - 1] for column, place in zip(columns, places[0], strict=True) if place[index]
-            ]
-            score = float(min(above)) if above else float("inf")
+        scores, (ours, theirs) = self._list.near_widest(codes)
+        index = int(np.argmax(np.abs(ours - theirs)))
+        score, first, second = float(scores[index]), float(ours[index]), float(theirs[index])
+        value = first - second
         # Of few rows a motion says little, and where all are tied there is none.
-        few = any(are_few(column.mass[-1], column.square[-1]) for column in columns)
+        few = any(map(are_few, masses, squares))
         # The motion is that of single rows.
         few = few or self.units is not None
-        half = np.nan if few else self._half_width(columns) or np.nan
+        half = np.nan if few else self._half_width(codes) or np.nan
         share = float(self._everyone(score).mass[:2].sum())
         ends = float(np.maximum(value - half, -1.0)), float(np.minimum(value + half, 1.0))
         found = CutGap(of, pair, value, share / self.total, score, (first, second), np.nan, ends)
@@ -332,14 +334,10 @@ class Cuts:
 
     def curve(self, pair: Pair, of: Of, points: int = 200) -> tuple[FloatArray, FloatArray, float]:
         """Return shares of the list, the gap at each, and half the width of the band around them."""
-        columns = [self._column(of, group) for group in pair]
         shares = np.arange(1, points) / points
-        gaps = []
-        for share in shares.tolist():
-            threshold, part, _ = self.place(share)
-            first, second = (column.at(threshold).rate(part) for column in columns)
-            gaps.append(second - first if of == "specificity" else first - second)
-        return shares, np.array(gaps), self._half_width(columns)
+        first, second = np.array([self.rates(share, pair, of) for share in shares.tolist()]).T
+        gaps = second - first if of == "specificity" else first - second
+        return shares, gaps, self._half_width([self._codes(of, group) for group in pair])
 
     def running(self, group: Hashable) -> tuple[FloatArray, ...]:
         """Sums of each of the table's masses, and of squared weights, over its scores from none to all."""
@@ -347,21 +345,27 @@ class Cuts:
             self._running[group] = tuple(map(running, self.tables[group].sums))
         return self._running[group]
 
+    @cached_property
+    def _list(self) -> _List:
+        return _List(self.tables)
+
+    def _codes(self, of: Of, group: Hashable) -> slice:
+        """The codes of a group's rows that something is compared of."""
+        first = 2 * list(self.tables).index(group)
+        return slice(first + (of == "sensitivity"), first + 1 + (of != "specificity"))
+
+    def _sample(self, of: Of, group: Hashable, threshold: float) -> _Above:
+        """Return what is above a threshold, at it, and in all, of the rows of a group that something is compared of."""
+        return self._by_code(threshold).of(self._codes(of, group))
+
     def _everyone(self, threshold: float) -> _Above:
         """Return what is above a threshold, at it, and in all, of the rows of all groups."""
-        if threshold not in self._sums:
-            found = [self._column("selected", group).at(threshold) for group in self.tables]
-            self._sums[threshold] = _Above(*(np.sum(parts, axis=0) for parts in zip(*found, strict=True)))
-        return self._sums[threshold]
+        return self._by_code(threshold).of(slice(None))
 
-    def _column(self, of: str, group: Hashable) -> _Column:
-        key = (of, group)
-        if key not in self._columns:
-            if not self._windows.size:
-                self._windows = windows(list(self.tables.values()))
-            place = list(self.tables).index(group)
-            self._columns[key] = _Column(self.tables[group], of, self._windows[:, place])
-        return self._columns[key]
+    def _by_code(self, threshold: float) -> _Above:
+        if threshold not in self._above:
+            self._above[threshold] = self._list.at(threshold)
+        return self._above[threshold]
 
     def place(self, cut: Cut) -> tuple[float, float, float]:
         """Return the score that a cut falls on, the part of the rows there that is above it, and the share above it."""
@@ -370,40 +374,26 @@ class Cuts:
         return self._places[cut]
 
     def _found(self, cut: Cut) -> tuple[float, float, float]:
-        everyone = [self._column("selected", group) for group in self.tables]
         if isinstance(cut, Threshold):
             return cut.score, 1.0, float(self._everyone(cut.score).mass[:2].sum()) / self.total
         wanted = float(cut) if isinstance(cut, int) else float(cut) * self.total
         # A share of all may end above the mass of the very rows that it is, by rounding.
-        enough = wanted * (1 - 1e-12)
-
-        # The highest score of any group with enough rows of all groups at or above it: first the window that has it.
-        reached = np.sum([cast(_Sums, column.mass).at_places for column in everyone], axis=0)
-        after = min(int(np.searchsorted(reached, enough)), reached.size - 1)
-        parts = [slice(*ends) for ends in self._windows[after - 1 : after + 1].T.tolist()]
-        tables = list(zip(self.tables.values(), parts, strict=True))
-        falling = -np.concatenate([table.score[some] for table, some in tables])
-        mass = np.concatenate([table.positive[some] + table.negative[some] for table, some in tables])
-        order = np.argsort(falling, kind="stable")
-        last = int(np.searchsorted(reached[after - 1] + np.cumsum(mass[order]), enough))
-        score = float(-falling[order[min(last, order.size - 1)]])
+        score = self._list.reaching(wanted * (1 - 1e-12))
         masses = self._everyone(score).mass
         part = min(max((wanted - masses[0]) / masses[1], 0.0), 1.0) if masses[1] > 0 else 1.0
         return score, float(part), wanted / self.total
 
     def _slope(self, share: float, pair: Pair, of: Of) -> float:
         """Change of the gap by the share of the list, around a share: how much the cut's own sampling counts."""
-        columns = [self._column(of, group) for group in pair]
+        samples = [self._sample(of, group, np.inf) for group in pair]
         # As many rows as would say as much: the scale of sampling weights means nothing.
-        rows = min(column.mass[-1] ** 2 / max(column.square[-1], 1e-300) for column in columns)
+        rows = min(sample.mass[-1] ** 2 / max(sample.square[-1], 1e-300) for sample in samples)
         reach, _ = self.reach(share, rows)
         if not reach > 0:
             return 0.0
         ends = []
         for place in (share - reach, share + reach):
-            inside = min(max(place, 1e-12), 1 - 1e-12)
-            threshold, part, _ = self.place(float(inside))
-            first, second = (self._column(of, group).at(threshold).rate(part) for group in pair)
+            first, second = self.rates(float(min(max(place, 1e-12), 1 - 1e-12)), pair, of)
             ends.append(first - second)
         return float((ends[1] - ends[0]) / (2 * reach))
 
@@ -462,27 +452,29 @@ class Cuts:
         classes = {"sensitivity": [True], "specificity": [False], "selected": [True, False]}[of]
         own: dict[tuple[int, bool], tuple[float, float]] = {}
         for group, sign in zip(pair, (1.0, -1.0), strict=True):
-            column, place = self._column(of, group), list(self.tables).index(group)
-            own |= {(place, each): (sign / column.mass[-1], column.at(threshold).rate(part)) for each in classes}
+            sample, place = self._sample(of, group, threshold), list(self.tables).index(group)
+            own |= {(place, each): (sign / sample.mass[-1], sample.rate(part)) for each in classes}
         return Influence(self.number, threshold, part, (-slope / self.total, share), own)
 
-    def _half_width(self, columns: list[_Column]) -> float:
+    def _half_width(self, codes: Sequence[slice]) -> float:
         """Half the width of the band: the quantile of the largest difference of the two processes."""
-        size = _shorter(columns).score.size
-        looked_at = np.unique(np.linspace(0, size - 1, min(size, _POINTS // 2)).astype(int))
-        # Where scores are left out, the process may be wider between two that are looked at.
-        rows = sum(column.square[-1] / column.mass[-1] ** 2 for column in columns)
-        between = _BETWEEN * np.sqrt(rows / looked_at.size) if looked_at.size < size else 0.0
-        pairs = np.stack([np.concatenate(sides) for sides in zip(*_places(columns, looked_at), strict=True)])
+        masses, spreads = ([sums[:, own].sum(axis=1) for own in codes] for sums in (self._list.mass, self._list.square))
+        shares = [mass / mass[-1] for mass in masses]
+        # Cuts at which they differ, spread evenly where there are more.
+        reached, looked_at = np.unique(shares[0] + shares[1], return_index=True)
+        between = 0.0
+        if looked_at.size > _POINTS:
+            looked_at = looked_at[np.unique(np.searchsorted(reached, np.linspace(0.0, reached[-1], _POINTS)))]
+            # The process may be wider between two that are looked at.
+            rows = sum(spread[-1] / mass[-1] ** 2 for spread, mass in zip(spreads, masses, strict=True))
+            between = _BETWEEN * np.sqrt(rows / looked_at.size)
         draws = _DRAWS if len(self.tables) <= _MANY_GROUPS else _FEWER_DRAWS
-        differences = np.zeros((pairs.shape[1], draws), dtype=np.float32)
-        for column, place, motion, sign in zip(columns, pairs, _motions(), (1, -1), strict=True):
-            spread = column.square[-1]
-            steps = np.rint(column.square[place] / spread * _STEPS).astype(int)
-            rate = (column.mass[place] / column.mass[-1]).astype(np.float32)[:, None]
+        differences = np.zeros((looked_at.size, draws), dtype=np.float32)
+        for mass, spread, share, motion, sign in zip(masses, spreads, shares, _motions(), (1, -1), strict=True):
+            steps = np.rint(spread[looked_at] / spread[-1] * _STEPS).astype(int)
             process = motion[steps, :draws]
-            process -= rate * motion[-1, :draws]
-            process *= np.float32(sign * np.sqrt(spread) / column.mass[-1])
+            process -= share[looked_at].astype(np.float32)[:, None] * motion[-1, :draws]
+            process *= np.float32(sign * np.sqrt(spread[-1]) / mass[-1])
             differences += process
         widest = np.maximum(differences.max(axis=0), -differences.min(axis=0))
         return float(np.quantile(widest, self.confidence) + between)

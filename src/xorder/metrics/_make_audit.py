@@ -145,8 +145,7 @@ def measured(
 ) -> tuple[Audit, list[str]]:
     """Return the audit of checked tables of any number of groups, and what its readers should know."""
     if cuts is not CUTS:
-        total = float(sum(table.n1 + table.n0 for table in tables.values()))
-        cuts = check_cuts(cuts, total)
+        cuts = check_cuts(cuts, float(tables.totals[:2].sum()))
     groups = tuple(tables)
     m = moments_of(tables)
     overall = auc_estimate(m)
@@ -180,8 +179,7 @@ def measured(
         too_few=too_few,
         binning_error=tables.binning_error,
     )
-    # What rows were ranked for is known now.
-    object.__setattr__(result, "_tables", replace(tables, ranking=None))
+    object.__setattr__(result, "_tables", tables)
     object.__setattr__(result, "_units", m.units)
     return result, [*_cautions(result, m), *upside_down(overall[0], reach)]
 

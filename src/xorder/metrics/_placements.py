@@ -150,14 +150,13 @@ def moments_of_rows(ranking: Ranking) -> Moments:
     # Products of what rows of each code have above them: twice the rows of each code, less its half; last comes a 1.
     total, above = np.zeros((codes, codes + 1, codes + 1)), np.append(-ranking.counts, 0.0)
     every = np.arange(codes, dtype=np.uint8)
-    for keys in ranking.steps():
-        code = ranking.codes(keys)
+    for part in ranking.steps():
+        score, code = ranking.score[part], ranking.code[part]
         order = np.argsort(code, kind="stable")
-        level = ranking.levels(keys)
-        twice = twice_above(running_counts(one, code, 0), np.flatnonzero(level[1:] == level[:-1]))
-        values = np.ones((keys.size, codes + 1))
-        values[:, :-1] = as_items(twice).take(order).view(np.uint16).reshape(keys.size, -1)[:, :codes]
-        ends = np.append(np.searchsorted(code.take(order), every), keys.size)
+        twice = twice_above(running_counts(one, code, 0), np.flatnonzero(score[1:] == score[:-1]))
+        values = np.ones((code.size, codes + 1))
+        values[:, :-1] = as_items(twice).take(order).view(np.uint16).reshape(code.size, -1)[:, :codes]
+        ends = np.append(np.searchsorted(code.take(order), every), code.size)
         found = np.array([products(values[start:stop].T) for start, stop in pairwise(ends.tolist())])
         # What is above the first of these rows is above all of them.
         moved = above[:, None] * (found[:, -1:] + 0.5 * found[:, -1:, -1:] * above)
@@ -272,15 +271,17 @@ def _changed(
             yield g, part, higher[0], higher[1]
 
 
-def windows(tables: Sequence[ScoreTable]) -> IntArray:
-    """Cut all tables at the same scores, some steps at a time; return how many of each are above a cut, by row."""
-    every = 2 * STEP
-    edges = np.sort(np.concatenate([table.score[every::every] for table in tables]))[::-1]
-    bounds = np.zeros((edges.size + 2, len(tables)), dtype=np.int64)
+def windows(tables: Sequence[ScoreTable], every: int = 2 * STEP) -> tuple[FloatArray, IntArray]:
+    """Cut all tables at the same scores, so many of one table apart at most.
+
+    Return the highest score that is below each cut but the last, and how many of each table are above a cut, by row.
+    """
+    tops = -np.unique(np.concatenate([-table.score[::every] for table in tables]))
+    bounds = np.empty((tops.size + 1, len(tables)), dtype=np.int64)
     for g, table in enumerate(tables):
-        bounds[1:-1, g] = len(table) - np.searchsorted(table.score[::-1], edges, side="right")
+        bounds[:-1, g] = len(table) - np.searchsorted(table.score[::-1], tops, side="right")
         bounds[-1, g] = len(table)
-    return bounds
+    return tops, bounds
 
 
 def _sweep(tables: Sequence[ScoreTable]) -> Iterator[tuple[int, slice, FloatArray, FloatArray]]:
@@ -291,7 +292,7 @@ def _sweep(tables: Sequence[ScoreTable]) -> Iterator[tuple[int, slice, FloatArra
     """
     size = len(tables)
     seen = [[-0.5 * table.n1, -0.5 * table.n0] for table in tables]
-    for window in pairwise(windows(tables).tolist()):
+    for window in pairwise(windows(tables)[1].tolist()):
         parts = list(starmap(slice, zip(*window, strict=True)))
         scores = [table.score[part] for table, part in zip(tables, parts, strict=True)]
         masses = [(table.positive[part], table.negative[part]) for table, part in zip(tables, parts, strict=True)]

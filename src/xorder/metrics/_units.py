@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from xorder._ranking import Ranking
 from xorder._row_order import falling_rows, rows_in_order
-from xorder._table import STEP, BoolArray, FloatArray, HeldRows, IntArray, ScoreTable, Tables
+from xorder._table import STEP, BoolArray, FloatArray, HeldRows, IntArray, Tables
 from xorder._validation import check_clusters
 from xorder.exceptions import InputError
 from xorder.metrics._placements import (
@@ -104,12 +105,12 @@ class Units:
     for that of a difference of estimates from two scores. Of a score after the first, placements are kept less those
     of the first, so that a small difference is not lost in the rounding of both.
 
-    Rows are kept in an order in which those of a unit follow each other; ``moments`` are those of each score.
+    Rows are kept in an order in which those of a unit follow each other; ``moments`` are those of each score, and
+    ``rankings`` the rows by each score, where they count one each and each is a unit.
     """
 
-    def __init__(self, tables: Sequence[ScoreTable], rows: Rows) -> None:
-        self.size = len(tables)
-        self._n1, self._n0 = (np.array([getattr(table, name) for table in tables]) for name in ("n1", "n0"))
+    def __init__(self, totals: FloatArray, rows: Rows) -> None:
+        self.size, (self._n1, self._n0) = totals.shape[1], totals[:2]
         self._shape = (len(rows.scores), 3 * self.size, self.size + 1)
         order, self._first = _unit_order(rows)
         ordered = partial(_ordered, order)
@@ -118,7 +119,7 @@ class Units:
         self.count = self._code.size if self._first is None else int(np.count_nonzero(self._first))
         mass = ordered(rows.mass)
         del order, ordered
-        self._above = [_above(score, self._code, mass, 2 * self.size) for score in self._scores]
+        self.rankings: list[Ranking] = []
         # Units with rows in each sample, and in those of each kind.
         self.held, self.held_by_kind = np.zeros(3 * self.size), np.zeros(3)
         # Numbers, with the products of what units add to them, or with what each unit adds.
@@ -126,31 +127,38 @@ class Units:
         self._sums: FloatArray | None = None
         # How many rows lie on which side of thresholds, or their squared weights.
         self._rows_at: dict[tuple[tuple[int, float], ...], FloatArray] = {}
-        # What rows weigh in a mean, by what they weigh in a sum of squares, where that is not as much.
-        ratio = None if rows.counted or mass is None else mass / self._weight
-        sums = self._add_rows(rows.counted, ratio) if self._first is None else self._add_clusters(self._first)
-        del self._above
-        self.moments = self._moments(tables, sums)
+        sums = self._add_rows(mass, rows.counted) if self._first is None else self._add_clusters(mass, self._first)
+        self.moments = self._moments(totals, sums)
 
     def _blocks(self, most: int = STEP) -> Iterator[tuple[int, int]]:
         """Yield where blocks of rows start and end, in which units are whole."""
         return pairwise(_ends(self._first, self._code.size, min(most, STEP)))
 
-    def _add_rows(self, counted: bool, ratio: FloatArray | None) -> FloatArray:
+    def _add_rows(self, mass: FloatArray | None, counted: bool) -> FloatArray:
         """Add up the products of what rows add, each a unit by itself; return the sums of columns by code."""
-        size, columns = self.size, 2 * self.size * len(self._above) + 1
+        size, columns = self.size, 2 * self.size * self._shape[0] + 1
         by_code, sums = np.zeros((2 * size, columns, columns)), np.zeros((columns, 2 * size))
-        for start, stop in self._blocks():
-            code = self._code[start:stop]
-            own = start + np.argsort(code, kind="stable")
-            values = np.array([*self._columns(own)])
-            ends = np.cumsum([0, *np.bincount(code, minlength=2 * size)]).tolist()
-            for each, (first, last) in enumerate(pairwise(ends)):
-                part = values[:, first:last]
+        counts = np.bincount(self._code, minlength=2 * size)
+        # What rows weigh in a mean, by what they weigh in a sum of squares, where that is not as much.
+        ratio = None if counted or mass is None else mass / self._weight
+        by_first, *by_others = (_Falling.of(score, self._code, mass) for score in self._scores)
+        others = [falling.above_by_row(2 * size) for falling in by_others]
+        # In the order of the first score, for which what is above rows need not be kept.
+        for some, first in by_first.above(2 * size):
+            own = np.argsort(by_first.code[some], kind="stable")
+            rows = by_first.order[some].take(own)
+            every = [as_items(first).take(own), *(as_items(found).take(rows) for found in others)]
+            weight = None if self._weight is None else self._weight.take(rows)
+            values = np.array([*self._columns([each.view(first.dtype) for each in every], weight)])
+            ends = np.cumsum([0, *np.bincount(by_first.code[some], minlength=2 * size)]).tolist()
+            for each, (start, stop) in enumerate(pairwise(ends)):
+                part = values[:, start:stop]
                 by_code[each] += products(part)
                 if ratio is not None:
-                    sums[:, each] += part @ ratio[own[first:last]]
-        counts = np.bincount(self._code, minlength=2 * size)
+                    sums[:, each] += part @ ratio.take(rows[start:stop])
+        if mass is None:
+            by_score = zip(self._scores, (by_first, *by_others), strict=True)
+            self.rankings = [Ranking.of(score, falling.order, falling.code, counts) for score, falling in by_score]
         for code in np.flatnonzero(counts).tolist():
             numbers, adds = self._of_code(code)
             self._products.append((numbers, adds @ by_code[code] @ adds.T))
@@ -160,7 +168,7 @@ class Units:
         self.held_by_kind = self.held.reshape(3, -1).sum(axis=1)
         return by_code[:, :, -1].T if ratio is None else sums
 
-    def _add_clusters(self, first: BoolArray) -> FloatArray:
+    def _add_clusters(self, mass: FloatArray | None, first: BoolArray) -> FloatArray:
         """Add up what the rows of each cluster add, and the products of that; return the sums of columns by code."""
         size, numbers = self.size, int(np.prod(self._shape))
         # Few clusters are kept as they are.
@@ -171,13 +179,18 @@ class Units:
                 f"{size} groups with {self.count:,} clusters are too many to allow for; name fewer groups."
             )
         found: list[FloatArray] = []
+        every = [_Falling.of(score, self._code, mass).above_by_row(2 * size) for score in self._scores]
         total = np.zeros((2 * size * self._shape[0] + 1, 2 * size))
         for start, stop in self._blocks(max(_AT_ONCE // numbers, 1)):
             unit = np.cumsum(first[start:stop]) - 1
             count = int(unit[-1]) + 1
             place = self._code[start:stop] * np.intp(count) + unit
-            every = [np.bincount(place, each, 2 * size * count) for each in self._columns(slice(start, stop))]
-            columns: FloatArray = np.array(every, dtype=np.float64).reshape(-1, 2 * size, count)
+            weight = None if self._weight is None else self._weight[start:stop]
+            by_place = [
+                np.bincount(place, each, 2 * size * count)
+                for each in self._columns([above[start:stop] for above in every], weight)
+            ]
+            columns: FloatArray = np.array(by_place, dtype=np.float64).reshape(-1, 2 * size, count)
             total += columns.sum(axis=2)
             sums = self._numbers(columns)
             of_class = sums.reshape(*self._shape, -1)[0, : 2 * size, -1].reshape(2, size, -1) > 0
@@ -191,7 +204,7 @@ class Units:
             self._products = [(np.arange(numbers), found[0])]
         return total
 
-    def _moments(self, tables: Sequence[ScoreTable], sums: FloatArray) -> list[Moments]:
+    def _moments(self, totals: FloatArray, sums: FloatArray) -> list[Moments]:
         """Return the moments of each score, without the second ones: how placements vary is known by unit."""
         size, n1, n0 = self.size, self._n1, self._n0
         numbers = self._numbers(sums[:, :, None]).reshape(self._shape)
@@ -200,8 +213,7 @@ class Units:
         # In a class that is not there nothing is placed.
         for kind, total in enumerate((n0, n1, n1 + n0)):
             first[:, kind * size : (kind + 1) * size, total == 0] = np.nan
-        spreads = np.array([[each.sum() for each in table.spreads] for table in tables]).T
-        masses, spreads = (np.concatenate([*each, each[0] + each[1]]) for each in (np.array([n1, n0]), spreads))
+        masses, spreads = (np.concatenate([*each, each[0] + each[1]]) for each in (totals[:2], totals[2:]))
         found = []
         for of_score in first:
             samples = [
@@ -214,19 +226,17 @@ class Units:
             found.append(Moments(n1, n0, positive, negative, row))
         return found
 
-    def _columns(self, own: slice | IntArray) -> Iterator[FloatArray]:
-        """Yield what some rows have above them, column by column, then their weights.
+    def _columns(self, every: Sequence[NDArray[Any]], weight: FloatArray | None) -> Iterator[FloatArray]:
+        """Yield what some rows have above them by each score, column by column, then their weights.
 
         Twice the mass of each code, less all of it, for the first score; for others, less that of the first.
         """
-        centers = np.stack([self._n0, self._n1], axis=1).ravel()
-        every = [as_items(above)[own].view(above.dtype).reshape(-1, 2 * self.size).T for above in self._above]
-        weight = np.ones(every[0].shape[1]) if self._weight is None else self._weight[own]
-        for number, above in enumerate(every):
-            for code, column in enumerate(above):
-                less = every[0][code] if number else centers[code]
-                yield column - less if self._weight is None else (column - less) * weight
-        yield weight
+        first, *others = (above.reshape(-1, 2 * self.size).T for above in every)
+        centers = np.stack([self._n0, self._n1], axis=1).reshape(-1, 1)
+        for less, above in ((centers, first), *((first, other) for other in others)):
+            for column, center in zip(above, less, strict=True):
+                yield column - center if weight is None else (column - center) * weight
+        yield np.ones(first.shape[1]) if weight is None else weight
 
     def _of_code(self, code: int) -> tuple[NDArray[np.intp], FloatArray]:
         """Return the numbers that rows of a code add to, and what each of their columns adds to each of these."""
@@ -347,10 +357,9 @@ class Units:
 
 def moments_of(tables: Tables) -> Moments:
     """Collect the moments of tables, with the clusters of their rows if these are held."""
-    every = list(tables.values())
     if tables.held is None or tables.held.clusters is None:
-        return moments(every) if tables.ranking is None else moments_of_rows(tables.ranking)
-    units = Units(every, Rows.of(tables.held, list(tables)))
+        return moments(list(tables.values())) if tables.ranking is None else moments_of_rows(tables.ranking)
+    units = Units(tables.totals, Rows.of(tables.held, list(tables)))
     return replace(units.moments[0], units=units)
 
 
@@ -376,24 +385,46 @@ def _unit_order(rows: Rows) -> tuple[IntArray | None, BoolArray | None]:
     return order if kept is None else kept[order], first
 
 
-def _above(score: FloatArray, code: NDArray[Any], mass: FloatArray | None, codes: int) -> NDArray[Any]:
-    """Return, by row, twice the mass of each code above it, ties counting one half: whole where rows are counted."""
-    order, is_next = falling_rows(score)
-    code = code.take(order)
-    dtype = np.dtype(np.int32 if mass is None and 2 * score.size < 2**31 else np.float64)
-    # Filled once in its own order: memory that is first met here and there takes twice as long.
-    found = np.full((score.size, codes), 0, dtype)
-    one: NDArray[Any] = np.eye(codes, dtype=dtype)
-    if dtype == np.int32:
-        # Two counts share a word.
-        one = one.view(np.uint64)
-    above: Any = 0
-    for start, stop in pairwise(_ends(is_next, score.size, STEP)):
-        rows = order[start:stop]
-        sums = running_counts(one, code[start:stop], above, None if mass is None else mass.take(rows))
-        above = sums[-1]
-        as_items(found)[rows] = as_items(twice_above(sums, np.flatnonzero(~is_next[start + 1 : stop])))
-    return found
+class _Falling(NamedTuple):
+    """Rows by falling score: their numbers, where the score changes, their codes and their masses."""
+
+    order: IntArray
+    is_next: BoolArray
+    code: NDArray[Any]
+    mass: FloatArray | None
+
+    @classmethod
+    def of(cls, score: FloatArray, code: NDArray[Any], mass: FloatArray | None) -> _Falling:
+        """Bring rows into the order of a score."""
+        order, is_next = falling_rows(score)
+        return cls(order, is_next, code.take(order), _ordered(order, mass))
+
+    def above(self, codes: int) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Yield blocks of rows, with twice the mass of each code above each row, ties counting one half.
+
+        Where rows are counted, numbers are whole.
+        """
+        dtype = np.dtype(np.int32 if self.mass is None and 2 * self.code.size < 2**31 else np.float64)
+        one: NDArray[Any] = np.eye(codes, dtype=dtype)
+        if dtype == np.int32:
+            # Two counts share a word.
+            one = one.view(np.uint64)
+        above: Any = 0
+        for start, stop in pairwise(_ends(self.is_next, self.code.size, STEP)):
+            some = slice(start, stop)
+            sums = running_counts(one, self.code[some], above, None if self.mass is None else self.mass[some])
+            above = sums[-1]
+            yield some, twice_above(sums, np.flatnonzero(~self.is_next[start + 1 : stop])).view(dtype)
+
+    def above_by_row(self, codes: int) -> NDArray[Any]:
+        """Return the same in the order in which the rows came."""
+        found = np.empty(0)
+        for some, twice in self.above(codes):
+            if not some.start:
+                # Filled once in its own order: memory that is first met here and there takes twice as long.
+                found = np.full((self.code.size, codes), 0, twice.dtype)
+            as_items(found)[self.order[some]] = as_items(twice)
+        return found
 
 
 def _ends(first: BoolArray | None, rows: int, step: int) -> list[int]:

@@ -207,11 +207,6 @@ class CutGapDisplay(AuditDisplay):
 
 def _sensitivity(cuts: Cuts, group: Hashable, shares: FloatArray) -> FloatArray:
     """Share of a group's positives above each cut."""
-    column = cuts._column("sensitivity", group)
-    if not column.mass[-1] > 0:
-        return np.full(shares.size, np.nan)
-    found = [0.0]
-    for share in shares[1:-1].tolist():
-        threshold, part, _ = cuts.place(share)
-        found.append(column.at(threshold).rate(part))
-    return np.array([*found, 1.0])
+    inside = [cuts.rate(share, group, "sensitivity") for share in shares[1:-1].tolist()]
+    found = np.array([0.0, *inside, 1.0])
+    return np.where(np.isnan(inside[0]), np.nan, found)
