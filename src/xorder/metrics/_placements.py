@@ -149,15 +149,14 @@ def moments_of_rows(ranking: Ranking) -> Moments:
     one = np.eye(codes, -(-codes // 4) * 4, dtype=np.uint16).view(np.uint64)
     # Products of what rows of each code have above them: twice the rows of each code, less its half; last comes a 1.
     total, above = np.zeros((codes, codes + 1, codes + 1)), np.append(-ranking.counts, 0.0)
-    every = np.arange(codes, dtype=np.uint8)
     for part in ranking.steps():
         score, code = ranking.score[part], ranking.code[part]
         order = np.argsort(code, kind="stable")
         twice = twice_above(running_counts(one, code, 0), np.flatnonzero(score[1:] == score[:-1]))
         values = np.ones((code.size, codes + 1))
         values[:, :-1] = as_items(twice).take(order).view(np.uint16).reshape(code.size, -1)[:, :codes]
-        ends = np.append(np.searchsorted(code.take(order), every), code.size)
-        found = np.array([products(values[start:stop].T) for start, stop in pairwise(ends.tolist())])
+        ends = code_ends(code.take(order), codes)
+        found = np.array([products(values[start:stop].T) for start, stop in pairwise(ends)])
         # What is above the first of these rows is above all of them.
         moved = above[:, None] * (found[:, -1:] + 0.5 * found[:, -1:, -1:] * above)
         total += found
@@ -180,6 +179,11 @@ def moments_of_rows(ranking: Ranking) -> Moments:
             samples[-1].first = samples[-1].spread_first = sums
             samples[-1].spread_second = squares
     return _scaled(n1, n0, samples)
+
+
+def code_ends(code: NDArray[Any], codes: int) -> list[int]:
+    """Return where rows of each code start, of rows in the order of their codes, and where the last end."""
+    return [*np.searchsorted(code, np.arange(codes, dtype=code.dtype)).tolist(), code.size]
 
 
 def products(values: FloatArray) -> FloatArray:

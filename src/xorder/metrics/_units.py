@@ -20,6 +20,7 @@ from xorder.metrics._placements import (
     Moments,
     Placements,
     as_items,
+    code_ends,
     moments,
     moments_of_rows,
     products,
@@ -150,7 +151,7 @@ class Units:
             every = [as_items(first).take(own), *(as_items(found).take(rows) for found in others)]
             weight = None if self._weight is None else self._weight.take(rows)
             values = np.array([*self._columns([each.view(first.dtype) for each in every], weight)])
-            ends = np.cumsum([0, *np.bincount(by_first.code[some], minlength=2 * size)]).tolist()
+            ends = code_ends(by_first.code[some].take(own), 2 * size)
             for each, (start, stop) in enumerate(pairwise(ends)):
                 part = values[:, start:stop]
                 by_code[each] += products(part)
