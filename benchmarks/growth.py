@@ -16,6 +16,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +26,7 @@ import numpy as np
 import xorder
 from bench_engines import COLUMNS, apply, audit, copy, fit, group_by, learn_maps, write_files
 from measure import peak_bytes, people
-from xorder.exceptions import XorderWarning
+from xorder.exceptions import InputError, XorderWarning
 
 HERE = Path(__file__).parent
 RESULTS = HERE.parent / "experiments" / "results" / "growth.json"
@@ -63,6 +64,8 @@ def in_memory(rows: int, groups: int = 2, distinct: int | None = None) -> Tasks:
 
 def in_parquet(rows: int, folder: Path) -> Tasks:
     """Tasks on parquet files, the unit first."""
+    folder = folder / f"parquet-{rows}"
+    folder.mkdir(exist_ok=True)
     write_files(folder, rows)
     files = str(folder / "*.parquet")
     learn_maps(files)
@@ -124,7 +127,10 @@ SERIES = {
 
 
 def point(series: str, size: int, task: str, folder: Path, rounds: int) -> None:
-    """Print the best processor seconds of a task and its unit, taken in turns, and the peak of memory."""
+    """Print the best processor seconds of a task and its unit, taken in turns, and the peak of memory.
+
+    What xorder refuses, such as clusters of very many groups, is told in its words.
+    """
     warnings.simplefilter("ignore", XorderWarning)
     tasks = SERIES[series].make(size, folder)
     unit = "COPY" if task == "apply" else next(iter(tasks))
@@ -132,7 +138,11 @@ def point(series: str, size: int, task: str, folder: Path, rounds: int) -> None:
     for turn in range(rounds + 1):
         for name in best:
             start, cpu = time.perf_counter(), time.process_time()
-            tasks[name]()
+            try:
+                tasks[name]()
+            except InputError as refusal:
+                print(json.dumps({"refused": str(refusal)}))
+                return
             if turn or rounds == 1:
                 found = time.process_time() - cpu, time.perf_counter() - start
                 best[name] = min(best[name], found)
@@ -142,7 +152,8 @@ def point(series: str, size: int, task: str, folder: Path, rounds: int) -> None:
 
 def measure(options: argparse.Namespace) -> None:
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    with tempfile.TemporaryDirectory(prefix="xorder-growth-", dir=options.folder) as folder:
+    temporary = tempfile.TemporaryDirectory(prefix="xorder-growth-")
+    with temporary if options.folder is None else nullcontext(options.folder) as folder:
         wanted = [
             (series, size, task)
             for series, (_, sizes, tasks, _) in SERIES.items()
@@ -177,13 +188,8 @@ def page() -> None:
         lines += [f"**{series[0].upper()}{series[1:]}**: processor seconds (times the unit)\n"]
         lines += [f"| {varied} | {' | '.join(tasks)} | peak memory |", "|---" * (len(tasks) + 2) + "|"]
         for size, by_task in found.items():
-            cells = [
-                f"{by_task[task]['seconds']:.3g} ({by_task[task]['seconds'] / by_task[task]['unit']:,.0f})"
-                if task in by_task
-                else ""
-                for task in tasks
-            ]
-            peak = max(value["bytes"] for value in by_task.values()) / 2**30
+            cells = [_cell(by_task.get(task)) for task in tasks]
+            peak = max(value.get("bytes", 0) for value in by_task.values()) / 2**30
             lines.append(f"| {size:,} | {' | '.join(cells)} | {peak:.2f} GiB |")
         slopes = [f"{_exponent(found, task):.2f}" for task in tasks]
         lines += [f"| exponent | {' | '.join(slopes)} | |", ""]
@@ -192,8 +198,15 @@ def page() -> None:
     PAGE.write_text(before + START + "\n" + "\n".join(lines) + "\n" + END + rest.split(END)[1])
 
 
+def _cell(found: dict[str, Any] | None) -> str:
+    if found is None or "refused" in found:
+        return "" if found is None else "refused"
+    ratio = found["seconds"] / found["unit"]
+    return f"{found['seconds']:.3g} ({ratio:,.{0 if ratio >= 10 else 1}f})"
+
+
 def _exponent(found: dict[int, dict[str, Any]], task: str) -> float:
-    last = [(size, by_task[task]["seconds"]) for size, by_task in found.items() if task in by_task][-3:]
+    last = [(size, of["seconds"]) for size, by_task in found.items() if "seconds" in (of := by_task.get(task, {}))][-3:]
     size, seconds = np.log(np.array(last).T)
     return float(np.polyfit(size, seconds, 1)[0])
 
@@ -204,7 +217,7 @@ def main() -> None:
     parser.add_argument("--series", nargs="+", choices=SERIES)
     parser.add_argument("--largest", type=int, default=10**8, help="largest size (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--folder", help="where to generate files (default: below the system's temporary folder)")
+    parser.add_argument("--folder", help="where files are generated and kept (default: a temporary folder)")
     parser.add_argument("--size", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--task", help=argparse.SUPPRESS)
     options = parser.parse_args()
