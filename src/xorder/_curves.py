@@ -43,8 +43,7 @@ def cross_roc(above: ScoreTable, below: ScoreTable, most: int = 999) -> tuple[Fl
     """
     if not above.n1 > 0 or not below.n0 > 0:
         return np.empty(0), np.empty(0)
-    cuts = np.concatenate([_cuts(above, above.positive, most), _cuts(below, below.negative, most)])
-    cuts = np.unique(cuts)[::-1]
+    cuts = np.union1d(_cuts(above, above.positive, most), _cuts(below, below.negative, most))[::-1]
     passed, found = _share_above(below, below.negative, cuts), _share_above(above, above.positive, cuts)
     return np.append(0.0, passed), np.append(0.0, found)
 

@@ -43,9 +43,8 @@ def audit_text(
     said = reading(audit, metric, pair)
     spoken_of = judge(audit, metric).gap
     every = list(combinations(audit.groups, 2))
-    pairs = [pair] if pair is not None else None
-    if pair is None and reference is not None:
-        pairs = [each for each in every if reference in each]
+    pairs = None if reference is None else [each for each in every if reference in each]
+    pairs = pairs if pair is None else [pair]
     of_cuts = pairs or (every if everything else [spoken_of.pair] if spoken_of else [])
     parts = [
         wrapped(said, width),

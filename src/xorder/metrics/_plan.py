@@ -396,8 +396,7 @@ def _normal_scores(tables: Mapping[Hashable, ScoreTable]) -> dict[Hashable, Scor
     thin = {group: table.thinned(_LEVELS) for group, table in tables.items()}
     score, place = np.unique(np.concatenate([table.score for table in thin.values()]), return_inverse=True)
     mass = np.bincount(place, np.concatenate([table.mass for table in thin.values()]))
-    rank = (np.cumsum(mass) - mass / 2) / mass.sum()
-    normal = np.array([_NORMAL.inv_cdf(each) for each in rank.tolist()])
+    normal = np.array([_NORMAL.inv_cdf(rank) for rank in ((np.cumsum(mass) - mass / 2) / mass.sum()).tolist()])
     return {group: table.at(normal[np.searchsorted(score, table.score)]) for group, table in thin.items()}
 
 

@@ -115,8 +115,7 @@ def cells_at(
 
 def _above(score: FloatArray, threshold: float, *, ties: bool) -> int:
     """How many of some falling scores lie above a threshold, with or without those equal to it."""
-    below = np.searchsorted(score[::-1], threshold, side="left" if ties else "right")
-    return int(score.size - below)
+    return int(score.size - np.searchsorted(score[::-1], threshold, side="left" if ties else "right"))
 
 
 def _with_clusters(cells: Cells, tables: Tables, bounds: list[IntArray], rows: Rows) -> Cells:
