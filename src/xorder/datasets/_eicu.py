@@ -181,8 +181,7 @@ def build_eicu(
     check_output(output, overwrite=overwrite)
     tables = find_tables(folder, _TABLES, source=_NAME)
     readings = find_readings(folder)
-    purpose = "Building the eICU cohort"
-    with open_database(purpose=purpose, memory=memory, spill=spill, progress=progress) as database:
+    with open_database(purpose="Building the eICU cohort", memory=memory, spill=spill, progress=progress) as database:
         _read_stays(database, tables)
         database.run(f"CREATE TEMP TABLE candidate AS SELECT * FROM patient WHERE {_CANDIDATE}")
         summarise_first_day(database, readings)

@@ -166,8 +166,7 @@ def _split(text: str, shown: str) -> list[list[str]]:
             rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True))
         except csv.Error as error:
             raise InputError(f"{shown} cannot be read as a table: {error}.") from error
-    stripped = ([cell.strip() for cell in row] for row in rows)
-    return [row for row in stripped if any(row)]
+    return [row for row in ([cell.strip() for cell in row] for row in rows) if any(row)]
 
 
 def _numbers(column: str, cells: list[str], shown: str) -> NDArray[np.float64]:

@@ -215,8 +215,7 @@ def _adjusted(sheet: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
 def _below_best(tables: Tables, after: Tables, metric: str) -> float | None:
     """How far the AUC of two groups may be below the best of any reordering at this gap."""
     found = measure(after, metric)
-    bound = best_auc(list(tables.values()), metric, found.worst)
-    return known(max(bound - found.auc, 0.0))
+    return known(max(best_auc(list(tables.values()), metric, found.worst) - found.auc, 0.0))
 
 
 def _why_no_repair(usable: Tables) -> str | None:
@@ -268,16 +267,14 @@ def find(audit: Audit, metric: str) -> dict[str, Any]:
     rests on.
     """
     verdict = judge(audit, metric)
-    sides = [[gap.pair[side] for gap in verdict.clear] for side in (1, 0)]
+    higher, lower = ([gap.pair[side] for gap in verdict.clear] for side in (0, 1))
     found: dict[str, Any] = {
         "metric": metric,
         "verdict": verdict.kind,
         "pairs": verdict.pairs,
         "clear_pairs": len(verdict.clear),
-        **{
-            name: [groups.count(group) for group in audit.groups]
-            for name, groups in zip(("lower_in", "higher_in"), sides, strict=True)
-        },
+        "lower_in": [lower.count(group) for group in audit.groups],
+        "higher_in": [higher.count(group) for group in audit.groups],
         "pair": None,
     }
     if verdict.gap is None:
@@ -389,23 +386,22 @@ def _sides(audit: Audit, metric: str, pair: list[int]) -> list[float | None]:
 
 def _data(tables: Tables, audit: Audit, position: Standing) -> dict[str, Any]:
     """Count people, distinct scores and ties, and say which groups are too few or lack a class."""
-    groups = []
-    for group, table in tables.items():
-        n1, n0 = audit.positives[group], audit.negatives[group]
-        groups.append(
-            {
-                "people": n1 + n0,
-                "share": (n1 + n0) / position.total,
-                "positives": n1,
-                "negatives": n0,
-                "rate": n1 / (n1 + n0),
-                "scores": len(table),
-                "lowest": float(table.score[-1]),
-                "highest": float(table.score[0]),
-                "too_few": group in audit.too_few,
-                "missing": [name for name, mass in (("positives", n1), ("negatives", n0)) if not mass > 0],
-            }
-        )
+    sizes = zip(tables.items(), audit.positives.values(), audit.negatives.values(), strict=True)
+    groups = [
+        {
+            "people": n1 + n0,
+            "share": (n1 + n0) / position.total,
+            "positives": n1,
+            "negatives": n0,
+            "rate": n1 / (n1 + n0),
+            "scores": len(table),
+            "lowest": float(table.score[-1]),
+            "highest": float(table.score[0]),
+            "too_few": group in audit.too_few,
+            "missing": [name for name, mass in (("positives", n1), ("negatives", n0)) if not mass > 0],
+        }
+        for (group, table), n1, n0 in sizes
+    ]
     tied = zip(tables.values(), position.tied, strict=True)
     across = sum(float(table.mass[mass > table.mass * (1 + 1e-9)].sum()) for table, mass in tied)
     ties = {

@@ -207,21 +207,17 @@ def _stop(
     text["spoken"] = f"{label}: AUC {text['auc']}, gap {text['gap']} points"
     bars = {name: [0, _percent(chance)] for name, chance in zip(("first", "second"), chances, strict=True)}
     for c, cut in enumerate(stop["cuts"]):
-        text |= {
-            f"cut-{c}": say.signed_points(cut["value"]),
-            f"cut-{c}-interval": say.interval_in_points(cut["interval"]),
-        }
+        text[f"cut-{c}"] = say.signed_points(cut["value"])
+        text[f"cut-{c}-interval"] = say.interval_in_points(cut["interval"])
     for g in shown:
         text[f"prf-{g}"] = say.number(stop["prf"][g])
         for c, top in enumerate(stop["top"]):
             text |= {f"top-{c}-{g}-{what}": percent(top[g][what]) for what in ("share", "precision", "found")}
         for who, move in stop["moves"][g].items():
             key, mean = f"move-{g}-{who}", min(max(move["mean"] or 0.0, -_LONGEST_MOVE), _LONGEST_MOVE) / _LONGEST_MOVE
-            text |= {
-                key: say.signed_points(move["mean"]),
-                f"{key}-range": say.interval_in_points([move["low"], move["high"]]),
-            }
-            text |= {f"{key}-up": percent(move["up"]), f"{key}-down": percent(move["down"])}
+            text[key] = say.signed_points(move["mean"])
+            text[f"{key}-range"] = say.interval_in_points([move["low"], move["high"]])
+            text |= {f"{key}-{way}": percent(move[way]) for way in ("up", "down")}
             bars[key] = [_percent(0.5 + min(mean, 0.0) / 2), _percent(abs(mean) / 2)]
     return {"short": short, "text": text | _sheet_text(stop, numbers, places), "bars": bars}
 
@@ -247,13 +243,13 @@ def _sheet_text(stop: dict[str, Any], numbers: dict[str, Any], places: dict[str,
 
 def _downloads(numbers: dict[str, Any]) -> list[dict[str, str]]:
     """Return the tables of the sheet as files to keep: what they are, their names, and their content in the address."""
-    found = []
-    tables = {name: numbers["sheet"].get(name, {"rows": []})["rows"] for name in SHEET}
-    for name, rows in (tables | {"steps": _steps(numbers)}).items():
-        if rows:
-            address = f"data:text/csv;charset=utf-8,{quote(AuditTable(name, rows).to_csv(), safe=_PLAIN)}"
-            found.append({"words": name.replace("_", " "), "file": f"{name}.csv", "address": address})
-    return found
+    tables = {name: numbers["sheet"].get(name, {"rows": []})["rows"] for name in SHEET} | {"steps": _steps(numbers)}
+    texts = {name: AuditTable(name, rows).to_csv() for name, rows in tables.items() if rows}
+    return [
+        {"words": name.replace("_", " "), "file": f"{name}.csv"}
+        | {"address": f"data:text/csv;charset=utf-8,{quote(text, safe=_PLAIN)}"}
+        for name, text in texts.items()
+    ]
 
 
 def _steps(numbers: dict[str, Any]) -> list[dict[str, Any]]:
