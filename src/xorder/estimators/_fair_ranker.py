@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
@@ -325,11 +325,8 @@ class FairRanker(NumbersBelowDiagram, ClassifierMixin, MetaEstimatorMixin, BaseE
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        try:
-            of_estimator = get_tags(self.estimator)
-        except (AttributeError, TypeError):
-            return tags
-        tags.input_tags = of_estimator.input_tags
+        with suppress(AttributeError, TypeError):
+            tags.input_tags = get_tags(self.estimator).input_tags
         return tags
 
     def _numbers_html(self) -> str:

@@ -243,8 +243,7 @@ def find_repair(tables: Tables, plan: GroupPlan, settings: RepairSettings) -> Re
         return _nothing(tables, settings)
 
     def fit(settings: RepairSettings) -> Repair:
-        method = smooth if settings.method == "smooth" else interleave
-        return method(plan.tables, settings, plan.reference)
+        return (smooth if settings.method == "smooth" else interleave)(plan.tables, settings, plan.reference)
 
     if settings.confidence is None:
         return fit(settings)
@@ -332,9 +331,7 @@ def smooth(tables: Tables, settings: RepairSettings, reference: Hashable | None)
         share = "the share of the repair that the evidence for the gap carries"
         return left_alone(repair, tables, share if settings.is_careful and moved else "the best repair found")
     # With care less is corrected on purpose, and why more than two groups miss a target has been said.
-    if settings.is_careful or len(tables) > 2:
-        return repair
-    return replace(repair, notes=[*notes, *_missed(after, settings)])
+    return repair if needs_errors else replace(repair, notes=[*notes, *_missed(after, settings)])
 
 
 def _out_of_reach(worst: float, stderrs: dict[Pair, float], settings: RepairSettings) -> list[str]:
@@ -432,8 +429,7 @@ def interleave(tables: Tables, settings: RepairSettings, reference: Hashable | N
             f"1, or closer together than numbers can be): AUC is {after.auc:.4f} instead of {found.auc:.4f}, the gap "
             f"{after.gap(pair):+.4f} instead of {found.gap:+.4f}."
         )
-    kept = {moved: 1.0}
-    repair = Repair(reference, {moved: score_map}, pair, before, after, kept, ordering=found, notes=notes)
+    repair = Repair(reference, {moved: score_map}, pair, before, after, {moved: 1.0}, ordering=found, notes=notes)
     # Where rows of both groups share scores, these may be better as they are than in any ordering.
     if solver == "frontier" and limit is None and is_better(before, after, settings):
         return left_alone(repair, tables, "the best ordering found")
@@ -506,12 +502,8 @@ _BITS = 40
 
 def _rounded(table: ScoreTable) -> ScoreTable:
     """Return the table without the last bits of its masses, in which the order of adding up fractions shows."""
-    return ScoreTable(table.score, _to_bits(table.positive), _to_bits(table.negative))
-
-
-def _to_bits(mass: FloatArray) -> FloatArray:
-    fraction, exponent = np.frexp(mass)
-    return np.asarray(np.ldexp(np.rint(np.ldexp(fraction, _BITS)), exponent - _BITS))
+    parts = map(np.frexp, (table.positive, table.negative))
+    return ScoreTable(table.score, *(np.ldexp(np.rint(np.ldexp(part, _BITS)), power - _BITS) for part, power in parts))
 
 
 # A gap of this many standard errors is not corrected at all; of one of twice as many, three quarters are. Chosen

@@ -176,8 +176,7 @@ class Hull:
 
     def _single_flip(self, upper: Corner, lower: Corner, target: float) -> Crossing | Corner:
         """Where several pairs flip at one price, flip them one by one until the target is passed."""
-        blocks = np.flatnonzero(lower.b_above > upper.b_above)[::-1]
-        for block in blocks:
+        for block in np.flatnonzero(lower.b_above > upper.b_above)[::-1]:
             for count in range(upper.b_above[block], lower.b_above[block]):
                 flipped = upper.b_above.copy()
                 flipped[block] = count + 1
@@ -198,8 +197,7 @@ class Hull:
         """
         rows, columns = np.arange(len(self.a)), np.arange(len(self.b))
         if len(self.a) * len(self.b) > limit:
-            side = int(np.sqrt(limit))
-            sample = (np.linspace(0, k.size - 1, min(side, k.size)).astype(int) for k in (rows, columns))
+            sample = (np.linspace(0, k.size - 1, min(int(np.sqrt(limit)), k.size)).astype(int) for k in (rows, columns))
             flips = np.unique(self._flips(*sample)[0])
             flips = flips[np.unique(np.linspace(0, flips.size - 1, RESOLUTION - 1).astype(int))]
             # Between two flips no pair of blocks ties, so what is best there is a corner.
@@ -421,6 +419,4 @@ def best_auc(tables: Sequence[ScoreTable], metric: str, max_gap: float) -> float
     """
     if len(tables) == 2 and np.isfinite(max_gap) and has_frontier(METRICS[metric].gains(*tables)):
         return pair_bound(tables[0], tables[1], metric=metric, max_gap=max_gap)
-    if len(tables) > 2 and metric == "prf":
-        return prf_bound(tables, max_gap=max_gap)
-    return np.nan
+    return prf_bound(tables, max_gap=max_gap) if len(tables) > 2 and metric == "prf" else np.nan
