@@ -93,8 +93,7 @@ def quantiles(values: FloatArray, mass: FloatArray, shares: Sequence[float]) -> 
     rising = np.argsort(values, kind="stable")
     reached = np.cumsum(mass[rising])
     place = np.searchsorted(reached, np.asarray(shares) * reached[-1] * (1 - 1e-12))
-    found: list[float] = values[rising[place]].tolist()
-    return found
+    return list(values[rising[place]].tolist())
 
 
 def _cuts(table: ScoreTable, mass: FloatArray, most: int) -> FloatArray:

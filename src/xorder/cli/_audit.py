@@ -184,9 +184,8 @@ def _tables_to_show(result: Audit | None, options: argparse.Namespace) -> Callab
         for note in found[0].notes:
             warn_caller(note)
     else:
-        text = "\n".join(
-            (f"## {table.name}\n\n" if len(found) > 1 else "") + f"{table.to_markdown()}\n" for table in found
-        )
+        heads = [f"## {table.name}\n\n" if len(found) > 1 else "" for table in found]
+        text = "\n".join(f"{head}{table.to_markdown()}\n" for head, table in zip(heads, found, strict=True))
     if options.output is None:
         return partial(shared.show, text.removesuffix("\n"))
 

@@ -84,13 +84,12 @@ def run(options: argparse.Namespace) -> None:
     if math.isnan(low):
         sure = "its uncertainty cannot be estimated"
     verdict = judge(audit, settings.metric)
-    reading = verdict.readings.get(repair.pair)
     allowing = f", allowing for the {verdict.pairs} pairs looked at" if verdict.pairs > 1 else ""
     doubts = {
         "may be chance": f" It cannot be told from chance{allowing}; repairing it may do more harm than good.",
         "too few to say": " There are too few rows to say whether it is chance.",
     }
-    doubt = doubts.get(str(reading), "") if repair.moved else ""
+    doubt = doubts.get(str(verdict.readings.get(repair.pair)), "") if repair.moved else ""
     unseen = "\nThat holds for scores of rows that the model has not seen: fit to such scores." if expected else ""
     parts = [repair.headline(), f"{expected or f'What to expect on new people cannot be said: {why_not}'}{unseen}"]
     # A map that was not tried in folds has the figures above on its own rows, too.

@@ -212,10 +212,8 @@ def read_events(database: Database, tables: Mapping[str, SourceTable], *, apply_
     # DuckDB cannot know how many rows a csv file has, and may take the small tables for the larger side of a join: it
     # would then gather hundreds of millions of events in a hash table. As written, events stream past small tables.
     database.run("SET disabled_optimizers = 'join_order,build_side_probe_side'")
-    numbers = " ".join(
-        f"WHEN {number} THEN {_reading(variable, apply_ranges=apply_ranges)}"
-        for number, variable in enumerate(VARIABLES)
-    )
+    readings = [_reading(variable, apply_ranges=apply_ranges) for variable in VARIABLES]
+    numbers = " ".join(f"WHEN {number} THEN {reading}" for number, reading in enumerate(readings))
     for name, types in EVENTS.items():
         same_stay = "event.icustay_id IS NULL OR event.icustay_id = adult.icustay_id"
         sql = f"""

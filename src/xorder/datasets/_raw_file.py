@@ -202,9 +202,8 @@ class RawFile:
     def find(self, folder: Path) -> Path | None:
         """Return the file below a folder of data, or None."""
         names = dict.fromkeys([*self.names, *map(file_name, self.urls)])
-        paths = (
-            home / f"{name}{end}" for home in (folder / self.folder, folder) for name in names for end in ("", ".gz")
-        )
+        homes = (folder / self.folder, folder)
+        paths = (home / f"{name}{end}" for home in homes for name in names for end in ("", ".gz"))
         return next(filter(Path.is_file, paths), None)
 
     def save_as(self, folder: Path) -> Path:

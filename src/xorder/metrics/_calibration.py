@@ -66,9 +66,8 @@ class Sample(NamedTuple):
             every = list(by_cut.tables)
             found = in_threads(int(by_cut.total), partial(_levels, by_cut), every)
             by_cut.levels |= dict(zip(every, found, strict=True))
-        score, positive, negative, *spreads = map(
-            np.concatenate, zip(*(by_cut.levels[group] for group in groups), strict=True)
-        )
+        levels = [by_cut.levels[group] for group in groups]
+        score, positive, negative, *spreads = map(np.concatenate, zip(*levels, strict=True))
         held = None
         if rows is not None:
             own = np.isin(rows.group, [list(by_cut.tables).index(group) for group in groups])
@@ -151,9 +150,8 @@ def check_probabilities(tables: Tables) -> tuple[float, float]:
 def calibrated(sample: Sample, confidence: float) -> Calibration:
     """Say how outcomes stand to scores; what cannot be computed is nan."""
     times = normal_quantile(confidence)
-    total, positives, expected = (
-        float(each.sum()) for each in (sample.mass, sample.positive, sample.mass * sample.score)
-    )
+    masses = (sample.mass, sample.positive, sample.mass * sample.score)
+    total, positives, expected = (float(each.sum()) for each in masses)
     if not total > 0:
         return Calibration(math.nan, math.nan)
     shares = positives / total, expected / total

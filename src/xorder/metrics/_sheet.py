@@ -183,8 +183,8 @@ class Sheet:
 
     def counts(self, group: Hashable | None) -> list[float]:
         """Positives and negatives of a group, or of all."""
-        groups = self.within(group)
-        return [sum(each[one] for one in groups) for each in (self.audit.positives, self.audit.negatives)]
+        classes = (self.audit.positives, self.audit.negatives)
+        return [sum(each[one] for one in self.within(group)) for each in classes]
 
     def within(self, group: Hashable | None) -> tuple[Hashable, ...]:
         """The group, or all of them."""
@@ -322,10 +322,9 @@ def _moves(sheet: Sheet) -> Rows:
         found = sheet.rates_at(cut)
         for group in sheet.groups:
             moves = found.moves(group)
-            counts = (*sheet.counts_at(found, group), *moves.values())
             row: Row = {"at": cut_text(cut), "group": _name(group)}
             row |= {"selected": sum(found.counts(group)[:2]), "after": sum(found.counts(group, after=True)[:2])}
-            yield _of(group, cut_text(cut), counts), row | moves
+            yield _of(group, cut_text(cut), (*sheet.counts_at(found, group), *moves.values())), row | moves
 
 
 def _calibration(sheet: Sheet) -> Rows:
@@ -419,10 +418,9 @@ def _scores(sheet: Sheet) -> Rows:
     for stage, by_cut in sheet.stages.items():
         if any(np.abs(table.score[[0, -1]]).max() > _LARGEST for table in by_cut.tables.values() if len(table)):
             raise InputError(f"the table of scores needs scores from {-_LARGEST:g} to {_LARGEST:g}; scale them down.")
-        of_class = {
-            group: [_mean_and_variance(by_cut.tables[group], side) for side in ("positive", "negative")]
-            for group in sheet.audit.groups
-        }
+        tables = {group: by_cut.tables[group] for group in sheet.audit.groups}
+        sides = ("positive", "negative")
+        of_class = {group: [_mean_and_variance(each, side) for side in sides] for group, each in tables.items()}
         for outcome, classes in (("positive", (0,)), ("negative", (1,)), ("all", (0, 1))):
             parts = {group: _together([both[each] for each in classes]) for group, both in of_class.items()}
             for group in sheet.groups:

@@ -206,10 +206,9 @@ def _adjusted(sheet: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """Return what the tables of one stop say of adjusted scores, row by row; nothing where there are none."""
     calibration = [row for row in sheet["calibration"]["rows"] if row["scores"] == "adjusted"]
     rows = {name: [row for row in sheet[name]["rows"] if "change" in row] for name in ("cuts", "net_benefit")}
-    return {"calibration": calibration} | {
-        name: [{key: row[key] for key in ("after", "change", "change_low", "change_high")} for row in each]
-        for name, each in rows.items()
-    }
+    keys = ("after", "change", "change_low", "change_high")
+    others = {name: [{key: row[key] for key in keys} for row in each] for name, each in rows.items()}
+    return {"calibration": calibration} | others
 
 
 def _below_best(tables: Tables, after: Tables, metric: str) -> float | None:
@@ -242,8 +241,7 @@ def _drawn_frontier(reference: ScoreTable, moved: ScoreTable, metric: str, gaps:
     low, high = min(0.0, *gaps), max(0.0, *gaps)
     margin = max(_MARGIN * (high - low), 0.01)
     near = (curve.gap >= low - margin) & (curve.gap <= high + margin)
-    points: list[list[float]] = np.column_stack(thin(curve.gap[near], curve.auc[near], _DRAWN)).tolist()
-    return points
+    return list(np.column_stack(thin(curve.gap[near], curve.auc[near], _DRAWN)).tolist())
 
 
 def _map_of(repair: FittedRepair, group: Hashable, tables: Tables) -> ScoreMap:
@@ -507,14 +505,12 @@ def moves_of(mass: FloatArray, change: FloatArray) -> dict[str, float | None]:
     All of it is None where there is nobody.
     """
     total = float(mass.sum())
-    low, median, high = (known(end) for end in quantiles(change, mass, (0.1, 0.5, 0.9)))
+    middle = map(known, quantiles(change, mass, (0.1, 0.5, 0.9)))
     # A change that rounding has left just below a whole step counts as one.
     step = NOTICED - 1e-9
     return {
         "mean": _ratio(float(mass @ change), total),
-        "low": low,
-        "median": median,
-        "high": high,
+        **dict(zip(("low", "median", "high"), middle, strict=True)),
         "up": _ratio(float(mass[change >= step].sum()), total),
         "down": _ratio(float(mass[change <= -step].sum()), total),
     }

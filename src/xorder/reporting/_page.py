@@ -58,9 +58,8 @@ def display_names(numbers: dict[str, Any]) -> list[str]:
     """Return the names of the groups as the page has room for them."""
     names = group_names(numbers["groups"], _LONGEST_GROUP)
     # A name that runs from right to left must not turn what stands beside it.
-    return [
-        f"\u2068{name}\u2069" if any(bidirectional(each) in ("R", "AL") for each in name) else name for name in names
-    ]
+    turned = [any(bidirectional(each) in ("R", "AL") for each in name) for name in names]
+    return [f"\u2068{name}\u2069" if turns else name for name, turns in zip(names, turned, strict=True)]
 
 
 def render(numbers: dict[str, Any], drawn: Drawn) -> str:
@@ -68,25 +67,16 @@ def render(numbers: dict[str, Any], drawn: Drawn) -> str:
     jinja2 = import_optional("jinja2", extra="report", purpose="The report")
     view = page_view(numbers, drawn)
     style, script = _packed("page.css"), _packed("page.js")
-    text: str = _template(jinja2).render(
-        **view,
-        charts=charts(numbers, drawn, view["name_of"]),
-        style=style,
-        script=script,
-        policy=policy(style, script),
-        bar=bar,
-        strip=strip,
-        island=script_json(view["stops"]),
-    )
-    return text
+    view |= {"charts": charts(numbers, drawn, view["name_of"]), "island": script_json(view["stops"])}
+    view |= {"style": style, "script": script, "policy": policy(style, script)}
+    return str(_template(jinja2).render(view, bar=bar, strip=strip))
 
 
 @cache
 def _template(jinja2: Any) -> Any:
     """Compile the template, which takes as long as to draw a page."""
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
+    blocks = {"trim_blocks": True, "lstrip_blocks": True}
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, **blocks)
     environment.filters |= {write.__name__: write for write in _FILTERS}
     return environment.from_string(_packed("page.html.j2"))
 

@@ -410,10 +410,8 @@ def _cost(numbers: dict[str, Any], names: list[str]) -> tuple[list[str], dict[st
     else:
         said = _of_repair(numbers, then, aucs)
     top = at_the_top(numbers, names)
-    if top:
-        fact["note"] += (
-            f"; but a {'larger' if numbers['high_is'] == 'burden' else 'smaller'} share at the top, see below"
-        )
+    size = "larger" if numbers["high_is"] == "burden" else "smaller"
+    fact["note"] += f"; but a {size} share at the top, see below" if top else ""
     return [said, *top], fact
 
 
@@ -439,8 +437,7 @@ def at_the_top(numbers: dict[str, Any], names: list[str]) -> list[str]:
     whom, moves, way = (favoured, "rises", -1) if numbers["high_is"] == "burden" else (lower, "falls", 1)
 
     def lost(cut: dict[str, Any]) -> float:
-        share: float = way * (cut["before"][whom]["share"] - cut["after"][whom]["share"])
-        return share
+        return float(way * (cut["before"][whom]["share"] - cut["after"][whom]["share"]))
 
     falls = [cut for cut in numbers["top"] if lost(cut) > _UNCHANGED]
     if not falls:
