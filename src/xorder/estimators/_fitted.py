@@ -121,9 +121,7 @@ class RepairSettings:
                 raise InputError("confidence needs limits above 0: give max_gap or max_cut_gap.")
         bounds = self.bounds if self.bounds is None else self._ends()
         amounts = {name: getattr(self, name) for name in _AMOUNTS}
-        plain: Any = {
-            name: float(value) for name, value in amounts.items() if not isinstance(value, int | float | None)
-        }
+        plain: Any = {name: float(each) for name, each in amounts.items() if not isinstance(each, int | float | None)}
         return replace(self, bounds=bounds, **plain)
 
     def _ends(self) -> tuple[float, float]:

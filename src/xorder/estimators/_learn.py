@@ -129,9 +129,7 @@ def _size(table: ScoreTable) -> float:
 
 
 def _listed(tables: dict[Hashable, ScoreTable], groups: list[Hashable]) -> str:
-    return ", ".join(
-        f"{group!r} ({tables[group].n1:g} positives, {tables[group].n0:g} negatives)" for group in groups[:10]
-    )
+    return ", ".join(f"{g!r} ({tables[g].n1:g} positives, {tables[g].n0:g} negatives)" for g in groups[:10])
 
 
 # Gaps this close to each other, or to a limit, are the same.
@@ -321,9 +319,7 @@ def smooth(tables: Tables, settings: RepairSettings, reference: Hashable | None)
                 maps[group] = _within_cuts(tables, both, scale, maps[group], bounds, settings.max_cut_gap)
     moved = {group for group, score_map in maps.items() if score_map.raw.size}
     after = measure(mapped(tables, maps), metric) if moved else before
-    repair = Repair(
-        reference, maps, pair, before, after, kept_share={group: kept[group] for group in maps}, notes=notes
-    )
+    repair = Repair(reference, maps, pair, before, after, {group: kept[group] for group in maps}, notes=notes)
     # A group whose gap may be chance says nothing about the others' repair, though it may be the widest of all.
     judged = {group for group, share in kept.items() if share > 0} | {reference}
     helps = moved and is_better(after.among(judged), before.among(judged), settings)
@@ -482,9 +478,8 @@ def measure(tables: Tables, metric: str) -> AucAndGaps:
 
 def mapped(tables: Tables, maps: dict[Hashable, ScoreMap]) -> Tables:
     """Return tables with the scores of moved groups adjusted."""
-    adjusted = tables.replacing(
-        {group: table.at(maps[group].apply(table.score)) if group in maps else table for group, table in tables.items()}
-    )
+    moved = {group: table.at(maps[group].apply(table.score)) for group, table in tables.items() if group in maps}
+    adjusted = tables.replacing(dict(tables) | moved)
     held = tables.held
     if held is None:
         return adjusted

@@ -223,6 +223,5 @@ def _thinned(table: ScoreTable, levels: int) -> ScoreTable:
     share = np.cumsum(table.mass) / table.mass.sum() + np.cumsum(table.positive) / table.n1
     level = np.minimum((share / 2 * levels).astype(np.int64), levels - 1)
     starts = np.flatnonzero(np.append(True, level[1:] != level[:-1]))
-    return ScoreTable(
-        table.score[starts], np.add.reduceat(table.positive, starts), np.add.reduceat(table.negative, starts)
-    )
+    masses = (np.add.reduceat(mass, starts) for mass in (table.positive, table.negative))
+    return ScoreTable(table.score[starts], *masses)

@@ -122,9 +122,8 @@ class Hull:
         sides = list(zip((a, b), self.pins[1:-1].T, strict=True))
         self.a, self.b = in_threads(len(a) + len(b), lambda side: pool(*side), sides)
         # Where the parts begin and end, in blocks.
-        self.parts = [
-            np.searchsorted(blocks.start, ends) for blocks, ends in zip((self.a, self.b), self.pins.T, strict=True)
-        ]
+        ends = zip((self.a, self.b), self.pins.T, strict=True)
+        self.parts = [np.searchsorted(blocks.start, each) for blocks, each in ends]
         self.gains = gains
         self.utility = auc_gains(a, b)
         # Beyond these prices no entry of W is positive (negative), and all of b (a) stands above.
@@ -143,8 +142,7 @@ class Hull:
             ends = self.parts[1][1:] if price >= self.highest else self.parts[1][:-1]
             return self._measured(np.repeat(ends, np.diff(self.parts[0])))
         gain = self.utility.matrix - price * self.gains.matrix
-        over_positive = self.a.positive * gain[0, 0] + self.a.negative * gain[1, 0]
-        over_negative = self.a.positive * gain[0, 1] + self.a.negative * gain[1, 1]
+        over_positive, over_negative = (self.a.positive * above + self.a.negative * below for above, below in gain.T)
         # A stands above the blocks of b whose positive share is below this.
         span = over_negative - over_positive
         limit = np.divide(over_negative, span, out=np.zeros_like(span), where=span > 0)
@@ -218,9 +216,8 @@ class Hull:
         a = np.stack([self.a.positive[rows], self.a.negative[rows]], axis=1)
         b = np.stack([self.b.positive[columns], self.b.negative[columns]])
         auc, gap = ((a @ metric.matrix @ b).ravel() for metric in (self.utility, self.gains))
-        part_a, part_b = (
-            np.searchsorted(ends[1:-1], k, side="right") for ends, k in zip(self.parts, (rows, columns), strict=True)
-        )
+        sides = zip(self.parts, (rows, columns), strict=True)
+        part_a, part_b = (np.searchsorted(ends[1:-1], k, side="right") for ends, k in sides)
         # Two blocks without negatives, or without positives, may stand either way.
         matters = np.flatnonzero((gap > 0) & np.equal.outer(part_a, part_b).ravel())
         auc, gap = auc[matters], gap[matters]
@@ -321,9 +318,8 @@ class Merges:
 
     def __init__(self, tables: Sequence[ScoreTable]) -> None:
         lists = [pool(table) for table in tables]
-        self.positive, self.negative = (
-            np.concatenate([getattr(blocks, name) for blocks in lists]) for name in ("positive", "negative")
-        )
+        classes = ("positive", "negative")
+        self.positive, self.negative = (np.concatenate([getattr(each, name) for each in lists]) for name in classes)
         self.group = np.repeat(np.arange(len(lists)), [len(blocks) for blocks in lists])
         self.n1, self.n0 = (np.array([getattr(table, name) for table in tables]) for name in ("n1", "n0"))
         self.within = np.array([pairs_within(table) for table in tables])
