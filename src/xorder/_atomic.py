@@ -33,13 +33,10 @@ def file_path(path: Any) -> Path:
     """Return the path of a file, or refuse what cannot be one."""
     if not isinstance(path, str | os.PathLike):
         raise InputError(f"the name of a file must be text or a path; got {brief(path)}.")
-    try:
-        is_name = b"\0" not in os.fsencode(path)
-    except UnicodeEncodeError:
-        is_name = False
-    if not is_name:
-        raise InputError(f"{brief(os.fspath(path))} cannot be the name of a file; name another.")
-    return Path(os.fsdecode(path))
+    with suppress(UnicodeEncodeError):
+        if b"\0" not in os.fsencode(path):
+            return Path(os.fsdecode(path))
+    raise InputError(f"{brief(os.fspath(path))} cannot be the name of a file; name another.")
 
 
 @contextmanager

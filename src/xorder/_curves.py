@@ -43,8 +43,7 @@ def cross_roc(above: ScoreTable, below: ScoreTable, most: int = 999) -> tuple[Fl
     """
     if not above.n1 > 0 or not below.n0 > 0:
         return np.empty(0), np.empty(0)
-    cuts = np.concatenate([_cuts(above, above.positive, most), _cuts(below, below.negative, most)])
-    cuts = np.unique(cuts)[::-1]
+    cuts = np.union1d(_cuts(above, above.positive, most), _cuts(below, below.negative, most))[::-1]
     passed, found = _share_above(below, below.negative, cuts), _share_above(above, above.positive, cuts)
     return np.append(0.0, passed), np.append(0.0, found)
 
@@ -94,8 +93,7 @@ def quantiles(values: FloatArray, mass: FloatArray, shares: Sequence[float]) -> 
     rising = np.argsort(values, kind="stable")
     reached = np.cumsum(mass[rising])
     place = np.searchsorted(reached, np.asarray(shares) * reached[-1] * (1 - 1e-12))
-    found: list[float] = values[rising[place]].tolist()
-    return found
+    return list(values[rising[place]].tolist())
 
 
 def _cuts(table: ScoreTable, mass: FloatArray, most: int) -> FloatArray:

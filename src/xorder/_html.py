@@ -177,9 +177,8 @@ def _drawn(x: Any, y: Any, points: Iterable[Sequence[float]], title: str) -> str
         at, _ = place(value, bottom)
         parts.append(f'<path d="M{at} {base if value else 4}V{base + 4}" opacity="0.5" {line}/>')
         parts.append(f'<text x="{at}" y="{base + 15}" {middle}>{f"{value:+.4g}" if value else 0}</text>')
-    for value in _ticks(bottom, top):
-        _, at = place(left, value)
-        parts.append(f'<text x="{_MARGIN - 20}" y="{at + 4:.1f}" {middle}>{value:.4g}</text>')
+    heights = [(value, place(left, value)[1] + 4) for value in _ticks(bottom, top)]
+    parts += [f'<text x="{_MARGIN - 20}" y="{at:.1f}" {middle}>{value:.4g}</text>' for value, at in heights]
     path = " ".join("{},{}".format(*place(*each)) for each in zip(x[kept].tolist(), y[kept].tolist(), strict=True))
     parts.append(f'<polyline points="{path}" stroke-width="1.5" {line}/>')
     parts += ['<circle cx="{}" cy="{}" r="4" fill="currentColor"/>'.format(*place(*each)) for each in points]

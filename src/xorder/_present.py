@@ -100,10 +100,8 @@ def count(value: float | None) -> str:
 
 def one_line(text: object) -> str:
     """Return text without line breaks, control characters, or characters that turn the direction of what follows."""
-    plain = " ".join(str(text).split())
-    return "".join(
-        each for each in plain if unicodedata.category(each) not in ("Cc", "Cs") and ord(each) not in _TURNING
-    ).strip()
+    plain = [each for each in " ".join(str(text).split()) if ord(each) not in _TURNING]
+    return "".join(each for each in plain if unicodedata.category(each) not in ("Cc", "Cs")).strip()
 
 
 def shortened(text: object, longest: int = 28, head: float = 1.0) -> str:
@@ -158,9 +156,8 @@ def laid_out(rows: Sequence[Sequence[str]], looks: Sequence[str], width: int, lo
     >>> laid_out([["name", "n"], ["someone", "12"]], ("<4", ">3"), 10)
     ['name', '    n', 'someone', '   12']
     """
-    widths = [
-        max(int(look[1:]), *map(_width, column)) for look, column in zip(looks, zip(*rows, strict=True), strict=True)
-    ]
+    columns = zip(looks, zip(*rows, strict=True), strict=True)
+    widths = [max(int(look[1:]), *map(_width, column)) for look, column in columns]
 
     def line(row: Sequence[str], columns: Sequence[int], between: str = "  ") -> str:
         cells = []

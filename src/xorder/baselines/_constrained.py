@@ -154,8 +154,7 @@ def _check_counts(counts: Any) -> list[list[float]]:
         must = "counts must be ((positives of first, of second), (negatives of first, of second))"
         raise InputError(f"{must}, finite and not negative; got {counts!r}.")
     check_none_empty(masses.ravel().tolist())
-    checked: list[list[float]] = masses.tolist()
-    return checked
+    return list(masses.tolist())
 
 
 class FairRankingProblem(_CooperProblem):

@@ -75,8 +75,7 @@ def pairwise_correlation(
     centred = score - score.detach().mean()
     masses, means, spreads = [], [], []
     for own in (member, ~member):
-        rivals = ~positive if metric == "prf" else ~positive & ~own
-        parts = weight * (positive & own), weight * rivals
+        parts = weight * (positive & own), weight * (~positive if metric == "prf" else ~positive & ~own)
         if not all(bool(part.any()) for part in parts):
             return score.sum() * 0.0
         (mass_i, mean_i, spread_i), (mass_j, mean_j, spread_j) = (_moments(centred, part) for part in parts)

@@ -29,22 +29,18 @@ EXAMPLES = ("{} --tolerance 0.05", "{} --cut 200 --table cuts")
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     shared.add_input(command, labelled=True)
-    command.add_argument("--cluster", metavar="COLUMN")
+    shared.add_options(command, {"cluster": "COLUMN", "map": "MAP", "reference": "GROUP", "statements": "FILE"})
+    shared.add_options(command, {"tolerance": "GAP", "tolerance-cut": "GAP"}, type=float)
     command.add_argument("--cut", action="append", type=shared.read_cut, metavar="CUT")
     command.add_argument("--confidence", type=float, default=0.95)
     command.add_argument("--all", action="store_true")
     command.add_argument("--pair", nargs=2, metavar="GROUP")
     command.add_argument("--table", action=_Table, choices=(*TABLES, _LL144))
     command.add_argument("--format", choices=FORMATS, default="markdown")
-    command.add_argument("--map", metavar="MAP")
-    command.add_argument("--reference", metavar="GROUP")
     command.add_argument("--threshold", action="append", type=float, metavar="CHANCE")
     command.add_argument("--suppress", type=int, metavar="COUNT")
     shared.add_output(command, "OUT", "md", required=False)
-    command.add_argument("--statements", metavar="FILE")
-    command.add_argument("--tolerance", type=float, metavar="GAP")
     command.add_argument("--metric", choices=METRICS, default="xauc")
-    command.add_argument("--tolerance-cut", type=float, metavar="GAP")
 
 
 class _Table(argparse.Action):
@@ -188,9 +184,8 @@ def _tables_to_show(result: Audit | None, options: argparse.Namespace) -> Callab
         for note in found[0].notes:
             warn_caller(note)
     else:
-        text = "\n".join(
-            (f"## {table.name}\n\n" if len(found) > 1 else "") + f"{table.to_markdown()}\n" for table in found
-        )
+        heads = [f"## {table.name}\n\n" if len(found) > 1 else "" for table in found]
+        text = "\n".join(f"{head}{table.to_markdown()}\n" for head, table in zip(heads, found, strict=True))
     if options.output is None:
         return partial(shared.show, text.removesuffix("\n"))
 

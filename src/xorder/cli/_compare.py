@@ -22,8 +22,7 @@ def add(command: argparse.ArgumentParser) -> None:
     shared.add_input(command, labelled=True, required=False)
     command.add_argument("second", nargs="?", metavar="SECOND")
     command.add_argument("--other", action="append", metavar="COLUMN")
-    command.add_argument("--map", metavar="MAP")
-    command.add_argument("--cluster", metavar="COLUMN")
+    shared.add_options(command, {"map": "MAP", "cluster": "COLUMN"})
     command.add_argument("--cut", action="append", type=shared.read_cut, metavar="CUT")
     command.add_argument("--confidence", type=float, default=0.95)
 

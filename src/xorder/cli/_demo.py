@@ -81,10 +81,9 @@ def _audits(name: str, people: Population, repair: XOrder) -> dict[str, Audit]:
     from xorder.metrics import audit
 
     adjusted = repair.transform(people.y_score, sensitive_features=people.group)
-    scores = {"score as it was": people.y_score, "score adjusted": adjusted}
     return {
         f"{name}, {which}": audit(people.y_true, score, sensitive_features=people.group)
-        for which, score in scores.items()
+        for which, score in (("score as it was", people.y_score), ("score adjusted", adjusted))
     }
 
 

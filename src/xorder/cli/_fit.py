@@ -26,17 +26,14 @@ def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     usual = RepairSettings()
     shared.add_input(command, labelled=True)
-    command.add_argument("--cluster", metavar="COLUMN")
+    shared.add_options(command, {"cluster": "COLUMN", "reference": "GROUP"})
+    shared.add_options(command, {"max-cut-gap": "GAP", "confidence": None, "next": "ROWS"}, type=float)
     shared.add_output(command, "MAP", "json")
     command.add_argument("--metric", choices=METRICS, default=usual.metric)
     aim = command.add_mutually_exclusive_group()
     aim.add_argument("--max-gap", type=float, default=0.0, metavar="GAP")
     aim.add_argument("--tradeoff", type=float)
-    command.add_argument("--max-cut-gap", type=float, metavar="GAP")
-    command.add_argument("--confidence", type=float)
-    command.add_argument("--next", type=float, metavar="ROWS")
     command.add_argument("--method", choices=METHODS, default=usual.method)
-    command.add_argument("--reference", metavar="GROUP")
     command.add_argument("--do-no-harm", "--no-do-no-harm", action="store_true", default=None)
     command.add_argument(
         "--min-group-size",
@@ -83,19 +80,16 @@ def run(options: argparse.Namespace) -> None:
         repair.save(options.output, overwrite=options.force)
         shared.show(text)
         return
-    sure = (
-        "its uncertainty cannot be estimated"
-        if math.isnan(low)
-        else f"{level(confidence)} interval {low:+.4f} to {high:+.4f}"
-    )
+    sure = f"{level(confidence)} interval {low:+.4f} to {high:+.4f}"
+    if math.isnan(low):
+        sure = "its uncertainty cannot be estimated"
     verdict = judge(audit, settings.metric)
-    reading = verdict.readings.get(repair.pair)
     allowing = f", allowing for the {verdict.pairs} pairs looked at" if verdict.pairs > 1 else ""
     doubts = {
         "may be chance": f" It cannot be told from chance{allowing}; repairing it may do more harm than good.",
         "too few to say": " There are too few rows to say whether it is chance.",
     }
-    doubt = doubts.get(str(reading), "") if repair.moved else ""
+    doubt = doubts.get(str(verdict.readings.get(repair.pair)), "") if repair.moved else ""
     unseen = "\nThat holds for scores of rows that the model has not seen: fit to such scores." if expected else ""
     parts = [repair.headline(), f"{expected or f'What to expect on new people cannot be said: {why_not}'}{unseen}"]
     # A map that was not tried in folds has the figures above on its own rows, too.

@@ -7,7 +7,7 @@ from inspect import signature
 from typing import Any
 
 from xorder._metric import METRICS
-from xorder.cli._program import add_input, check_columns, chosen, given_options, read_tables, show, wrapped_lines
+from xorder.cli import _program as shared
 from xorder.exceptions import InputError
 from xorder.metrics import audit_tables, plan
 
@@ -16,14 +16,12 @@ EXAMPLES = ("--gap 0.05 --prevalence 0.1 --auc 0.8", "{} --limit 0.05 --repair")
 
 def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
-    add_input(command, labelled=True, required=False, nargs="?")
+    shared.add_input(command, labelled=True, required=False, nargs="?")
     command.add_argument("--cluster", metavar="COLUMN")
     command.add_argument("--repair", action="store_true")
     command.add_argument("--metric", choices=METRICS, default="xauc")
-    for name in ("gap", "limit", "design-effect"):
-        command.add_argument(f"--{name}", type=float, metavar="NUMBER")
-    for name in ("prevalence", "auc", "group-shares"):
-        command.add_argument(f"--{name}", type=_by_group, metavar="NUMBER")
+    shared.add_options(command, dict.fromkeys(("gap", "limit", "design-effect"), "NUMBER"), type=float)
+    shared.add_options(command, dict.fromkeys(("prevalence", "auc", "group-shares"), "NUMBER"), type=_by_group)
     command.add_argument("--power", type=float, default=0.8)
     command.add_argument("--confidence", type=float, default=0.95)
 
@@ -42,10 +40,10 @@ def _by_group(text: str) -> float | dict[str, float]:
 def run(options: argparse.Namespace) -> None:
     """Plan from the rows of a file, or from a few numbers."""
     if options.file is not None:
-        check_columns(options)
-    elif given_options(options) & {"score", "label", "group", "cluster", "weight"}:
+        shared.check_columns(options)
+    elif shared.given_options(options) & {"score", "label", "group", "cluster", "weight"}:
         raise InputError("columns are those of a file: name FILE, or leave them out.")
-    audit = None if options.file is None else audit_tables(read_tables(options), confidence=options.confidence)
-    asked: Any = chosen(options, *(name for name in signature(plan).parameters if name in options))
+    audit = None if options.file is None else audit_tables(shared.read_tables(options), confidence=options.confidence)
+    asked: Any = shared.chosen(options, *(name for name in signature(plan).parameters if name in options))
     found = plan(audit, **asked)
-    show(found.to_dict() if options.json else wrapped_lines(str(found)))
+    shared.show(found.to_dict() if options.json else shared.wrapped_lines(str(found)))

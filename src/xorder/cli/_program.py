@@ -17,7 +17,7 @@ import textwrap
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from functools import partial
 from importlib import import_module, resources
@@ -287,8 +287,7 @@ def judged(text: str, verdict: str) -> str:
 
 def headed(text: str) -> str:
     """Return text with its first sentence in bold."""
-    end = re.search(r"\.(?=\s)|$", text)
-    place = end.end() if end else 0
+    place = next(re.finditer(r"\.(?=\s)|$", text)).end()
     return painted(text[:place], "bold") + text[place:]
 
 
@@ -323,8 +322,7 @@ class Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, as all other errors do; no option may be given twice."""
 
     def __init__(self, **settings: Any) -> None:
-        formatter = argparse.RawDescriptionHelpFormatter
-        super().__init__(add_help=False, formatter_class=formatter, **settings)
+        super().__init__(add_help=False, formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
         self.register("action", None, _Once)
         self.register("action", "store", _Once)
         self.register("action", "store_true", partial(_Once, nargs=0, default=False))
@@ -371,8 +369,7 @@ def add_input(
     command.add_argument("--group", required=required, action="append", metavar="COLUMN")
     if labelled:
         command.add_argument("--label", required=required, metavar="COLUMN")
-        command.add_argument("--positive", metavar="VALUE")
-        command.add_argument("--weight", metavar="COLUMN")
+        add_options(command, {"positive": "VALUE", "weight": "COLUMN"})
         command.add_argument("--weights-are", choices=("counts", "sampling"), default="counts")
         command.add_argument("--memory", default="2GB", metavar="AMOUNT")
     command.add_argument(
@@ -383,6 +380,12 @@ def add_input(
         f"group (default {missing})",
     )
     command.add_argument("--encoding", default="utf-8")
+
+
+def add_options(command: argparse.ArgumentParser, names: Mapping[str, str | None], **settings: Any) -> None:
+    """Add options that differ in nothing but their names and what their values are called."""
+    for name, metavar in names.items():
+        command.add_argument(f"--{name}", metavar=metavar, **settings)
 
 
 def add_unseen(command: argparse.ArgumentParser, usual: str | None) -> None:

@@ -19,13 +19,11 @@ def add(command: argparse.ArgumentParser) -> None:
     """Add the options."""
     shared.add_input(command, labelled=True, missing="as in the map, or error")
     shared.add_output(command, "PAGE", "html", required=False)
-    command.add_argument("--cluster", metavar="COLUMN")
-    command.add_argument("--map", metavar="MAP")
+    named = {"cluster": "COLUMN", "map": "MAP", "title": None, "model": None, "period": None, "author": None}
+    shared.add_options(command, named)
     shared.add_unseen(command, None)
     command.add_argument("--metric", choices=METRICS)
     command.add_argument("--high-is", choices=HIGH_IS)
-    for name in ("title", "model", "period", "author"):
-        command.add_argument(f"--{name}")
     command.add_argument("--tolerance", type=float, metavar="GAP")
     command.add_argument("--confidence", type=float, default=0.95)
     command.add_argument("--open", action="store_true")
@@ -54,8 +52,8 @@ def run(options: argparse.Namespace) -> int:
     for note in tables.notes:
         warn_caller(note)
     if repair is not None:
-        maps = repair.group_maps()
-        check_matched(maps, tables, options.file, score=options.score, group=options.group, encoding=options.encoding)
+        read = shared.chosen(options, "score", "group", "encoding")
+        check_matched(repair.group_maps(), tables, options.file, **read)
     about = About(
         {"score": options.score, "label": options.label, "group": BETWEEN.join(options.group)},
         **shared.chosen(options, "title", "high_is", "model", "period", "author"),
@@ -63,13 +61,11 @@ def run(options: argparse.Namespace) -> int:
         source=options.file if Path(options.file).is_file() else None,
         saved=options.map,
     )
-    asked = shared.chosen(options, "metric", "tolerance", "confidence")
     with shared.stage("working out the page"):
-        result = report_fitted(tables, repair, about, **asked)
+        result = report_fitted(tables, repair, about, **shared.chosen(options, "metric", "tolerance", "confidence"))
         if options.output is not None:
             result.save(options.output, overwrite=options.force)
-    stops = result.to_dict()["path"]["stops"]
-    verdict = stops[0 if options.map is None else -1]["verdict"]
+    verdict = result.to_dict()["path"]["stops"][0 if options.map is None else -1]["verdict"]
     if options.json:
         shared.show(result.to_dict())
     else:

@@ -89,13 +89,12 @@ class SourceTable:
         Only the columns that the query uses are converted. Empty cells are null.
         """
         kinds = ", ".join(f"{_quoted(name)}: {_quoted(types.get(name, 'VARCHAR'))}" for name in self.columns)
-        compression = "gzip" if _gzipped(self.path) else "none"
         # DuckDB would take brackets and stars in the name of a folder for a pattern, and read other files.
         path = _quoted(glob.escape(str(self.path)))
         return (
             f"read_csv({path}, columns={{{kinds}}}, auto_detect=false, header=true, delim=',', "
             f"quote='\"', escape='\"', nullstr='', strict_mode=true, null_padding=false, ignore_errors=false, "
-            f"compression='{compression}')"
+            f"compression='{'gzip' if _gzipped(self.path) else 'none'}')"
         )
 
 

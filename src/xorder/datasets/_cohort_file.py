@@ -53,9 +53,8 @@ def read_cohort(
     ``columns`` must be there.
     """
     command = f"xorder data build-{kind}"
-    import_optional("pandas", extra="data", purpose="Loading a cohort")
-    pyarrow = import_optional("pyarrow", extra="data", purpose="Loading a cohort")
-    parquet = import_optional("pyarrow.parquet", extra="data", purpose="Loading a cohort")
+    needed = ("pandas", "pyarrow", "pyarrow.parquet")
+    _, pyarrow, parquet = (import_optional(name, extra="data", purpose="Loading a cohort") for name in needed)
     path = Path(path)
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"

@@ -81,12 +81,10 @@ def _stated(
     return Feature(name, unit, source, sql or _within(value, *within))
 
 
-def _daily(measurement: Measurement) -> list[Feature]:
-    where = ", ".join((*measurement.columns, *(f"lab {lab}" for lab in measurement.labs)))
+def _daily(m: Measurement) -> list[Feature]:
+    where = ", ".join((*m.columns, *(f"lab {lab}" for lab in m.labs)))
     return [
-        Feature(name, measurement.unit, f"first day: {statistic} of {where}", f"day.{name}")
-        for statistic in measurement.daily
-        for name in [f"{measurement.name}_{statistic}"]
+        Feature(f"{m.name}_{each}", m.unit, f"first day: {each} of {where}", f"day.{m.name}_{each}") for each in m.daily
     ]
 
 
@@ -181,8 +179,7 @@ def build_eicu(
     check_output(output, overwrite=overwrite)
     tables = find_tables(folder, _TABLES, source=_NAME)
     readings = find_readings(folder)
-    purpose = "Building the eICU cohort"
-    with open_database(purpose=purpose, memory=memory, spill=spill, progress=progress) as database:
+    with open_database(purpose="Building the eICU cohort", memory=memory, spill=spill, progress=progress) as database:
         _read_stays(database, tables)
         database.run(f"CREATE TEMP TABLE candidate AS SELECT * FROM patient WHERE {_CANDIDATE}")
         summarise_first_day(database, readings)
@@ -294,11 +291,7 @@ def summarise_first_day(database: Database, tables: Mapping[str, SourceTable]) -
 
 def _day_columns(measurements: Sequence[Measurement]) -> dict[str, str]:
     """Map the name of a statistic of the day to the SQL that makes it from the medians of its hours."""
-    return {
-        f"{measurement.name}_{statistic}": f"{statistic}({measurement.name})"
-        for measurement in measurements
-        for statistic in measurement.daily
-    }
+    return {f"{m.name}_{each}": f"{each}({m.name})" for m in measurements for each in m.daily}
 
 
 def _first_day(

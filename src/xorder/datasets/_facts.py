@@ -10,8 +10,7 @@ from typing import Any
 def read_facts(name: str) -> dict[str, Any]:
     """Return what is written about a data set, by its name; lists come as tuples."""
     text = resources.files("xorder.datasets").joinpath(f"{name}.toml").read_text(encoding="utf-8")
-    facts: dict[str, Any] = _fixed(tomllib.loads(text))
-    return facts
+    return {key: _fixed(value) for key, value in tomllib.loads(text).items()}
 
 
 def _fixed(value: Any) -> Any:

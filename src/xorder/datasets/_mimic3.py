@@ -183,8 +183,7 @@ def _cohort(database: Database, candidates: int) -> tuple[Any, int]:
         features[first : first + count] = window_features(count, stay - first, variable, second, number)
         readings += len(stay)
     stays = database.arrow(f"SELECT {_STAY_COLUMNS} FROM at_least_48_hours ORDER BY stay")
-    names = [*stays.column_names, *FEATURES]
-    table = pa.Table.from_arrays([*stays.columns, *map(pa.array, features.T)], names=names)
+    table = pa.Table.from_arrays([*stays.columns, *map(pa.array, features.T)], names=[*stays.column_names, *FEATURES])
     database.report("computing features", 1.0)
     return table.filter(pa.array(~np.isnan(features).all(axis=1))), readings
 
@@ -213,10 +212,8 @@ def read_events(database: Database, tables: Mapping[str, SourceTable], *, apply_
     # DuckDB cannot know how many rows a csv file has, and may take the small tables for the larger side of a join: it
     # would then gather hundreds of millions of events in a hash table. As written, events stream past small tables.
     database.run("SET disabled_optimizers = 'join_order,build_side_probe_side'")
-    numbers = " ".join(
-        f"WHEN {number} THEN {_reading(variable, apply_ranges=apply_ranges)}"
-        for number, variable in enumerate(VARIABLES)
-    )
+    readings = [_reading(variable, apply_ranges=apply_ranges) for variable in VARIABLES]
+    numbers = " ".join(f"WHEN {number} THEN {reading}" for number, reading in enumerate(readings))
     for name, types in EVENTS.items():
         same_stay = "event.icustay_id IS NULL OR event.icustay_id = adult.icustay_id"
         sql = f"""
@@ -282,8 +279,7 @@ def window_features(
     features = np.full((stays, len(VARIABLES), len(WINDOWS), len(STATISTICS)), np.nan, dtype=np.float32)
     if len(number) == 0:
         return features.reshape(stays, len(FEATURES))
-    series = np.concatenate([[True], (np.diff(stay) != 0) | (np.diff(variable) != 0)])
-    start = np.flatnonzero(series)
+    start = np.flatnonzero(np.append(True, (np.diff(stay) != 0) | (np.diff(variable) != 0)))
     size = np.diff(np.append(start, len(number)))
     row, column = stay[start], variable[start]
     # Whole seconds and whole per cent: no reading falls on the wrong side of an end by rounding.

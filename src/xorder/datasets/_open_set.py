@@ -98,8 +98,7 @@ class OpenSet(About):
 
     def warnings_without(self, hidden: Collection[str] = ()) -> tuple[str, ...]:
         """What to know about the set when the ``hidden`` inputs are left out."""
-        present = (warning for column, warning in self.revealing.items() if column not in hidden)
-        return (*present, *self.warnings)
+        return (*(text for column, text in self.revealing.items() if column not in hidden), *self.warnings)
 
     def prepare(self, raw: RawTable) -> Parts:
         """Make inputs, labels and groups of a raw table."""

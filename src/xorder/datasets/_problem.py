@@ -158,12 +158,9 @@ def random_splits(n_rows: int, n_splits: int) -> tuple[Split, ...]:
     if n_rows < 2:
         raise InputError(f"a split needs at least 2 rows; got {n_rows}.")
     n_test = _test_rows(n_rows)
-    drawn = []
-    for seed in range(n_splits):
-        # NumPy promises the raw stream of a bit generator to stay as it is, but not its shuffles.
-        order = np.argsort(np.random.PCG64(seed).random_raw(n_rows), kind="stable")
-        drawn.append(Split(np.sort(order[n_test:]), np.sort(order[:n_test])))
-    return tuple(drawn)
+    # NumPy promises the raw stream of a bit generator to stay as it is, but not its shuffles.
+    orders = (np.argsort(np.random.PCG64(seed).random_raw(n_rows), kind="stable") for seed in range(n_splits))
+    return tuple(Split(np.sort(order[n_test:]), np.sort(order[:n_test])) for order in orders)
 
 
 def _test_rows(n_rows: int) -> int:

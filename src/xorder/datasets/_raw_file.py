@@ -166,8 +166,7 @@ def _split(text: str, shown: str) -> list[list[str]]:
             rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True))
         except csv.Error as error:
             raise InputError(f"{shown} cannot be read as a table: {error}.") from error
-    stripped = ([cell.strip() for cell in row] for row in rows)
-    return [row for row in stripped if any(row)]
+    return [row for row in ([cell.strip() for cell in row] for row in rows) if any(row)]
 
 
 def _numbers(column: str, cells: list[str], shown: str) -> NDArray[np.float64]:
@@ -203,9 +202,8 @@ class RawFile:
     def find(self, folder: Path) -> Path | None:
         """Return the file below a folder of data, or None."""
         names = dict.fromkeys([*self.names, *map(file_name, self.urls)])
-        paths = (
-            home / f"{name}{end}" for home in (folder / self.folder, folder) for name in names for end in ("", ".gz")
-        )
+        homes = (folder / self.folder, folder)
+        paths = (home / f"{name}{end}" for home in homes for name in names for end in ("", ".gz"))
         return next(filter(Path.is_file, paths), None)
 
     def save_as(self, folder: Path) -> Path:

@@ -270,10 +270,8 @@ def _rows(expected: ExpectedGap) -> list[tuple[str, str, float, float, tuple[flo
     """What is shown: name, pair, before, after, its interval, how numbers are signed, and a mark."""
     before, after = expected.before, expected.after
     rows = [("AUC", "", before.auc, after.auc, after.auc_interval, "", "")]
-    pairs = sorted(
-        ((_mark(expected, gap), gap) for gap in after.gaps if gap.metric == expected.metric),
-        key=lambda pair: (pair[0] != "", -abs(known(pair[1].value) or 0.0)),
-    )
+    pairs = [(_mark(expected, gap), gap) for gap in after.gaps if gap.metric == expected.metric]
+    pairs.sort(key=lambda pair: (pair[0] != "", -abs(known(pair[1].value) or 0.0)))
     for mark, gap in pairs[:_MOST_PAIRS]:
         was = before.gap(expected.metric, gap.pair)
         rows.append((f"{gap.metric} gap", _names(gap), was.value, gap.value, gap.interval, "+", mark))

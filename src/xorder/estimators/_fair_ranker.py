@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
@@ -325,11 +325,8 @@ class FairRanker(NumbersBelowDiagram, ClassifierMixin, MetaEstimatorMixin, BaseE
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        try:
-            of_estimator = get_tags(self.estimator)
-        except (AttributeError, TypeError):
-            return tags
-        tags.input_tags = of_estimator.input_tags
+        with suppress(AttributeError, TypeError):
+            tags.input_tags = get_tags(self.estimator).input_tags
         return tags
 
     def _numbers_html(self) -> str:
@@ -378,9 +375,8 @@ class FairRanker(NumbersBelowDiagram, ClassifierMixin, MetaEstimatorMixin, BaseE
         groups, inputs = self._groups_and_inputs(X, sensitive_features)
         # Each model's score is adjusted before the mean is taken: the repair was learnt on scores of single models, and
         # a mean of several is spread less widely.
-        adjusted = [
-            self.repair_.transform(response(model, inputs), sensitive_features=groups) for model in self.estimators_
-        ]
+        scores = [response(model, inputs) for model in self.estimators_]
+        adjusted = [self.repair_.transform(score, sensitive_features=groups) for score in scores]
         return np.asarray(np.mean(adjusted, axis=0))
 
 
@@ -459,9 +455,8 @@ def out_of_fold_scores(
 
     Entries of ``fit_params`` with one value per row are cut to the rows of the fold.
     """
-    found = Parallel(n_jobs=n_jobs)(
-        delayed(_fit_and_score)(clone(estimator), X, y, fold, dict(fit_params or {})) for fold in folds
-    )
+    fits = (delayed(_fit_and_score)(clone(estimator), X, y, fold, dict(fit_params or {})) for fold in folds)
+    found = Parallel(n_jobs=n_jobs)(fits)
     score = np.empty(len(y), dtype=np.float64)
     for fold, (_, held_out) in zip(folds, found, strict=True):
         score[fold.test] = held_out

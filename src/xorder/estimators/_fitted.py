@@ -121,9 +121,7 @@ class RepairSettings:
                 raise InputError("confidence needs limits above 0: give max_gap or max_cut_gap.")
         bounds = self.bounds if self.bounds is None else self._ends()
         amounts = {name: getattr(self, name) for name in _AMOUNTS}
-        plain: Any = {
-            name: float(value) for name, value in amounts.items() if not isinstance(value, int | float | None)
-        }
+        plain: Any = {name: float(each) for name, each in amounts.items() if not isinstance(each, int | float | None)}
         return replace(self, bounds=bounds, **plain)
 
     def _ends(self) -> tuple[float, float]:
@@ -206,9 +204,8 @@ class LearntFrom:
         """
         texts = [self.fitted, self.version, *self.group, *([] if self.score is None else [self.score])]
         numbers = [self.rows, *self.before, *self.after]
-        lists = (self.group, self.before, self.after)
         if not (
-            all(isinstance(each, list) for each in lists)
+            all(isinstance(each, list) for each in (self.group, self.before, self.after))
             and all(isinstance(each, str) for each in texts)
             and all(isinstance(each, int | float) and in_range(each) for each in numbers)
             and len(self.before) == len(self.after)
@@ -350,8 +347,7 @@ class FittedRepair:
                     warn_of_other_scale(group, score_map, score_map.outside(own), own.size)
                     adjusted[mask] = score_map.apply(own)
             elif self.settings.unseen_group == "error":
-                rows = int(np.count_nonzero(mask))
-                raise unseen_error(repr(group), self.maps, rows, f"row {int(np.argmax(mask))}")
+                raise unseen_error(repr(group), self.maps, int(mask.sum()), f"row {int(np.argmax(mask))}")
         return adjusted
 
     def group_maps(self) -> GroupMaps:
@@ -398,16 +394,12 @@ class FittedRepair:
         str
             A line, and one more for groups that are set aside.
         """
-        movers = f"{'groups' if len(self.moved) > 1 else 'group'} {', '.join(map(str, self.moved))}"
-        lines = [
-            f"Scores of {movers} are adjusted; those of group {self.reference} stay as they are."
-            if self.moved
-            else "All scores are left as they are."
-        ]
-        for what, groups in (("left alone", self.left), ("counted with the reference", self.merged)):
-            if groups:
-                lines.append(f"{what}: group {', '.join(map(str, groups))}")
-        return "\n".join(lines)
+        said = "All scores are left as they are."
+        if self.moved:
+            movers = f"{'groups' if len(self.moved) > 1 else 'group'} {', '.join(map(str, self.moved))}"
+            said = f"Scores of {movers} are adjusted; those of group {self.reference} stay as they are."
+        aside = (("left alone", self.left), ("counted with the reference", self.merged))
+        return "\n".join([said, *(f"{what}: group {', '.join(map(str, each))}" for what, each in aside if each)])
 
     def sample_text(self) -> str:
         """Lay out what the repair does to the sample it was fitted to.

@@ -129,9 +129,7 @@ def _size(table: ScoreTable) -> float:
 
 
 def _listed(tables: dict[Hashable, ScoreTable], groups: list[Hashable]) -> str:
-    return ", ".join(
-        f"{group!r} ({tables[group].n1:g} positives, {tables[group].n0:g} negatives)" for group in groups[:10]
-    )
+    return ", ".join(f"{g!r} ({tables[g].n1:g} positives, {tables[g].n0:g} negatives)" for g in groups[:10])
 
 
 # Gaps this close to each other, or to a limit, are the same.
@@ -243,8 +241,7 @@ def find_repair(tables: Tables, plan: GroupPlan, settings: RepairSettings) -> Re
         return _nothing(tables, settings)
 
     def fit(settings: RepairSettings) -> Repair:
-        method = smooth if settings.method == "smooth" else interleave
-        return method(plan.tables, settings, plan.reference)
+        return (smooth if settings.method == "smooth" else interleave)(plan.tables, settings, plan.reference)
 
     if settings.confidence is None:
         return fit(settings)
@@ -322,9 +319,7 @@ def smooth(tables: Tables, settings: RepairSettings, reference: Hashable | None)
                 maps[group] = _within_cuts(tables, both, scale, maps[group], bounds, settings.max_cut_gap)
     moved = {group for group, score_map in maps.items() if score_map.raw.size}
     after = measure(mapped(tables, maps), metric) if moved else before
-    repair = Repair(
-        reference, maps, pair, before, after, kept_share={group: kept[group] for group in maps}, notes=notes
-    )
+    repair = Repair(reference, maps, pair, before, after, {group: kept[group] for group in maps}, notes=notes)
     # A group whose gap may be chance says nothing about the others' repair, though it may be the widest of all.
     judged = {group for group, share in kept.items() if share > 0} | {reference}
     helps = moved and is_better(after.among(judged), before.among(judged), settings)
@@ -332,9 +327,7 @@ def smooth(tables: Tables, settings: RepairSettings, reference: Hashable | None)
         share = "the share of the repair that the evidence for the gap carries"
         return left_alone(repair, tables, share if settings.is_careful and moved else "the best repair found")
     # With care less is corrected on purpose, and why more than two groups miss a target has been said.
-    if settings.is_careful or len(tables) > 2:
-        return repair
-    return replace(repair, notes=[*notes, *_missed(after, settings)])
+    return repair if needs_errors else replace(repair, notes=[*notes, *_missed(after, settings)])
 
 
 def _out_of_reach(worst: float, stderrs: dict[Pair, float], settings: RepairSettings) -> list[str]:
@@ -432,8 +425,7 @@ def interleave(tables: Tables, settings: RepairSettings, reference: Hashable | N
             f"1, or closer together than numbers can be): AUC is {after.auc:.4f} instead of {found.auc:.4f}, the gap "
             f"{after.gap(pair):+.4f} instead of {found.gap:+.4f}."
         )
-    kept = {moved: 1.0}
-    repair = Repair(reference, {moved: score_map}, pair, before, after, kept, ordering=found, notes=notes)
+    repair = Repair(reference, {moved: score_map}, pair, before, after, {moved: 1.0}, ordering=found, notes=notes)
     # Where rows of both groups share scores, these may be better as they are than in any ordering.
     if solver == "frontier" and limit is None and is_better(before, after, settings):
         return left_alone(repair, tables, "the best ordering found")
@@ -486,9 +478,8 @@ def measure(tables: Tables, metric: str) -> AucAndGaps:
 
 def mapped(tables: Tables, maps: dict[Hashable, ScoreMap]) -> Tables:
     """Return tables with the scores of moved groups adjusted."""
-    adjusted = tables.replacing(
-        {group: table.at(maps[group].apply(table.score)) if group in maps else table for group, table in tables.items()}
-    )
+    moved = {group: table.at(maps[group].apply(table.score)) for group, table in tables.items() if group in maps}
+    adjusted = tables.replacing(dict(tables) | moved)
     held = tables.held
     if held is None:
         return adjusted
@@ -506,12 +497,8 @@ _BITS = 40
 
 def _rounded(table: ScoreTable) -> ScoreTable:
     """Return the table without the last bits of its masses, in which the order of adding up fractions shows."""
-    return ScoreTable(table.score, _to_bits(table.positive), _to_bits(table.negative))
-
-
-def _to_bits(mass: FloatArray) -> FloatArray:
-    fraction, exponent = np.frexp(mass)
-    return np.asarray(np.ldexp(np.rint(np.ldexp(fraction, _BITS)), exponent - _BITS))
+    parts = map(np.frexp, (table.positive, table.negative))
+    return ScoreTable(table.score, *(np.ldexp(np.rint(np.ldexp(part, _BITS)), power - _BITS) for part, power in parts))
 
 
 # A gap of this many standard errors is not corrected at all; of one of twice as many, three quarters are. Chosen

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from itertools import combinations, cycle
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -53,8 +53,7 @@ class GroupMatrix:
         try:
             row, column = (self.groups.index(group) for group in pair)
         except (ValueError, TypeError):
-            known = ", ".join(map(repr, self.groups))
-            raise KeyError(f"{pair!r}: name two of the groups {known}") from None
+            raise KeyError(f"{pair!r}: name two of the groups {', '.join(map(repr, self.groups))}") from None
         return float(self.values[row, column])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -227,11 +226,8 @@ class Audit:
         """
         by_cut, of = self._by_cut(), check_of(of)
         pairs: list[Any] = list(combinations(self.groups, 2)) if pair is None else [check_pair(pair, self.groups)]
-        if at is None:
-            found = [by_cut.worst(each, of) for each in pairs]
-        else:
-            cut = check_cut(at, by_cut.total)
-            found = [by_cut.at(cut, each, of) for each in pairs]
+        cut = None if at is None else check_cut(at, by_cut.total)
+        found = [by_cut.worst(each, of) if cut is None else by_cut.at(cut, each, of) for each in pairs]
         return max(found, key=lambda gap: abs(gap.value) if np.isfinite(gap.value) else -1.0)
 
     def to_dict(self) -> dict[str, Any]:
@@ -371,15 +367,15 @@ class Audit:
             object.__setattr__(self, "_cuts", Cuts(self._tables, self.confidence, self._units))
         return cast(Cuts, self._cuts)
 
-    def _cut_gaps(self) -> list[CutGap]:
-        """The worst cut of each pair of groups, then each of the cuts to report."""
-        pairs = [] if self._tables is None else list(combinations(self.groups, 2))
-        return [self.cut_gap(at, pair) for pair in pairs for at in (None, *self.cuts)]
-
     def _named_cuts(self) -> list[tuple[str | None, CutGap]]:
-        """The same with how each cut is written; the worst has None."""
-        names = cycle([None, *map(cut_text, self.cuts)])
-        return list(zip(names, self._cut_gaps(), strict=False))
+        """The worst cut of each pair of groups, with None, then each of the cuts to report, with how it is written."""
+        pairs = () if self._tables is None else combinations(self.groups, 2)
+        names = [(None, None), *((at, cut_text(at)) for at in self.cuts)]
+        return [(name, self.cut_gap(at, pair)) for pair in pairs for at, name in names]
+
+    def _cut_gaps(self) -> list[CutGap]:
+        """The same without what they are called."""
+        return [gap for _, gap in self._named_cuts()]
 
     def describe(
         self,

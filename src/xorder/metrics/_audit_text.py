@@ -40,15 +40,13 @@ def audit_text(
     The widest gaps alone are shown, and the cuts of the pair spoken of, unless everything is asked for, or some pairs.
     """
     names = dict(zip(audit.groups, group_names(audit.groups, ANY_LENGTH), strict=True))
-    said = reading(audit, metric, pair)
     spoken_of = judge(audit, metric).gap
     every = list(combinations(audit.groups, 2))
-    pairs = [pair] if pair is not None else None
-    if pair is None and reference is not None:
-        pairs = [each for each in every if reference in each]
+    pairs = None if reference is None else [each for each in every if reference in each]
+    pairs = pairs if pair is None else [pair]
     of_cuts = pairs or (every if everything else [spoken_of.pair] if spoken_of else [])
     parts = [
-        wrapped(said, width),
+        wrapped(reading(audit, metric, pair), width),
         f"AUC {number(audit.auc)}   ({_interval(audit)} {interval_text(audit.auc_interval, sign='')})",
         "\n".join(_group_lines(audit, names, width)),
         "\n".join(matrix_lines(audit.groups, audit.xauc.values, width, everything)),
@@ -144,21 +142,17 @@ def _cut_lines(audit: Audit, names: dict[Hashable, str], width: int, pairs: Sequ
     """Lay out the worst cut and the cuts to report, of some pairs."""
     if audit._tables is None or not pairs:
         return []
-    rows = []
-    for pair in pairs:
-        for at in (None, *audit.cuts):
-            gap = audit.cut_gap(at, pair)
-            worst = f"worst, {100 * gap.cut:.3g} %" if np.isfinite(gap.cut) else "worst"
-            rows.append(
-                [
-                    worst if at is None else cut_text(at),
-                    f"{names[gap.pair[0]]} - {names[gap.pair[1]]}",
-                    number(gap.rates[0]),
-                    number(gap.rates[1]),
-                    signed(gap.value),
-                    "[{}, {}]".format(*map(signed, gap.interval)) if np.isfinite(gap.interval[0]) else "not known",
-                ]
-            )
+    gaps = [(at, audit.cut_gap(at, pair)) for pair in pairs for at in (None, *audit.cuts)]
+    rows = [
+        [
+            cut_text(at) if at is not None else f"worst, {100 * gap.cut:.3g} %" if np.isfinite(gap.cut) else "worst",
+            f"{names[gap.pair[0]]} - {names[gap.pair[1]]}",
+            *map(number, gap.rates),
+            signed(gap.value),
+            "[{}, {}]".format(*map(signed, gap.interval)) if np.isfinite(gap.interval[0]) else "not known",
+        ]
+        for at, gap in gaps
+    ]
     head = ["cut", "pair", "first", "second", "gap", _interval(audit)]
     return [
         wrapped("Sensitivity at a cut: the share of a group's positives in the first part of the list", width),

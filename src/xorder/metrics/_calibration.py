@@ -66,9 +66,8 @@ class Sample(NamedTuple):
             every = list(by_cut.tables)
             found = in_threads(int(by_cut.total), partial(_levels, by_cut), every)
             by_cut.levels |= dict(zip(every, found, strict=True))
-        score, positive, negative, *spreads = map(
-            np.concatenate, zip(*(by_cut.levels[group] for group in groups), strict=True)
-        )
+        levels = [by_cut.levels[group] for group in groups]
+        score, positive, negative, *spreads = map(np.concatenate, zip(*levels, strict=True))
         held = None
         if rows is not None:
             own = np.isin(rows.group, [list(by_cut.tables).index(group) for group in groups])
@@ -151,9 +150,8 @@ def check_probabilities(tables: Tables) -> tuple[float, float]:
 def calibrated(sample: Sample, confidence: float) -> Calibration:
     """Say how outcomes stand to scores; what cannot be computed is nan."""
     times = normal_quantile(confidence)
-    total, positives, expected = (
-        float(each.sum()) for each in (sample.mass, sample.positive, sample.mass * sample.score)
-    )
+    masses = (sample.mass, sample.positive, sample.mass * sample.score)
+    total, positives, expected = (float(each.sum()) for each in masses)
     if not total > 0:
         return Calibration(math.nan, math.nan)
     shares = positives / total, expected / total
@@ -192,8 +190,7 @@ def _regression(
     x, mass = design(sample.score), sample.mass
     base = np.zeros(x.shape[1]) if offset is None else offset(sample.score)
     found: FloatArray = np.zeros(x.shape[0])
-    step = found
-    loss = math.inf
+    step, loss = found, math.inf
     for _ in range(_MOST_STEPS):
         linear = base + found @ x
         # The negative log-likelihood, without a logarithm of 0.
@@ -201,8 +198,8 @@ def _regression(
         reached = float(mass @ (np.maximum(linear, 0.0) + np.log1p(small)) - sample.positive @ linear)
         chance = np.where(linear > 0, 1.0, small) / (1 + small)
         if reached > loss + 1e-9 * abs(loss):
-            found = found - step / 2
             step = step / 2
+            found = found - step
             continue
         information = (x * (mass * chance * (1 - chance))) @ x.T
         if not np.linalg.cond(information) < 1e14 or np.abs(found).max() > _FURTHEST:
@@ -216,8 +213,7 @@ def _regression(
 
     def adds(score: FloatArray, label: FloatArray) -> FloatArray:
         own = design(score)
-        linear = found @ own + (0.0 if offset is None else offset(score))
-        return np.asarray(own * (label - _expit(linear)))
+        return np.asarray(own * (label - _expit(found @ own + (0.0 if offset is None else offset(score)))))
 
     bread = np.linalg.inv(information)
     return _Regression(found, bread @ sample.products(adds) @ bread)
@@ -233,12 +229,9 @@ def _coefficient(found: _Regression | None, number: int, times: float) -> Estima
 def _curve(sample: Sample, odds: Callable[[FloatArray], FloatArray], times: float) -> tuple[FloatArray, float]:
     """Return the curve with its band, and the mean distance between it and the scores."""
     rarer = min(float(sample.positive.sum()), float(sample.negative.sum()))
-    choices: list[FloatArray] = []
-    for least, places in _KNOTS:
-        knots = np.unique(odds(np.array(quantiles(sample.score, sample.mass, places))))
-        if rarer >= least and knots.size > 2:
-            choices.append(knots)
-    for knots in (*choices, np.empty(0)):
+    places = [each for least, each in _KNOTS if rarer >= least]
+    choices = [np.unique(odds(np.array(quantiles(sample.score, sample.mass, each)))) for each in places]
+    for knots in (*(each for each in choices if each.size > 2), np.empty(0)):
 
         def design(score: FloatArray, knots: FloatArray = knots) -> FloatArray:
             return _spline(odds(score), knots)
@@ -248,8 +241,7 @@ def _curve(sample: Sample, odds: Callable[[FloatArray], FloatArray], times: floa
             break
     else:
         return np.empty((4, 0)), math.nan
-    shares = np.linspace(0.01, 0.99, _POINTS).tolist()
-    score = np.unique(quantiles(sample.score, sample.mass, shares))
+    score = np.unique(quantiles(sample.score, sample.mass, np.linspace(0.01, 0.99, _POINTS).tolist()))
     x = design(score)
     linear = found.coefficients @ x
     half = times * np.sqrt(np.maximum(np.einsum("ij,ik,kj->j", x, found.covariance, x), 0.0))

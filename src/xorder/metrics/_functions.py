@@ -92,8 +92,7 @@ def prf_by_group(
     {'x': 1.0, 'y': 0.8333}
     """
     tables = check_tables(y_true, y_score, sensitive_features, sample_weight)
-    values = prf_of(moments(list(tables.values())))
-    return dict(zip(tables, values.tolist(), strict=True))
+    return dict(zip(tables, prf_of(moments(list(tables.values()))).tolist(), strict=True))
 
 
 def xauc_difference(

@@ -119,13 +119,12 @@ class Plan:
         return found | {"groups": groups} | lists | {"curve": [list(point) for point in self.curve]}
 
     def __str__(self) -> str:
-        title = METRICS[self.metric].title
         aims = {
             "detect": f"detect a gap of {self.gap:g}",
             "limit": f"show that the gap is below {self.limit}, where it is {self.gap:g},",
             "repair": f"repair the gap to {self.limit}, and promise that,",
         }
-        said = f"{title}: to {aims[self.question]} takes {self.rows:,} people"
+        said = f"{METRICS[self.metric].title}: to {aims[self.question]} takes {self.rows:,} people"
         said += "" if self.times is None else f", {self.times:.2g} times as many as were audited"
         said += f" ({level(self.power)} power, {level(self.confidence)} confidence"
         said += f", allowing for {self.pairs} pairs" if self.pairs > 1 else ""
@@ -396,8 +395,7 @@ def _normal_scores(tables: Mapping[Hashable, ScoreTable]) -> dict[Hashable, Scor
     thin = {group: table.thinned(_LEVELS) for group, table in tables.items()}
     score, place = np.unique(np.concatenate([table.score for table in thin.values()]), return_inverse=True)
     mass = np.bincount(place, np.concatenate([table.mass for table in thin.values()]))
-    rank = (np.cumsum(mass) - mass / 2) / mass.sum()
-    normal = np.array([_NORMAL.inv_cdf(each) for each in rank.tolist()])
+    normal = np.array([_NORMAL.inv_cdf(rank) for rank in ((np.cumsum(mass) - mass / 2) / mass.sum()).tolist()])
     return {group: table.at(normal[np.searchsorted(score, table.score)]) for group, table in thin.items()}
 
 

@@ -93,18 +93,13 @@ def cells_at(
     columns: list[tuple[NDArray[Any], ...]] = []
     bounds: list[IntArray] = []
     for number, (name, table) in enumerate(by_cut.tables.items()):
-        scores = (table.score, table.score if moved is None else moved[name])
-        ends = [
-            [_above(score, cut.threshold, ties=ties) for ties in (False, True)]
-            for score, cut in zip(scores, cuts, strict=False)
-        ]
+        scores = zip((table.score, table.score if moved is None else moved[name]), cuts, strict=False)
+        ends = [[_above(score, cut.threshold, ties=ties) for ties in (False, True)] for score, cut in scores]
         edges = np.unique([0, *(each for both in ends for each in both), len(table)])
         starts = edges[:-1]
         bounds.append(starts)
-        parts = [
-            np.where(starts < first, 1.0, np.where(starts < past, cut.part, 0.0))
-            for (first, past), cut in zip(ends, cuts, strict=True)
-        ]
+        sides = [(first, past, cut.part) for (first, past), cut in zip(ends, cuts, strict=True)]
+        parts = [np.where(starts < first, 1.0, np.where(starts < past, part, 0.0)) for first, past, part in sides]
         sums = [np.diff(each[edges]) for each in by_cut.running(name)]
         for of_class, masses, spreads in zip((1.0, 0.0), sums[:2], sums[-2:], strict=True):
             columns.append((np.full(starts.size, number), np.full(starts.size, of_class), masses, spreads, *parts))
@@ -115,8 +110,7 @@ def cells_at(
 
 def _above(score: FloatArray, threshold: float, *, ties: bool) -> int:
     """How many of some falling scores lie above a threshold, with or without those equal to it."""
-    below = np.searchsorted(score[::-1], threshold, side="left" if ties else "right")
-    return int(score.size - below)
+    return int(score.size - np.searchsorted(score[::-1], threshold, side="left" if ties else "right"))
 
 
 def _with_clusters(cells: Cells, tables: Tables, bounds: list[IntArray], rows: Rows) -> Cells:

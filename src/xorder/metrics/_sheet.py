@@ -183,8 +183,17 @@ class Sheet:
 
     def counts(self, group: Hashable | None) -> list[float]:
         """Positives and negatives of a group, or of all."""
-        groups = self.audit.groups if group is None else (group,)
-        return [sum(each[one] for one in groups) for each in (self.audit.positives, self.audit.negatives)]
+        classes = (self.audit.positives, self.audit.negatives)
+        return [sum(each[one] for one in self.within(group)) for each in classes]
+
+    def within(self, group: Hashable | None) -> tuple[Hashable, ...]:
+        """The group, or all of them."""
+        return self.audit.groups if group is None else (group,)
+
+    @property
+    def stages(self) -> dict[str, Cuts]:
+        """Cuts of the scores, by what the tables call these: as they are and, with a repair, adjusted."""
+        return {"as they are": self.audit._by_cut()} | ({} if self.after is None else {"adjusted": self.after})
 
     def note_adjusted(self) -> None:
         """Say what an adjusted score is not."""
@@ -313,10 +322,9 @@ def _moves(sheet: Sheet) -> Rows:
         found = sheet.rates_at(cut)
         for group in sheet.groups:
             moves = found.moves(group)
-            counts = (*sheet.counts_at(found, group), *moves.values())
             row: Row = {"at": cut_text(cut), "group": _name(group)}
             row |= {"selected": sum(found.counts(group)[:2]), "after": sum(found.counts(group, after=True)[:2])}
-            yield _of(group, cut_text(cut), counts), row | moves
+            yield _of(group, cut_text(cut), (*sheet.counts_at(found, group), *moves.values())), row | moves
 
 
 def _calibration(sheet: Sheet) -> Rows:
@@ -346,17 +354,17 @@ def _calibrations(sheet: Sheet) -> Iterator[tuple[str, Hashable | None, Calibrat
             f"{number} rows have a score of exactly 0 or 1, whose log odds are infinite; intercept, slope and "
             "curve take the nearest score inside for it."
         )
-    stages: list[tuple[str, Cuts, UnitRows | None]] = [("as they are", sheet.audit._by_cut(), sheet.rows)]
     if sheet.after is not None:
         check_probabilities(sheet.after.tables)
         sheet.note_adjusted()
-        rows = None if sheet.rows is None else sheet.rows._replace(scores=(_moved_rows(sheet, sheet.rows),))
-        stages.append(("adjusted", sheet.after, rows))
-    for stage, by_cut, rows in stages:
+    for stage, by_cut in sheet.stages.items():
+        rows = sheet.rows
+        if rows is not None and by_cut is sheet.after:
+            rows = rows._replace(scores=(_moved_rows(sheet, rows),))
         for group in sheet.groups:
-            chosen = sheet.audit.groups if group is None else (group,)
             if group not in by_cut.calibrations:
-                by_cut.calibrations[group] = calibrated(Sample.of(by_cut, chosen, rows), sheet.confidence)
+                sample = Sample.of(by_cut, sheet.within(group), rows)
+                by_cut.calibrations[group] = calibrated(sample, sheet.confidence)
             yield stage, group, by_cut.calibrations[group]
 
 
@@ -365,8 +373,7 @@ def _moved_rows(sheet: Sheet, rows: UnitRows) -> FloatArray:
     score = rows.scores[0].copy()
     for number, (group, table) in enumerate(sheet.tables.items()):
         own = rows.group == number
-        place = np.searchsorted(-table.score, -score[own])
-        score[own] = (sheet.moved or {})[group][place]
+        score[own] = (sheet.moved or {})[group][np.searchsorted(-table.score, -score[own])]
     return np.asarray(score)
 
 
@@ -408,20 +415,16 @@ _LARGEST = 1e100
 
 
 def _scores(sheet: Sheet) -> Rows:
-    stages = [("as they are", sheet.audit._by_cut())]
-    if sheet.after is not None:
-        stages.append(("adjusted", sheet.after))
-    for stage, by_cut in stages:
+    for stage, by_cut in sheet.stages.items():
         if any(np.abs(table.score[[0, -1]]).max() > _LARGEST for table in by_cut.tables.values() if len(table)):
             raise InputError(f"the table of scores needs scores from {-_LARGEST:g} to {_LARGEST:g}; scale them down.")
-        of_class = {
-            group: [_mean_and_variance(by_cut.tables[group], side) for side in ("positive", "negative")]
-            for group in sheet.audit.groups
-        }
+        tables = {group: by_cut.tables[group] for group in sheet.audit.groups}
+        sides = ("positive", "negative")
+        of_class = {group: [_mean_and_variance(each, side) for side in sides] for group, each in tables.items()}
         for outcome, classes in (("positive", (0,)), ("negative", (1,)), ("all", (0, 1))):
             parts = {group: _together([both[each] for each in classes]) for group, both in of_class.items()}
             for group in sheet.groups:
-                chosen = sheet.audit.groups if group is None else (group,)
+                chosen = sheet.within(group)
                 mass, mean, variance = _together([parts[each] for each in chosen])
                 _, center, spread = parts[sheet.reference]
                 both = math.sqrt((variance + spread) / 2) if variance + spread > 0 else math.nan
@@ -472,16 +475,13 @@ def _quantiles(by_cut: Cuts, groups: Sequence[Hashable], classes: tuple[int, ...
 
     def reached(score: float) -> float:
         """Mass at or below a score."""
-        above = sum(float(mass[np.searchsorted(rising, score, side="right")]) for rising, mass in lists)
-        return total - above
+        return total - sum(float(mass[np.searchsorted(rising, score, side="right")]) for rising, mass in lists)
 
     found = []
     for share in (0.0, *_SHARES.values(), 1.0):
         wanted = max(share * total * (1 - 1e-12), 1e-12 * total)
-        ends = []
-        for rising, _ in lists:
-            place = bisect_left(rising, wanted, key=reached)
-            ends += [float(rising[place])] if place < rising.size else []
+        places = [(rising, bisect_left(rising, wanted, key=reached)) for rising, _ in lists]
+        ends = [float(rising[place]) for rising, place in places if place < rising.size]
         found.append(min(ends) if ends else max(float(rising[-1]) for rising, _ in lists))
     return found
 
@@ -547,10 +547,8 @@ def _hidden(sheet: Sheet, abouts: Sequence[About], least: int) -> set[About]:
     hidden = set()
     for at in dict.fromkeys(about.at for about in abouts):
         here = [about for about in abouts if about.at == at]
-        counts = dict(classes)
-        for about in here:
-            if len(about.groups) == 1:
-                counts[about.groups[0]] = [*counts[about.groups[0]], *about.counts]
+        alone = {about.groups[0]: about.counts for about in here if len(about.groups) == 1}
+        counts = {group: [*of_group, *alone.get(group, ())] for group, of_group in classes.items()}
         few = with_another(always | {group for group, of_group in counts.items() if small(of_group)}, counts)
         everyone = small(sheet.counts(None))
         hidden |= {

@@ -37,8 +37,7 @@ def all_or_nothing(fit: Fit) -> Fit:
 
 def midway_intercept(score: FloatArray, positive: BoolArray, weight: FloatArray) -> float:
     """Return what puts 0 half-way between the classes' mean scores."""
-    means = [np.average(score[side], weights=weight[side]) for side in (positive, ~positive)]
-    return -0.5 * float(sum(means))
+    return -0.5 * float(sum(np.average(score[side], weights=weight[side]) for side in (positive, ~positive)))
 
 
 class BinaryScorer(ClassifierMixin, BaseEstimator):
@@ -79,8 +78,7 @@ class BinaryScorer(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             Classes.
         """
-        above = self.decision_function(X) > 0
-        return self.classes_[above.astype(int)]
+        return self.classes_[(self.decision_function(X) > 0).astype(int)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -165,5 +165,4 @@ def _best_stump(signed: FloatArray, order: NDArray[np.intp], cut: BoolArray) -> 
         return None
     # Of stumps that are equally good but for rounding, the first input's, and of that the highest threshold.
     feature = int(np.argmax(size.max(axis=0) >= largest * (1 - 1e-12)))
-    last = int(np.argmax(size[:, feature] >= largest * (1 - 1e-12)))
-    return last, feature
+    return int(np.argmax(size[:, feature] >= largest * (1 - 1e-12))), feature

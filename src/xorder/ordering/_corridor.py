@@ -79,8 +79,7 @@ def order_within_cuts(a: ScoreTable, b: ScoreTable, gains: PairGains, goal: Goal
     """
     if len(a) > len(b):
         # A pass takes a step per score of a: the shorter list goes first.
-        whole = gains.value(np.outer([a.n1, a.n0], [b.n1, b.n0]))
-        turned = PairGains(gains.matrix.T, -whole, name=gains.name)
+        turned = PairGains(gains.matrix.T, -gains.value(np.outer([a.n1, a.n0], [b.n1, b.n0])), name=gains.name)
         other = order_within_cuts(b, a, turned, goal, max_cut_gap)
         path = np.searchsorted(other.b_above, np.arange(len(a)), side="right")
         found = path_ordering(a, b, path, gains, other.tradeoff, "frontier")
@@ -224,6 +223,5 @@ def _thinned(table: ScoreTable, levels: int) -> ScoreTable:
     share = np.cumsum(table.mass) / table.mass.sum() + np.cumsum(table.positive) / table.n1
     level = np.minimum((share / 2 * levels).astype(np.int64), levels - 1)
     starts = np.flatnonzero(np.append(True, level[1:] != level[:-1]))
-    return ScoreTable(
-        table.score[starts], np.add.reduceat(table.positive, starts), np.add.reduceat(table.negative, starts)
-    )
+    masses = (np.add.reduceat(mass, starts) for mass in (table.positive, table.negative))
+    return ScoreTable(table.score[starts], *masses)

@@ -27,8 +27,7 @@ def split_pair(hull: Hull, crossing: Crossing, target: float, goal: Goal) -> Int
     # From B above A, raise A1 above all of B and A2 above B2.
     first, (i1, i2, j) = _three_by_two(in_a, in_b, (lower.auc, lower.gap), (utility, gains), target, goal)
     # From A above B, raise B1 above all of A and B2 above A2.
-    turned = -utility.T, -gains.T
-    second, (j1, j2, i) = _three_by_two(in_b, in_a, (upper.auc, upper.gap), turned, target, goal)
+    second, (j1, j2, i) = _three_by_two(in_b, in_a, (upper.auc, upper.gap), (-utility.T, -gains.T), target, goal)
     splits = (np.repeat([0, j, width], np.diff([0, i1, i2, height])), np.repeat([j1, j2], [i, height - i]))
     for worth, split in zip((first, second), splits, strict=True):
         path = found[1][1].copy()
@@ -57,8 +56,7 @@ def _three_by_two(
     # AUC lost by each cut against the straight line between the two corners.
     slope = (auc[-1] - auc[0]) / (gap[-1] - gap[0])
     loss = auc[0] + slope * (gap - gap[0]) - auc
-    rising = gap[-1] > gap[0]
-    below = (gap <= target) == rising
+    below = (gap <= target) == (gap[-1] > gap[0])
     below[0], below[-1] = True, False
     low, high = (_smallest(loss, side) for side in (below, ~below))
     i1, i2 = (grid.ravel() for grid in np.meshgrid(low, high, indexing="ij"))

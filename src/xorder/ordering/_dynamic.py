@@ -190,7 +190,6 @@ def _products(auc: FloatArray, gains: FloatArray, placed: ScoreTable, other: Sco
     if np.array_equal(gains[0], gains[1]):
         # One product does, if both classes of the placed count alike.
         return [(np.stack([placed.positive, placed.mass]), worth[:, 0] @ left)]
-    products = [
-        (np.stack([mass, mass]), worth[:, row] @ left) for row, mass in enumerate((placed.positive, placed.negative))
-    ]
+    masses = enumerate((placed.positive, placed.negative))
+    products = [(np.stack([mass, mass]), worth[:, row] @ left) for row, mass in masses]
     return [product for row, product in enumerate(products) if worth[:, row].any()]

@@ -122,9 +122,8 @@ class Hull:
         sides = list(zip((a, b), self.pins[1:-1].T, strict=True))
         self.a, self.b = in_threads(len(a) + len(b), lambda side: pool(*side), sides)
         # Where the parts begin and end, in blocks.
-        self.parts = [
-            np.searchsorted(blocks.start, ends) for blocks, ends in zip((self.a, self.b), self.pins.T, strict=True)
-        ]
+        ends = zip((self.a, self.b), self.pins.T, strict=True)
+        self.parts = [np.searchsorted(blocks.start, each) for blocks, each in ends]
         self.gains = gains
         self.utility = auc_gains(a, b)
         # Beyond these prices no entry of W is positive (negative), and all of b (a) stands above.
@@ -143,8 +142,7 @@ class Hull:
             ends = self.parts[1][1:] if price >= self.highest else self.parts[1][:-1]
             return self._measured(np.repeat(ends, np.diff(self.parts[0])))
         gain = self.utility.matrix - price * self.gains.matrix
-        over_positive = self.a.positive * gain[0, 0] + self.a.negative * gain[1, 0]
-        over_negative = self.a.positive * gain[0, 1] + self.a.negative * gain[1, 1]
+        over_positive, over_negative = (self.a.positive * above + self.a.negative * below for above, below in gain.T)
         # A stands above the blocks of b whose positive share is below this.
         span = over_negative - over_positive
         limit = np.divide(over_negative, span, out=np.zeros_like(span), where=span > 0)
@@ -176,8 +174,7 @@ class Hull:
 
     def _single_flip(self, upper: Corner, lower: Corner, target: float) -> Crossing | Corner:
         """Where several pairs flip at one price, flip them one by one until the target is passed."""
-        blocks = np.flatnonzero(lower.b_above > upper.b_above)[::-1]
-        for block in blocks:
+        for block in np.flatnonzero(lower.b_above > upper.b_above)[::-1]:
             for count in range(upper.b_above[block], lower.b_above[block]):
                 flipped = upper.b_above.copy()
                 flipped[block] = count + 1
@@ -198,8 +195,7 @@ class Hull:
         """
         rows, columns = np.arange(len(self.a)), np.arange(len(self.b))
         if len(self.a) * len(self.b) > limit:
-            side = int(np.sqrt(limit))
-            sample = (np.linspace(0, k.size - 1, min(side, k.size)).astype(int) for k in (rows, columns))
+            sample = (np.linspace(0, k.size - 1, min(int(np.sqrt(limit)), k.size)).astype(int) for k in (rows, columns))
             flips = np.unique(self._flips(*sample)[0])
             flips = flips[np.unique(np.linspace(0, flips.size - 1, RESOLUTION - 1).astype(int))]
             # Between two flips no pair of blocks ties, so what is best there is a corner.
@@ -220,9 +216,8 @@ class Hull:
         a = np.stack([self.a.positive[rows], self.a.negative[rows]], axis=1)
         b = np.stack([self.b.positive[columns], self.b.negative[columns]])
         auc, gap = ((a @ metric.matrix @ b).ravel() for metric in (self.utility, self.gains))
-        part_a, part_b = (
-            np.searchsorted(ends[1:-1], k, side="right") for ends, k in zip(self.parts, (rows, columns), strict=True)
-        )
+        sides = zip(self.parts, (rows, columns), strict=True)
+        part_a, part_b = (np.searchsorted(ends[1:-1], k, side="right") for ends, k in sides)
         # Two blocks without negatives, or without positives, may stand either way.
         matters = np.flatnonzero((gap > 0) & np.equal.outer(part_a, part_b).ravel())
         auc, gap = auc[matters], gap[matters]
@@ -323,9 +318,8 @@ class Merges:
 
     def __init__(self, tables: Sequence[ScoreTable]) -> None:
         lists = [pool(table) for table in tables]
-        self.positive, self.negative = (
-            np.concatenate([getattr(blocks, name) for blocks in lists]) for name in ("positive", "negative")
-        )
+        classes = ("positive", "negative")
+        self.positive, self.negative = (np.concatenate([getattr(each, name) for each in lists]) for name in classes)
         self.group = np.repeat(np.arange(len(lists)), [len(blocks) for blocks in lists])
         self.n1, self.n0 = (np.array([getattr(table, name) for table in tables]) for name in ("n1", "n0"))
         self.within = np.array([pairs_within(table) for table in tables])
@@ -421,6 +415,4 @@ def best_auc(tables: Sequence[ScoreTable], metric: str, max_gap: float) -> float
     """
     if len(tables) == 2 and np.isfinite(max_gap) and has_frontier(METRICS[metric].gains(*tables)):
         return pair_bound(tables[0], tables[1], metric=metric, max_gap=max_gap)
-    if len(tables) > 2 and metric == "prf":
-        return prf_bound(tables, max_gap=max_gap)
-    return np.nan
+    return prf_bound(tables, max_gap=max_gap) if len(tables) > 2 and metric == "prf" else np.nan

@@ -158,10 +158,8 @@ class ChanceTables:
         """Derivatives by each group's shift: of the AUC (K), and of the gaps (K x pairs)."""
         own = np.eye(len(self.groups))
         # Raising g lifts row g, and lowers column g.
-        auc, chance = (
-            self._read(tables, shift)[1] * (own[:, :, None] - own[:, None, :]) for tables in (self.auc, self.chance)
-        )
-        return self.groups.summary(auc, chance)
+        signs = own[:, :, None] - own[:, None, :]
+        return self.groups.summary(*(self._read(tables, shift)[1] * signs for tables in (self.auc, self.chance)))
 
     def _read(self, tables: FloatArray, shift: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Value and slope of each table at the difference of the two shifts."""
@@ -358,8 +356,7 @@ def _corrected(groups: ShiftedGroups, goal: Goal, search: _Path | _Descent, marg
         found = _count(groups, search.best(aim, off_auc, off_gaps))
         counts.append(found)
         read_auc, read_gaps = search.measure(found.shift)
-        was_off = float(np.abs(found.gaps - read_gaps - off_gaps).max())
-        if was_off <= _CLOSE:
+        if np.abs(found.gaps - read_gaps - off_gaps).max() <= _CLOSE:
             break
         off_auc, off_gaps = found.auc - read_auc, found.gaps - read_gaps
         margin += max(found.worst - goal.allowed, 0.0)

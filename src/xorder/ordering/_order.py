@@ -143,8 +143,7 @@ def order(
     if max_cut_gap is not None:
         if solver != "frontier":
             raise InputError(f"max_cut_gap is for solver 'frontier'; got {solver!r}.")
-        limit = check_number(max_cut_gap, "max_cut_gap")
-        return order_within_cuts(a, b, gains, Goal(tradeoff), limit)
+        return order_within_cuts(a, b, gains, Goal(tradeoff), check_number(max_cut_gap, "max_cut_gap"))
     found = SOLVERS[solver](a, b, gains, tradeoff)
     if solver == "frontier" or not has_frontier(gains):
         return found
@@ -203,7 +202,5 @@ def order_within(
         for _ in range(_BISECTIONS):
             middle = (low + high) / 2
             low, high = (low, middle) if meets(middle) else (middle, high)
-    good = [ordering for ordering in tried if abs(ordering.gap) <= max_gap]
-    if good:
-        return max(good, key=lambda ordering: ordering.auc)
-    return min(tried, key=lambda ordering: abs(ordering.gap))
+    good = [each for each in tried if abs(each.gap) <= max_gap]
+    return max(good, key=lambda each: each.auc) if good else min(tried, key=lambda each: abs(each.gap))

@@ -95,8 +95,7 @@ class ByGroupDisplay(AuditDisplay):
             title(one, called, said, _WIDTH)
         if ax is None:
             some = "" if len(shown) == len(self.rates) else f", {len(shown)} of {len(self.rates)} groups"
-            heading = f"{self._heading}{named(name or self.name)}{some}"
-            self.figure_.suptitle(heading, x=0.01, ha="left", weight="bold")
+            self.figure_.suptitle(f"{self._heading}{named(name or self.name)}{some}", x=0.01, ha="left", weight="bold")
         legend(axes[0])
         return self
 

@@ -208,5 +208,4 @@ class CutGapDisplay(AuditDisplay):
 def _sensitivity(cuts: Cuts, group: Hashable, shares: FloatArray) -> FloatArray:
     """Share of a group's positives above each cut."""
     inside = [cuts.rate(share, group, "sensitivity") for share in shares[1:-1].tolist()]
-    found = np.array([0.0, *inside, 1.0])
-    return np.where(np.isnan(inside[0]), np.nan, found)
+    return np.where(np.isnan(inside[0]), np.nan, [0.0, *inside, 1.0])

@@ -68,9 +68,8 @@ MIDDLE = 0.18
 
 def luminance(colour: Any) -> float:
     """Relative luminance of a colour."""
-    red, green, blue = (
-        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in map(float, colour[:3])
-    )
+    parts = map(float, colour[:3])
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
@@ -231,8 +230,6 @@ def _in_fonts() -> Callable[[str], bool]:
     """Say what the fonts in use can draw."""
     matplotlib = import_optional("matplotlib", extra="plot", purpose="Drawing")
     manager = import_optional("matplotlib.font_manager", extra="plot", purpose="Drawing")
-    fonts = [
-        manager.get_font(manager.findfont(manager.FontProperties(family=[family])))
-        for family in matplotlib.rcParams["font.family"]
-    ]
+    families = [manager.FontProperties(family=[family]) for family in matplotlib.rcParams["font.family"]]
+    fonts = [manager.get_font(manager.findfont(family)) for family in families]
     return lambda each: any(font.get_char_index(ord(each)) for font in fonts)

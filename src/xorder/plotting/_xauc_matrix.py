@@ -144,8 +144,7 @@ class XaucMatrixDisplay(AuditDisplay):
             dark = known and luminance(self.im_.cmap(self.im_.norm(value))) < MIDDLE
             letters = {"fontsize": points, "color": "white" if dark else "black", "ha": "center", "va": "center"}
             letters["fontweight"] = "bold" if widest in ((row, column), (column, row)) else "normal"
-            shown = format(value, values_format) if known else "n/a"
-            texts[row, column] = ax.text(column, row, shown, **letters)
+            texts[row, column] = ax.text(column, row, format(value, values_format) if known else "n/a", **letters)
         return texts
 
     def _widest(self) -> tuple[int, int] | None:

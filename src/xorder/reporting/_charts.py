@@ -55,11 +55,10 @@ def _tradeoff(stops: list[dict[str, Any]], curve: list[list[float]]) -> str:
         chart.upright(0.0, "zero")
     chart.line(along, "curve")
     looks = {"as it is": ("hollow", "diamond"), "repair": ("dot", "dot"), "map": ("hollow", "square")}
-    last = len(stops) - 1
     for position, (entry, at) in enumerate(zip(stops, marks, strict=True)):
         said = f"AUC {number(entry['auc'])}, gap {signed_points(entry[key])} points"
         chart.mark(at, *looks[entry["kind"]], said)
-        chart.begin(_shown_at(position, last))
+        chart.begin(_shown_at(position, len(stops) - 1))
         chart.mark(at, "chosen", "disc", said)
         chart.end()
     return chart.svg("Accuracy over the gap left; the table of all steps has the same numbers.")
@@ -72,10 +71,8 @@ def _roc(drawn: Drawn, pair: list[int], names: list[str]) -> list[tuple[str, str
     chart = Chart(Axis(0, 100, "of the other group without the outcome, %"), Axis(0, 100))
     chart.line([(0, 0), (100, 100)], "grid")
     for position, curves in enumerate(drawn.roc):
-        lines = dict(zip(pair, map(_in_hundredths, curves), strict=True))
-        _add(chart, drawn, names, position, lines)
-    label = "Cross-ROC curves of the two groups; the areas below them are the two values of xAUC."
-    return [("", chart.svg(label))]
+        _add(chart, drawn, names, position, dict(zip(pair, map(_in_hundredths, curves), strict=True)))
+    return [("", chart.svg("Cross-ROC curves of the two groups; the areas below them are the two values of xAUC."))]
 
 
 def _in_hundredths(line: list[list[float]]) -> list[Point]:

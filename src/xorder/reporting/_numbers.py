@@ -206,17 +206,15 @@ def _adjusted(sheet: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     """Return what the tables of one stop say of adjusted scores, row by row; nothing where there are none."""
     calibration = [row for row in sheet["calibration"]["rows"] if row["scores"] == "adjusted"]
     rows = {name: [row for row in sheet[name]["rows"] if "change" in row] for name in ("cuts", "net_benefit")}
-    return {"calibration": calibration} | {
-        name: [{key: row[key] for key in ("after", "change", "change_low", "change_high")} for row in each]
-        for name, each in rows.items()
-    }
+    keys = ("after", "change", "change_low", "change_high")
+    others = {name: [{key: row[key] for key in keys} for row in each] for name, each in rows.items()}
+    return {"calibration": calibration} | others
 
 
 def _below_best(tables: Tables, after: Tables, metric: str) -> float | None:
     """How far the AUC of two groups may be below the best of any reordering at this gap."""
     found = measure(after, metric)
-    bound = best_auc(list(tables.values()), metric, found.worst)
-    return known(max(bound - found.auc, 0.0))
+    return known(max(best_auc(list(tables.values()), metric, found.worst) - found.auc, 0.0))
 
 
 def _why_no_repair(usable: Tables) -> str | None:
@@ -243,8 +241,7 @@ def _drawn_frontier(reference: ScoreTable, moved: ScoreTable, metric: str, gaps:
     low, high = min(0.0, *gaps), max(0.0, *gaps)
     margin = max(_MARGIN * (high - low), 0.01)
     near = (curve.gap >= low - margin) & (curve.gap <= high + margin)
-    points: list[list[float]] = np.column_stack(thin(curve.gap[near], curve.auc[near], _DRAWN)).tolist()
-    return points
+    return list(np.column_stack(thin(curve.gap[near], curve.auc[near], _DRAWN)).tolist())
 
 
 def _map_of(repair: FittedRepair, group: Hashable, tables: Tables) -> ScoreMap:
@@ -268,16 +265,14 @@ def find(audit: Audit, metric: str) -> dict[str, Any]:
     rests on.
     """
     verdict = judge(audit, metric)
-    sides = [[gap.pair[side] for gap in verdict.clear] for side in (1, 0)]
+    higher, lower = ([gap.pair[side] for gap in verdict.clear] for side in (0, 1))
     found: dict[str, Any] = {
         "metric": metric,
         "verdict": verdict.kind,
         "pairs": verdict.pairs,
         "clear_pairs": len(verdict.clear),
-        **{
-            name: [groups.count(group) for group in audit.groups]
-            for name, groups in zip(("lower_in", "higher_in"), sides, strict=True)
-        },
+        "lower_in": [lower.count(group) for group in audit.groups],
+        "higher_in": [higher.count(group) for group in audit.groups],
         "pair": None,
     }
     if verdict.gap is None:
@@ -389,23 +384,22 @@ def _sides(audit: Audit, metric: str, pair: list[int]) -> list[float | None]:
 
 def _data(tables: Tables, audit: Audit, position: Standing) -> dict[str, Any]:
     """Count people, distinct scores and ties, and say which groups are too few or lack a class."""
-    groups = []
-    for group, table in tables.items():
-        n1, n0 = audit.positives[group], audit.negatives[group]
-        groups.append(
-            {
-                "people": n1 + n0,
-                "share": (n1 + n0) / position.total,
-                "positives": n1,
-                "negatives": n0,
-                "rate": n1 / (n1 + n0),
-                "scores": len(table),
-                "lowest": float(table.score[-1]),
-                "highest": float(table.score[0]),
-                "too_few": group in audit.too_few,
-                "missing": [name for name, mass in (("positives", n1), ("negatives", n0)) if not mass > 0],
-            }
-        )
+    sizes = zip(tables.items(), audit.positives.values(), audit.negatives.values(), strict=True)
+    groups = [
+        {
+            "people": n1 + n0,
+            "share": (n1 + n0) / position.total,
+            "positives": n1,
+            "negatives": n0,
+            "rate": n1 / (n1 + n0),
+            "scores": len(table),
+            "lowest": float(table.score[-1]),
+            "highest": float(table.score[0]),
+            "too_few": group in audit.too_few,
+            "missing": [name for name, mass in (("positives", n1), ("negatives", n0)) if not mass > 0],
+        }
+        for (group, table), n1, n0 in sizes
+    ]
     tied = zip(tables.values(), position.tied, strict=True)
     across = sum(float(table.mass[mass > table.mass * (1 + 1e-9)].sum()) for table, mass in tied)
     ties = {
@@ -511,14 +505,12 @@ def moves_of(mass: FloatArray, change: FloatArray) -> dict[str, float | None]:
     All of it is None where there is nobody.
     """
     total = float(mass.sum())
-    low, median, high = (known(end) for end in quantiles(change, mass, (0.1, 0.5, 0.9)))
+    middle = map(known, quantiles(change, mass, (0.1, 0.5, 0.9)))
     # A change that rounding has left just below a whole step counts as one.
     step = NOTICED - 1e-9
     return {
         "mean": _ratio(float(mass @ change), total),
-        "low": low,
-        "median": median,
-        "high": high,
+        **dict(zip(("low", "median", "high"), middle, strict=True)),
         "up": _ratio(float(mass[change >= step].sum()), total),
         "down": _ratio(float(mass[change <= -step].sum()), total),
     }

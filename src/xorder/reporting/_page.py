@@ -58,9 +58,8 @@ def display_names(numbers: dict[str, Any]) -> list[str]:
     """Return the names of the groups as the page has room for them."""
     names = group_names(numbers["groups"], _LONGEST_GROUP)
     # A name that runs from right to left must not turn what stands beside it.
-    return [
-        f"\u2068{name}\u2069" if any(bidirectional(each) in ("R", "AL") for each in name) else name for name in names
-    ]
+    turned = [any(bidirectional(each) in ("R", "AL") for each in name) for name in names]
+    return [f"\u2068{name}\u2069" if turns else name for name, turns in zip(names, turned, strict=True)]
 
 
 def render(numbers: dict[str, Any], drawn: Drawn) -> str:
@@ -68,25 +67,16 @@ def render(numbers: dict[str, Any], drawn: Drawn) -> str:
     jinja2 = import_optional("jinja2", extra="report", purpose="The report")
     view = page_view(numbers, drawn)
     style, script = _packed("page.css"), _packed("page.js")
-    text: str = _template(jinja2).render(
-        **view,
-        charts=charts(numbers, drawn, view["name_of"]),
-        style=style,
-        script=script,
-        policy=policy(style, script),
-        bar=bar,
-        strip=strip,
-        island=script_json(view["stops"]),
-    )
-    return text
+    view |= {"charts": charts(numbers, drawn, view["name_of"]), "island": script_json(view["stops"])}
+    view |= {"style": style, "script": script, "policy": policy(style, script)}
+    return str(_template(jinja2).render(view, bar=bar, strip=strip))
 
 
 @cache
 def _template(jinja2: Any) -> Any:
     """Compile the template, which takes as long as to draw a page."""
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
+    blocks = {"trim_blocks": True, "lstrip_blocks": True}
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, **blocks)
     environment.filters |= {write.__name__: write for write in _FILTERS}
     return environment.from_string(_packed("page.html.j2"))
 
@@ -207,21 +197,17 @@ def _stop(
     text["spoken"] = f"{label}: AUC {text['auc']}, gap {text['gap']} points"
     bars = {name: [0, _percent(chance)] for name, chance in zip(("first", "second"), chances, strict=True)}
     for c, cut in enumerate(stop["cuts"]):
-        text |= {
-            f"cut-{c}": say.signed_points(cut["value"]),
-            f"cut-{c}-interval": say.interval_in_points(cut["interval"]),
-        }
+        text[f"cut-{c}"] = say.signed_points(cut["value"])
+        text[f"cut-{c}-interval"] = say.interval_in_points(cut["interval"])
     for g in shown:
         text[f"prf-{g}"] = say.number(stop["prf"][g])
         for c, top in enumerate(stop["top"]):
             text |= {f"top-{c}-{g}-{what}": percent(top[g][what]) for what in ("share", "precision", "found")}
         for who, move in stop["moves"][g].items():
             key, mean = f"move-{g}-{who}", min(max(move["mean"] or 0.0, -_LONGEST_MOVE), _LONGEST_MOVE) / _LONGEST_MOVE
-            text |= {
-                key: say.signed_points(move["mean"]),
-                f"{key}-range": say.interval_in_points([move["low"], move["high"]]),
-            }
-            text |= {f"{key}-up": percent(move["up"]), f"{key}-down": percent(move["down"])}
+            text[key] = say.signed_points(move["mean"])
+            text[f"{key}-range"] = say.interval_in_points([move["low"], move["high"]])
+            text |= {f"{key}-{way}": percent(move[way]) for way in ("up", "down")}
             bars[key] = [_percent(0.5 + min(mean, 0.0) / 2), _percent(abs(mean) / 2)]
     return {"short": short, "text": text | _sheet_text(stop, numbers, places), "bars": bars}
 
@@ -247,13 +233,13 @@ def _sheet_text(stop: dict[str, Any], numbers: dict[str, Any], places: dict[str,
 
 def _downloads(numbers: dict[str, Any]) -> list[dict[str, str]]:
     """Return the tables of the sheet as files to keep: what they are, their names, and their content in the address."""
-    found = []
-    tables = {name: numbers["sheet"].get(name, {"rows": []})["rows"] for name in SHEET}
-    for name, rows in (tables | {"steps": _steps(numbers)}).items():
-        if rows:
-            address = f"data:text/csv;charset=utf-8,{quote(AuditTable(name, rows).to_csv(), safe=_PLAIN)}"
-            found.append({"words": name.replace("_", " "), "file": f"{name}.csv", "address": address})
-    return found
+    tables = {name: numbers["sheet"].get(name, {"rows": []})["rows"] for name in SHEET} | {"steps": _steps(numbers)}
+    texts = {name: AuditTable(name, rows).to_csv() for name, rows in tables.items() if rows}
+    return [
+        {"words": name.replace("_", " "), "file": f"{name}.csv"}
+        | {"address": f"data:text/csv;charset=utf-8,{quote(text, safe=_PLAIN)}"}
+        for name, text in texts.items()
+    ]
 
 
 def _steps(numbers: dict[str, Any]) -> list[dict[str, Any]]:

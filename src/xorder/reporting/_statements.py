@@ -337,8 +337,7 @@ def _gaps(known: _Known, metric: str) -> _Table:
         cells["p, all pairs (Holm)"] = known.pvalue(row["pvalue_holm"])
         cells["reading"] = known.lacking if hidden else reading
         if known.adjusted is not None:
-            value = None if hidden else known.adjusted.gap(metric, gap.pair).value
-            cells["after the map"] = known.number(value, "+")
+            cells["after the map"] = known.number(None if hidden else known.adjusted.gap(metric, gap.pair).value, "+")
         rows.append(cells)
     more = len(found) - _MOST_PAIRS
     notes = [f"... and {more} more pairs; `xorder audit --table gaps` has all."] if more > 0 else []
@@ -383,12 +382,11 @@ def _calibration(known: _Known) -> _Table:
             notes.append(f"Of adjusted scores not known: {known.note(str(error))}")
     except InputError as error:
         return _Table(caption, f"Not known: {known.note(str(error))}", known.intervals)
-    ratios = ("observed_to_expected", "intercept", "slope")
     rows = [
         {"group": plain(row["group"])}
         | ({} if known.repair is None else {"scores": row["scores"]})
         | {name: known.number(row[name]) for name in ("observed", "expected")}
-        | {name.replace("_", " "): known.estimate(row, name) for name in ratios}
+        | {name.replace("_", " "): known.estimate(row, name) for name in ("observed_to_expected", "intercept", "slope")}
         | {"mean distance of the curve (ICI)": known.number(row["ici"])}
         for row in found
     ]

@@ -298,8 +298,7 @@ def _facts(numbers: dict[str, Any], names: list[str]) -> list[dict[str, str]]:
     """Answer who, by how much, and how sure."""
     finding = numbers["finding"]
     verdict, real = finding["verdict"], is_real(finding)
-    favoured, lower = (called(names[g]) for g in finding["pair"])
-    pair = favoured, lower
+    favoured, lower = pair = [called(names[g]) for g in finding["pair"]]
     words = _HIGH_IS[numbers["high_is"]]
     whom, other = pair[words.subject], pair[1 - words.subject]
     undecided = verdict == "unsure" and finding["few"]
@@ -411,10 +410,8 @@ def _cost(numbers: dict[str, Any], names: list[str]) -> tuple[list[str], dict[st
     else:
         said = _of_repair(numbers, then, aucs)
     top = at_the_top(numbers, names)
-    if top:
-        fact["note"] += (
-            f"; but a {'larger' if numbers['high_is'] == 'burden' else 'smaller'} share at the top, see below"
-        )
+    size = "larger" if numbers["high_is"] == "burden" else "smaller"
+    fact["note"] += f"; but a {size} share at the top, see below" if top else ""
     return [said, *top], fact
 
 
@@ -440,8 +437,7 @@ def at_the_top(numbers: dict[str, Any], names: list[str]) -> list[str]:
     whom, moves, way = (favoured, "rises", -1) if numbers["high_is"] == "burden" else (lower, "falls", 1)
 
     def lost(cut: dict[str, Any]) -> float:
-        share: float = way * (cut["before"][whom]["share"] - cut["after"][whom]["share"])
-        return share
+        return float(way * (cut["before"][whom]["share"] - cut["after"][whom]["share"]))
 
     falls = [cut for cut in numbers["top"] if lost(cut) > _UNCHANGED]
     if not falls:
@@ -488,10 +484,9 @@ def _of_map(numbers: dict[str, Any], names: list[str], then: dict[str, Any], auc
         if harm != "turns" or found["value"] > numbers["finding"]["value"] / 2:
             said += " It does not suit people like these; fit a repair to them, if one is needed."
     else:
-        ends = interval_in_points(after["gap"]["interval"])
         said = (
             f"With the saved map the gap is {signed_points(then['gap'])} points "
-            f"({level(numbers['confidence'])} interval {ends}; {aucs})."
+            f"({level(numbers['confidence'])} interval {interval_in_points(after['gap']['interval'])}; {aucs})."
         )
     if after["learnt_here"]:
         said += " The map was fitted to these very people; a map of single rows looks better on them than on others."
@@ -510,9 +505,8 @@ def _of_repair(numbers: dict[str, Any], then: dict[str, Any], aucs: str) -> str:
     else:
         price = f"would cost {number(-change)} of the score's overall accuracy, the AUC"
     how = "Closing it" if len(numbers["groups"]) == 2 else "Making all the gaps small together"
-    first = f"{how}, with the order inside every group kept, {price} ({aucs})."
-    ends = interval_in_points(then["gap_interval"])
     return (
-        f"{first} Among all people like these it would leave {signed_points(then['gap'])} points of the gap "
-        f"({level(numbers['confidence'])} interval {ends})."
+        f"{how}, with the order inside every group kept, {price} ({aucs}). Among all people like these it would leave "
+        f"{signed_points(then['gap'])} points of the gap ({level(numbers['confidence'])} interval "
+        f"{interval_in_points(then['gap_interval'])})."
     )

@@ -125,8 +125,7 @@ def usual_bounds(*falling: FloatArray) -> tuple[float, float] | None:
     tuple of float or None
         Lowest and highest score.
     """
-    inside = all(scores[-1] >= 0 and scores[0] <= 1 for scores in falling)
-    return (0.0, 1.0) if inside else None
+    return (0.0, 1.0) if all(scores[-1] >= 0 and scores[0] <= 1 for scores in falling) else None
 
 
 def shifted_map(table: ScoreTable, scale: OddsScale, shift: float, bounds: tuple[float, float]) -> ScoreMap:

@@ -81,12 +81,11 @@ def _fewer_knots(raw: FloatArray, adjusted: FloatArray, tolerance: float) -> Boo
     Kept knots keep their values. All knots that were given keep rising values under the map that is left, so that
     no two scores that the map was fitted to tie or swap. Time grows linearly with the knots.
     """
-    kept = np.ones(raw.size, dtype=bool)
     if raw.size < 3:
-        return kept
+        return np.ones(raw.size, dtype=bool)
     allowed = tolerance * float(adjusted[-1] - adjusted[0])
     rounding = 8 * float(np.finfo(np.float64).eps * max(abs(adjusted[0]), abs(adjusted[-1])))
-    kept[:] = False
+    kept = np.zeros(raw.size, dtype=bool)
     kept[_cone_ends(raw, adjusted, max(allowed - rounding, 0.0))] = True
     # The cone reckons with slopes, which may overflow; what counts is what the map does.
     mapped = straight_lines(raw[kept], adjusted[kept])(raw)
@@ -94,8 +93,7 @@ def _fewer_knots(raw: FloatArray, adjusted: FloatArray, tolerance: float) -> Boo
     wrong[1:] |= mapped[1:] <= mapped[:-1]
     # A line that goes wrong somewhere gets all of its knots back. Its ends are true, so no other line is touched.
     ends = np.flatnonzero(kept)
-    line = np.searchsorted(ends, np.flatnonzero(wrong), side="left") - 1
-    for number in np.unique(line):
+    for number in np.unique(np.searchsorted(ends, np.flatnonzero(wrong), side="left") - 1):
         kept[ends[number] : ends[number + 1]] = True
     return kept
 
@@ -304,9 +302,8 @@ class ScoreMap:
         int
             Number of them outside.
         """
-        if not self.raw.size:
-            return 0
-        return int(np.count_nonzero((score < self.raw[0]) | (score > self.raw[-1])))
+        ends = self.raw[[0, -1]] if self.raw.size else (-np.inf, np.inf)
+        return int(np.count_nonzero((score < ends[0]) | (score > ends[1])))
 
     def to_dict(self) -> dict[str, list[float]]:
         """Return the knots as plain lists, ready for JSON; floats survive the round trip exactly.

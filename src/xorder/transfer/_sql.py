@@ -156,11 +156,9 @@ def _shift(name: str, knot: float, value: float, dialect: str) -> str:
 
 def _lines(name: str, raw: FloatArray, adjusted: FloatArray, dialect: str) -> list[str]:
     """Return the expression of each line between two knots, operation by operation as the map computes it."""
-    lines = []
-    for parts in zip(raw, np.diff(raw), adjusted, np.diff(adjusted), adjusted[1:], strict=False):
-        x0, w, y0, r, y1 = (number(part, dialect) for part in parts)
-        lines.append(f"LEAST({r} * (({name} - {x0}) / {w}) + {y0}, {y1})")
-    return lines
+    lines = zip(raw, np.diff(raw), adjusted, np.diff(adjusted), adjusted[1:], strict=False)
+    parts = ([number(part, dialect) for part in line] for line in lines)
+    return [f"LEAST({r} * (({name} - {x0}) / {w}) + {y0}, {y1})" for x0, w, y0, r, y1 in parts]
 
 
 def _tree(name: str, lines: list[str], knots: list[str]) -> str:
