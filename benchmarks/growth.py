@@ -122,7 +122,7 @@ SERIES = {
     "rows in parquet files": Series(
         "rows", (10**4, 10**5, 10**6, 10**7, 10**8, 10**9), ("audit", "fit", "apply"), in_parquet
     ),
-    "rows in a csv file": Series("rows", (10**4, 10**5, 10**6, 10**7, 4 * 10**7), ("audit",), in_csv),
+    "rows in a csv file": Series("rows", (10**4, 10**5, 10**6, 10**7, 7 * 10**7), ("audit",), in_csv),
 }
 
 

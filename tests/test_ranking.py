@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -14,8 +15,8 @@ import xorder
 from support.effort import draws
 from xorder._ranking import _scores as found
 from xorder._ranking import rank_rows, stretches
-from xorder._table import ScoreTable
-from xorder._validation import check_rows
+from xorder._table import ScoreTable, Tables
+from xorder._validation import check_rows, check_tables
 
 TINY = [5e-324, 2.2250738585072014e-308, 1e-45, 1e-38]
 
@@ -164,9 +165,45 @@ def test_rows_are_ranked_and_tabled_only_when_that_is_asked_for() -> None:
     made = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("xorder._table.rank_rows", lambda *rows: made.append(rank_rows(*rows)) or made[-1])
-        tables = check_rows(label, rng.random(5_000), group).tables()
+        tables = check_rows(label, rng.random(5_000), group).tables(settled=False)
         assert not made
         assert tables.totals[:2].sum() == 5_000
         assert not made
         assert len(tables[0]) + len(tables[1]) == 5_000
         assert len(made) == 1
+
+
+@pytest.mark.parametrize("scores", ["all differ", "many are equal", "too far apart for keys"])
+@pytest.mark.parametrize("clusters", [False, True])
+def test_what_is_written_to_scores_afterwards_changes_no_audit(clusters: bool, scores: str) -> None:
+    rng = np.random.default_rng(3)
+    label, group, score = rng.random(3_000) < 0.3, rng.integers(0, 2, 3_000), rng.normal(size=3_000)
+    if scores == "many are equal":
+        score = np.round(score)
+    elif scores == "too far apart for keys":
+        score[:2] = [1e-310, -1e300]
+    units = np.arange(3_000) // 2 if clusters else None
+    expected = xorder.audit(label, score.copy(), sensitive_features=group, clusters=units).to_dict()
+    found = xorder.audit(label, score, sensitive_features=group, clusters=units)
+    tables = check_tables(label, score, group)
+    score[:] = 0.0
+    assert found.to_dict() == expected
+    assert len(tables[0]) > 5
+
+
+@pytest.mark.parametrize("levels", [1e9, 10])
+def test_ranked_rows_may_be_asked_by_many_threads(levels: float) -> None:
+    rng = np.random.default_rng(4)
+    label, group = rng.random(50_000) < 0.3, rng.integers(0, 2, 50_000)
+    tables = check_rows(label, np.round(rng.random(50_000) * levels), group).tables(settled=False)
+    with ThreadPoolExecutor(8) as threads:
+        found = [*threads.map(lambda number: (tables.ranking is None, tables[number % 2].n1), range(32))]
+    assert {is_none for is_none, _ in found} == {levels == 10}
+    assert {mass for _, mass in found} == {float((label & (group == each)).sum()) for each in (0, 1)}
+
+
+def test_other_groups_of_the_same_tables_are_named_so() -> None:
+    tables = xorder.ScoreTable.from_arrays([1, 0], [0.2, 0.1]), xorder.ScoreTable.from_arrays([1, 0], [0.4, 0.3])
+    named = Tables(dict(zip("ab", tables, strict=True)))
+    assert [*named.replacing(dict(zip("cd", tables, strict=True)))] == ["c", "d"]
+    assert [*named.replacing(dict(zip("ab", tables, strict=True)))] == ["a", "b"]

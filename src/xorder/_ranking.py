@@ -39,7 +39,7 @@ class Ranking:
     """
 
     score: NDArray[Any]
-    code: NDArray[np.uint8]
+    code: NDArray[Any]
     counts: NDArray[np.int64]
 
     @classmethod
@@ -71,7 +71,7 @@ class Ranking:
 
     @cached_property
     def are_distinct(self) -> bool:
-        """Whether most scores are of one row, and none of more rows than can be counted in a step."""
+        """Whether half of the rows or more differ from the one above them, and no score has too many for a step."""
         parts = [*self.steps()]
         if max(part.stop - part.start for part in parts) > _MOST_RANKED:
             return False
@@ -80,7 +80,7 @@ class Ranking:
 
     @cached_property
     def marks(self) -> Marks:
-        """Places every few hundred rows, and fewer of a short list."""
+        """Places every few hundred rows, nearer to each other in a short list."""
         codes, stride = self.counts.size, stride_of(self.score.size)
         places, above = [np.zeros(1, dtype=np.int64)], [np.zeros((1, codes), dtype=np.int64)]
         for part in self.steps():

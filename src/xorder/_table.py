@@ -493,7 +493,7 @@ class Tables(Mapping[Hashable, ScoreTable]):
 
     def replacing(self, by_group: Mapping[Hashable, ScoreTable]) -> Tables:
         """Return other tables of the same rows, or of some of their groups."""
-        same = [*map(id, self.values())] == [*map(id, by_group.values())]
+        same = [*self.items()] == [*by_group.items()]
         return replace(self, by_group=self.by_group if same else by_group, notes=())
 
     def __add__(self, other: object) -> Tables:
@@ -510,9 +510,18 @@ class Tables(Mapping[Hashable, ScoreTable]):
 
 
 def tables_of_rows(
-    score: NDArray[Any], positive: BoolArray, weight: FloatArray | None, masks: dict[Hashable, BoolArray], squares: bool
+    score: NDArray[Any],
+    positive: BoolArray,
+    weight: FloatArray | None,
+    masks: dict[Hashable, BoolArray],
+    *,
+    squares: bool,
+    settled: bool = True,
 ) -> Tables:
-    """Turn rows into one table per group, whose rows a mask tells."""
+    """Turn rows into one table per group, whose rows a mask tells.
+
+    Unless ``settled``, rows may still be those of the caller, and are ranked when they are first asked for.
+    """
     masks = {group: masks[group] for group in sorted_groups(masks)}
     rows = int(sum(map(np.count_nonzero, masks.values())))
     if weight is not None:
@@ -528,7 +537,10 @@ def tables_of_rows(
     if rows < score.size:
         kept = np.flatnonzero(np.logical_or.reduce([*masks.values()]))
         score, code = score[kept], code[kept]
-    return Tables(RankedRows([*masks], (score, code)), rows)
+    found = RankedRows([*masks], (score, code))
+    if settled:
+        found.settle()
+    return Tables(found, rows)
 
 
 class RankedRows(Mapping[Hashable, ScoreTable]):
@@ -538,31 +550,39 @@ class RankedRows(Mapping[Hashable, ScoreTable]):
     """
 
     def __init__(self, groups: Sequence[Hashable], rows: tuple[NDArray[Any], NDArray[Any]] | Ranking) -> None:
-        self._groups, self._rows = groups, rows
+        self._groups = groups
+        # Rows as they are, then ranked, or tables. Always whole: several threads may ask.
+        self._rows = _shorter(rows) if isinstance(rows, Ranking) else rows
 
     @cached_property
-    def counts(self) -> IntArray:
+    def counts(self) -> NDArray[Any]:
         """Numbers of rows by code."""
         rows = self._rows
-        return rows.counts if isinstance(rows, Ranking) else np.bincount(rows[1], minlength=2 * len(self._groups))
+        if isinstance(rows, Ranking):
+            return rows.counts
+        if isinstance(rows, list):
+            return np.array([(table.n0, table.n1) for table in rows]).ravel()
+        return np.bincount(rows[1], minlength=2 * len(self._groups))
 
-    @cached_property
+    @property
     def ranking(self) -> Ranking | None:
         """The rows ranked; None where many scores are equal, of which tables are the shorter way."""
+        found = self.settle()
+        return found if isinstance(found, Ranking) else None
+
+    def settle(self) -> Ranking | list[ScoreTable]:
+        """Rank the rows, or make tables of them: from now on nobody else can write to them."""
         rows = self._rows
-        found = rows if isinstance(rows, Ranking) else _ranked(*rows, 2 * len(self._groups))
-        if found is not None:
-            self._rows = found
-        return found if found is not None and found.are_distinct else None
+        if isinstance(rows, tuple):
+            ranking = _ranked(*rows, 2 * len(self._groups))
+            rows = self._rows = _of_rows(*rows, len(self._groups)) if ranking is None else _shorter(ranking)
+        return rows
 
     @cached_property
     def _tables(self) -> dict[Hashable, ScoreTable]:
-        is_ranked, rows = self.ranking is not None, self._rows
-        found = _tables_of(rows) if isinstance(rows, Ranking) else _of_rows(*rows, len(self._groups))
-        if not is_ranked and self.counts.size:
-            # Tables say all that is asked for from now on.
-            del self._rows
-        return dict(zip(self._groups, found, strict=True))
+        found = self.settle()
+        tables = _tables_of(found) if isinstance(found, Ranking) else found
+        return dict(zip(self._groups, tables, strict=True))
 
     def __getitem__(self, group: Hashable) -> ScoreTable:
         return self._tables[group]
@@ -572,6 +592,11 @@ class RankedRows(Mapping[Hashable, ScoreTable]):
 
     def __len__(self) -> int:
         return len(self._groups)
+
+
+def _shorter(ranking: Ranking) -> Ranking | list[ScoreTable]:
+    """Return ranked rows as they are, or tables where many scores are equal."""
+    return ranking if ranking.are_distinct else _tables_of(ranking)
 
 
 def _ranked(score: NDArray[Any], code: NDArray[Any], codes: int) -> Ranking | None:

@@ -43,10 +43,10 @@ class CheckedRows(NamedTuple):
     notes: tuple[str, ...]
     is_sampling: bool
 
-    def tables(self, score: NDArray[Any] | None = None) -> Tables:
-        """Turn the rows into one table per group, at these scores or at others."""
-        scores = self.score if score is None else score
-        found = tables_of_rows(scores, self.positive, self.weight, self.masks, squares=self.is_sampling)
+    def tables(self, score: NDArray[Any] | None = None, *, settled: bool = True) -> Tables:
+        """Turn the rows into one table per group, at these scores or at others, at once or when they are asked for."""
+        rows = (self.score if score is None else score, self.positive, self.weight, self.masks)
+        found = tables_of_rows(*rows, squares=self.is_sampling, settled=settled)
         return replace(found, notes=self.notes)
 
     def held(self, clusters: Any = None, others: Sequence[NDArray[Any]] = ()) -> HeldRows:
@@ -59,7 +59,8 @@ class CheckedRows(NamedTuple):
         scores = [np.asarray(score, dtype=np.float64) for score in (self.score, *others)]
         columns: list[Any] = [group, self.positive, self.weight, *scores, unit]
         kept = group >= 0
-        if not kept.all():
+        if unit is not None or not kept.all():
+            # An audit keeps rows with clusters, and those of the caller may be written to.
             columns = [None if column is None else column[kept] for column in columns]
         group, positive, weight, *of_rows, unit = columns
         return HeldRows(tuple(self.masks), group, positive, weight, tuple(of_rows), unit)

@@ -465,6 +465,12 @@ def test_to_dict_of_any_labels(groups):
     json.dumps(audit(**sample(list(groups))).to_dict(), allow_nan=False)
 
 
+def test_tables_without_rows_are_refused():
+    empty = ScoreTable([], [], [])
+    with pytest.raises(InputError, match="the tables to audit hold no rows"):
+        audit_tables({"a": empty, "b": empty})
+
+
 def test_tables_give_the_audit_of_their_rows():
     data = sample(["a", "b", "c"])
     masks = {group: data["sensitive_features"] == group for group in "cab"}

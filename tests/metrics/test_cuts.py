@@ -209,6 +209,57 @@ def test_the_band_of_two_like_groups_is_smirnovs() -> None:
         assert (worst.interval[1] - worst.interval[0]) / 2 == pytest.approx(wanted, rel=0.06)
 
 
+@pytest.mark.parametrize("ranked", [False, True])
+@pytest.mark.parametrize("low", [-5.0, 0.5, 2.0])
+def test_the_band_of_two_small_groups_is_as_wide_wherever_a_long_list_has_them(low: float, ranked: bool) -> None:
+    rng = np.random.default_rng(4)
+    few = Rows(np.ones(200), rng.random(200), np.repeat(["a", "b"], 100), None)
+    alone = cuts_of(few).worst(("a", "b"), "sensitivity")
+    many = 100_000
+    data = Rows(
+        np.append(few.y, rng.integers(0, 2, many)),
+        np.append(low + 1e-5 * few.s, rng.random(many)),
+        np.append(few.g, np.repeat("c", many)),
+        None,
+    )
+    among = cuts_of(data, ranked=ranked).worst(("a", "b"), "sensitivity")
+    assert among.value == pytest.approx(alone.value)
+    assert among.interval == pytest.approx(alone.interval, rel=0.02)
+    assert among.interval[1] - among.value == pytest.approx(1.358 * np.sqrt(2 / 100), rel=0.06)
+
+
+@pytest.mark.parametrize("size", [300, 1000, 6000])
+def test_a_band_drawn_at_some_cuts_is_as_wide_as_at_all(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(size)
+    data = Rows(rng.integers(0, 2, size), rng.normal(size=size), rng.choice(["a", "b"], size, p=[0.7, 0.3]), None)
+    some = cuts_of(data).worst(("a", "b"), "selected").interval
+    monkeypatch.setattr("xorder.metrics._cuts._POINTS", size)
+    every = cuts_of(data).worst(("a", "b"), "selected").interval
+    assert some[1] - some[0] == pytest.approx(every[1] - every[0], rel=0.02)
+
+
+def test_of_cuts_as_wide_the_worst_is_the_highest() -> None:
+    # Above 3, 2 and 1 the shares are 1/3 and 0, 2/3 and 1/3, 1 and 2/3.
+    y, s, g = np.ones(6), np.array([3.0, 2.0, 1.0, 2.0, 1.0, 0.0]), np.repeat(["a", "b"], 3)
+    assert cuts_of(Rows(y, s, g, None)).worst(("a", "b"), "sensitivity").threshold == 3.0
+
+
+def test_a_curve_without_positives_has_no_band() -> None:
+    data = Rows(np.zeros(40), np.arange(40.0), np.tile(["a", "b"], 20), None)
+    _, gaps, half = cuts_of(data).curve(("a", "b"), "sensitivity")
+    assert np.isnan(gaps).all()
+    assert np.isnan(half)
+
+
+def test_a_list_of_tables_has_no_more_blocks_with_more_groups() -> None:
+    rng = np.random.default_rng(5)
+    sizes = []
+    for groups in (2, 20):
+        data = Rows(rng.integers(0, 2, 400_000), rng.random(400_000), rng.integers(0, groups, 400_000), None)
+        sizes.append(cuts_of(data)._list.top.size)
+    assert sizes[1] < 1.1 * sizes[0]
+
+
 def test_a_number_of_places_is_that_share() -> None:
     rng = np.random.default_rng(0)
     data = Rows(rng.integers(0, 2, 400), rng.normal(size=400), rng.choice(["a", "b"], 400), None)

@@ -221,7 +221,7 @@ def compare(
             raise InputError(
                 f"other_score {name!r} must have one value per row; got {score.size:,} for {checked.score.size:,} rows."
             )
-    tables = replace(checked.tables(), held=checked.held(clusters, list(others.values())))
+    tables = replace(checked.tables(settled=False), held=checked.held(clusters, list(others.values())))
     return compare_tables(tables, list(others), cuts=cuts, confidence=confidence)
 
 
@@ -233,7 +233,7 @@ def compare_tables(
     if held is None:
         raise InputError("tables to compare must hold their rows.")
     squares = held.weight is not None and all(len(table.sums) == 4 for table in tables.values())
-    # Made when the units of rows are done, in the room that these took.
+    # Made when the units of rows are done, and only where these have not ranked them.
     rest = (held.tables(number_of, squares=squares) for number_of in range(1, len(held.scores)))
     rows = Rows.of(held, list(tables))
     if held.clusters is None and rows.mass is not None and not squares:

@@ -167,8 +167,8 @@ class _Above(NamedTuple):
         return float(above * (1 - center) ** 2 + at * (part - center) ** 2 + max(below, 0.0) * center**2)
 
 
-class _Rows(NamedTuple):
-    """Rows from the highest score down: of tables, the masses at their scores."""
+class _Listed(NamedTuple):
+    """Rows from the highest score down, and the blocks they are in: of tables, the masses at their scores."""
 
     score: FloatArray
     code: IntArray
@@ -194,7 +194,7 @@ class _List:
             self.mass = self.square = above.astype(np.float64)
             return
         every = list(tables.values())
-        self.top, self._bounds = windows(every, stride_of(max(map(len, every))))
+        self.top, self._bounds = windows(every, stride_of(sum(map(len, every))))
         masses = [table.sums[1::-1] for table in every]
         self.mass = self.square = self._summed(masses)
         if any(table.positive_squares is not None for table in every):
@@ -209,13 +209,13 @@ class _List:
                 found[:, 2 * group + number] = running(np.add.reduceat(mass, places[:-1]))[index]
         return found
 
-    def rows(self, blocks: IntArray) -> _Rows:
+    def rows(self, blocks: IntArray) -> _Listed:
         """Return the rows of some blocks."""
         if self._ranking is not None:
             rows, number = stretches(self._bounds[blocks], self._bounds[blocks + 1])
             mass = np.ones(rows.size)
             score = self._ranking.score[rows].astype(np.float64)
-            return _Rows(score, self._ranking.code[rows].astype(np.int64), mass, mass, number)
+            return _Listed(score, self._ranking.code[rows].astype(np.int64), mass, mass, number)
         found = []
         for group, table in enumerate(self._tables.values()):
             rows, number = stretches(self._bounds[blocks, group], self._bounds[blocks + 1, group])
@@ -225,7 +225,7 @@ class _List:
                 found.append((table.score[at], np.full(at.size, 2 * group + code), mass[at], square[at], number[own]))
         every = list(map(np.concatenate, zip(*found, strict=True)))
         order = np.argsort(-every[0], kind="stable")
-        return _Rows(*(column[order] for column in every))
+        return _Listed(*(column[order] for column in every))
 
     def at(self, threshold: float) -> _Above:
         """Return what is above a threshold, at it, and in all, by code."""
@@ -246,26 +246,39 @@ class _List:
         last = int(np.searchsorted(reached[block] + np.cumsum(rows.mass), mass))
         return float(rows.score[min(last, rows.score.size - 1)])
 
-    def near_widest(self, codes: Sequence[slice]) -> tuple[FloatArray, FloatArray]:
-        """Return cuts, from the top down, with the shares of two samples above each; the widest gap is at one of them.
+    def above_blocks(self, codes: Sequence[slice]) -> tuple[FloatArray, FloatArray]:
+        """Return the masses of some samples, and their squared weights, above the blocks, then all of them."""
+        mass, square = (np.stack([sums[:, own].sum(axis=1) for own in codes]) for sums in (self.mass, self.square))
+        return mass, square
 
-        A cut is the lowest score above it. Both shares rise along the list: in a block they lie between those at its
-        ends, and most blocks have no room for a gap as wide as the widest at an end.
+    def inside(self, blocks: IntArray, codes: Sequence[slice]) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the cuts in some blocks, from the top down, with the masses and squared weights of samples above each.
+
+        A cut is the lowest score above it; the first is above all rows.
         """
-        shares = [above / above[-1] for above in (self.mass[:, own].sum(axis=1) for own in codes)]
-        widest = np.abs(shares[0] - shares[1]).max()
-        room = np.maximum(shares[0][1:] - shares[1][:-1], shares[1][1:] - shares[0][:-1])
-        blocks = np.flatnonzero(room >= widest - 1e-12)
         rows = self.rows(blocks)
         first = np.searchsorted(rows.block, np.arange(blocks.size))
         last = np.flatnonzero(np.append(rows.score[1:] != rows.score[:-1], True))
-        found = np.zeros((2, last.size + 1))
-        for own, share in zip(codes, found, strict=True):
-            inside = running(np.where((rows.code >= own.start) & (rows.code < own.stop), rows.mass, 0.0))
-            above = self.mass[:, own].sum(axis=1)
-            share[1:] = (above[blocks] - inside[first])[rows.block[last]] + inside[last + 1]
-            share /= above[-1]
-        return np.append(np.inf, rows.score[last]), found
+        found = []
+        for sums, each in zip(self.above_blocks(codes), (rows.mass, rows.square), strict=True):
+            found.append(np.zeros((len(codes), last.size + 1)))
+            for own, above, here in zip(codes, sums, found[-1], strict=True):
+                inside = running(np.where((rows.code >= own.start) & (rows.code < own.stop), each, 0.0))
+                here[1:] = (above[blocks] - inside[first])[rows.block[last]] + inside[last + 1]
+        return np.append(np.inf, rows.score[last]), found[0], found[1]
+
+    def near_widest(self, codes: Sequence[slice]) -> tuple[FloatArray, FloatArray]:
+        """Return cuts, from the top down, with the shares of two samples above each; the widest gap is at one of them.
+
+        Both shares rise along the list: in a block they lie between those at its ends, and most blocks have no room for
+        a gap as wide as the widest at an end.
+        """
+        above = self.above_blocks(codes)[0]
+        total = above[:, -1:]
+        ours, theirs = above / total
+        room = np.maximum(ours[1:] - theirs[:-1], theirs[1:] - ours[:-1])
+        score, mass, _ = self.inside(np.flatnonzero(room >= np.abs(ours - theirs).max() - 1e-12), codes)
+        return score, mass / total
 
 
 class Cuts:
@@ -319,7 +332,9 @@ class Cuts:
             nan = (np.nan, np.nan)
             return CutGap(of, pair, np.nan, np.nan, np.nan, nan, np.nan, nan)
         scores, (ours, theirs) = self._list.near_widest(codes)
-        index = int(np.argmax(np.abs(ours - theirs)))
+        gaps = np.abs(ours - theirs)
+        # The first of several that differ by rounding alone.
+        index = int(np.argmax(gaps >= gaps.max() - 1e-12))
         score, first, second = float(scores[index]), float(ours[index]), float(theirs[index])
         value = first - second
         # Of few rows a motion says little, and where all are tied there is none.
@@ -458,26 +473,36 @@ class Cuts:
 
     def _half_width(self, codes: Sequence[slice]) -> float:
         """Half the width of the band: the quantile of the largest difference of the two processes."""
-        masses, spreads = ([sums[:, own].sum(axis=1) for own in codes] for sums in (self._list.mass, self._list.square))
-        shares = [mass / mass[-1] for mass in masses]
-        # Cuts at which they differ, spread evenly where there are more.
-        reached, looked_at = np.unique(shares[0] + shares[1], return_index=True)
-        between = 0.0
-        if looked_at.size > _POINTS:
-            looked_at = looked_at[np.unique(np.searchsorted(reached, np.linspace(0.0, reached[-1], _POINTS)))]
-            # The process may be wider between two that are looked at.
-            rows = sum(spread[-1] / mass[-1] ** 2 for spread, mass in zip(spreads, masses, strict=True))
-            between = _BETWEEN * np.sqrt(rows / looked_at.size)
+        above, squares = self._list.above_blocks(codes)
+        total, spread = above[:, -1:], squares[:, -1:]
+        if not total.all():
+            return np.nan
+        # Blocks, and then cuts in them, at which the two differ.
+        ends, blocks = _spread((above / total).sum(axis=0))
+        _, mass, square = self._list.inside(ends[1:] - 1, codes)
+        looked_at, cuts = _spread((mass / total).sum(axis=0))
+        # Between two that are looked at the process may be wider, if there are others.
+        steps = 1 / np.sqrt(looked_at.size) - 1 / np.sqrt(max(cuts * blocks / ends.size, looked_at.size))
+        between = _BETWEEN * np.sqrt((spread / total**2).sum()) * steps
         draws = _DRAWS if len(self.tables) <= _MANY_GROUPS else _FEWER_DRAWS
         differences = np.zeros((looked_at.size, draws), dtype=np.float32)
-        for mass, spread, share, motion, sign in zip(masses, spreads, shares, _motions(), (1, -1), strict=True):
-            steps = np.rint(spread[looked_at] / spread[-1] * _STEPS).astype(int)
-            process = motion[steps, :draws]
-            process -= share[looked_at].astype(np.float32)[:, None] * motion[-1, :draws]
-            process *= np.float32(sign * np.sqrt(spread[-1]) / mass[-1])
+        scale = np.sqrt(spread) / total * [[1], [-1]]
+        rates, places = (mass / total)[:, looked_at], np.rint(square / spread * _STEPS).astype(int)[:, looked_at]
+        for rate, place, motion, factor in zip(rates, places, _motions(), scale, strict=True):
+            process = motion[place, :draws]
+            process -= rate.astype(np.float32)[:, None] * motion[-1, :draws]
+            process *= factor.astype(np.float32)
             differences += process
         widest = np.maximum(differences.max(axis=0), -differences.min(axis=0))
         return float(np.quantile(widest, self.confidence) + between)
+
+
+def _spread(reached: FloatArray) -> tuple[IntArray, int]:
+    """Return where a column that rises is at different values, spread evenly over them if there are many; how many."""
+    values, index = np.unique(reached, return_index=True)
+    if values.size > _POINTS:
+        index = index[np.unique(np.searchsorted(values, np.linspace(0.0, values[-1], _POINTS)))]
+    return index, values.size
 
 
 @cache

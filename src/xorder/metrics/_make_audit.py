@@ -132,6 +132,8 @@ def audit_tables(
         found = f"there is only one: {next(iter(tables))!r}" if tables else "there is none"
         said = "".join(f" {note}" for note in tables.notes)
         raise InputError(f"an audit compares at least two groups; {found}.{said}")
+    if not tables.totals.any():
+        raise InputError("the tables to audit hold no rows.")
     if tolerance is not None:
         tolerance = check_number("tolerance", tolerance, at_least=0)
     result, cautions = measured(tables, confidence, cuts, tolerance)

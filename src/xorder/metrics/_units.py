@@ -144,6 +144,8 @@ class Units:
         ratio = None if counted or mass is None else mass / self._weight
         by_first, *by_others = (_Falling.of(score, self._code, mass) for score in self._scores)
         others = [falling.above_by_row(2 * size) for falling in by_others]
+        if mass is not None:
+            by_others = []
         # In the order of the first score, for which what is above rows need not be kept.
         for some, first in by_first.above(2 * size):
             own = np.argsort(by_first.code[some], kind="stable")
