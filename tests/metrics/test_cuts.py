@@ -238,6 +238,15 @@ def test_a_band_drawn_at_some_cuts_is_as_wide_as_at_all(size: int, monkeypatch: 
     assert some[1] - some[0] == pytest.approx(every[1] - every[0], rel=0.02)
 
 
+@pytest.mark.parametrize("size", [500, 4000, 60_000])
+def test_ranked_rows_and_their_tables_have_the_same_band(size: int) -> None:
+    rng = np.random.default_rng(size)
+    data = Rows(rng.integers(0, 2, size), rng.normal(size=size), rng.choice(["a", "b", "c"], size), None)
+    for of in OF:
+        one, two = (cuts_of(data, ranked=ranked).worst(("a", "b"), of) for ranked in (False, True))
+        assert one.interval == pytest.approx(two.interval, abs=1e-12)
+
+
 def test_of_cuts_as_wide_the_worst_is_the_highest() -> None:
     # Above 3, 2 and 1 the shares are 1/3 and 0, 2/3 and 1/3, 1 and 2/3.
     y, s, g = np.ones(6), np.array([3.0, 2.0, 1.0, 2.0, 1.0, 0.0]), np.repeat(["a", "b"], 3)

@@ -478,12 +478,14 @@ class Cuts:
         if not total.all():
             return np.nan
         # Blocks, and then cuts in them, at which the two differ.
-        ends, blocks = _spread((above / total).sum(axis=0))
+        ends, some = _spread((above / total).sum(axis=0))
         _, mass, square = self._list.inside(ends[1:] - 1, codes)
-        looked_at, cuts = _spread((mass / total).sum(axis=0))
-        # Between two that are looked at the process may be wider, if there are others.
-        steps = 1 / np.sqrt(looked_at.size) - 1 / np.sqrt(max(cuts * blocks / ends.size, looked_at.size))
-        between = _BETWEEN * np.sqrt((spread / total**2).sum()) * steps
+        looked_at, fewer = _spread((mass / total).sum(axis=0))
+        between = 0.0
+        if some or fewer:
+            # The process may be wider between two that are looked at, though not between two rows.
+            steps = looked_at.size**-0.5 - float((total**2 / spread).sum()) ** -0.5
+            between = _BETWEEN * np.sqrt((spread / total**2).sum()) * max(steps, 0.0)
         draws = _DRAWS if len(self.tables) <= _MANY_GROUPS else _FEWER_DRAWS
         differences = np.zeros((looked_at.size, draws), dtype=np.float32)
         scale = np.sqrt(spread) / total * [[1], [-1]]
@@ -497,12 +499,12 @@ class Cuts:
         return float(np.quantile(widest, self.confidence) + between)
 
 
-def _spread(reached: FloatArray) -> tuple[IntArray, int]:
-    """Return where a column that rises is at different values, spread evenly over them if there are many; how many."""
+def _spread(reached: FloatArray) -> tuple[IntArray, bool]:
+    """Return where a rising column first has each of its values, or some, spread evenly; and if some are left out."""
     values, index = np.unique(reached, return_index=True)
-    if values.size > _POINTS:
-        index = index[np.unique(np.searchsorted(values, np.linspace(0.0, values[-1], _POINTS)))]
-    return index, values.size
+    if values.size <= _POINTS:
+        return index, False
+    return index[np.unique(np.searchsorted(values, np.linspace(0.0, values[-1], _POINTS)))], True
 
 
 @cache
