@@ -78,7 +78,8 @@ class BinaryScorer(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             Classes.
         """
-        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+        above = self.decision_function(X) > 0
+        return self.classes_[above.astype(int)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
