@@ -69,7 +69,7 @@ class Leaves:
         first = np.concatenate([self.first, other.first])
         last, sums = np.concatenate([self.last, other.last]), np.concatenate([self.sums, other.sums], axis=1)
         order = np.argsort(first)
-        return Leaves(first[order], last[order], sums[:, order])
+        return Leaves(first[order], last[order], sums.take(order, axis=1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -424,7 +424,7 @@ class KeyCounts:
     def counted(self) -> Counted:
         """All of it, in the order of the keys."""
         order = np.argsort(self.keys)
-        return Counted(self.shift, self.keys[order], self.masses[:, order])
+        return Counted(self.shift, self.keys[order], self.masses.take(order, axis=1))
 
     def add(self, keys: IntArray, column: NDArray[np.integer], weights: Sequence[FloatArray] = ()) -> None:
         """Add rows: one to each sum, or their weights, one array for each sum."""
