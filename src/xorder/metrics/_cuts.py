@@ -209,20 +209,27 @@ class _List:
                 found[:, 2 * group + number] = running(np.add.reduceat(mass, places[:-1]))[index]
         return found
 
-    def rows(self, blocks: IntArray) -> _Listed:
-        """Return the rows of some blocks."""
+    def rows(self, blocks: IntArray, codes: Sequence[slice] = (slice(None),)) -> _Listed:
+        """Return the rows of some blocks, or of these the ones with some codes."""
+        is_own = np.zeros(self.mass.shape[1], dtype=bool)
+        for each in codes:
+            is_own[each] = True
         if self._ranking is not None:
             rows, number = stretches(self._bounds[blocks], self._bounds[blocks + 1])
+            code = self._ranking.code.take(rows)
+            if not is_own.all():
+                kept = np.flatnonzero(is_own.take(code))
+                rows, number, code = rows.take(kept), number.take(kept), code.take(kept)
             mass = np.ones(rows.size)
-            score = self._ranking.score[rows].astype(np.float64)
-            return _Listed(score, self._ranking.code[rows].astype(np.int64), mass, mass, number)
+            score = self._ranking.score.take(rows).astype(np.float64)
+            return _Listed(score, code.astype(np.int64), mass, mass, number)
         found = []
         for group, table in enumerate(self._tables.values()):
             rows, number = stretches(self._bounds[blocks, group], self._bounds[blocks + 1, group])
-            for code, mass, square in zip((1, 0), table.sums[:2], table.spreads, strict=True):
-                own = mass[rows] > 0
+            for mine, mass, square in zip((2 * group + 1, 2 * group), table.sums[:2], table.spreads, strict=True):
+                own = mass[rows] > 0 if is_own[mine] else np.zeros(rows.size, dtype=bool)
                 at = rows[own]
-                found.append((table.score[at], np.full(at.size, 2 * group + code), mass[at], square[at], number[own]))
+                found.append((table.score[at], np.full(at.size, mine), mass[at], square[at], number[own]))
         every = list(map(np.concatenate, zip(*found, strict=True)))
         order = np.argsort(-every[0], kind="stable")
         return _Listed(*(column[order] for column in every))
@@ -254,9 +261,9 @@ class _List:
     def inside(self, blocks: IntArray, codes: Sequence[slice]) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return the cuts in some blocks, from the top down, with the masses and squared weights of samples above each.
 
-        A cut is the lowest score above it; the first is above all rows.
+        A cut is the lowest score of these samples above it; the first is above all rows.
         """
-        rows = self.rows(blocks)
+        rows = self.rows(blocks, codes)
         first = np.searchsorted(rows.block, np.arange(blocks.size))
         last = np.flatnonzero(np.append(rows.score[1:] != rows.score[:-1], True))
         found = []
