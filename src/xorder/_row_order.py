@@ -36,13 +36,18 @@ def rows_in_order(values: NDArray[Any], key_of: KeyOf) -> tuple[IntArray, BoolAr
     rows = order.view(np.int64)
     if not lost:
         return rows, is_next
-    # Rows that look alike are sorted by what keys had no room for.
+    # Of rows that look alike, those are sorted again whose keys differ in what there was no room for.
     again = np.flatnonzero(~is_next)
     is_alike = np.zeros(values.size, dtype=bool)
     is_alike[again] = is_alike[again - 1] = True
     place = np.flatnonzero(is_alike)
-    alike = rows[place]
-    rows[place] = alike[np.lexsort((key_of(values[alike]), np.cumsum(is_next[place])))]
+    key, run = key_of(values[rows[place]]), np.cumsum(is_next[place])
+    is_mixed = np.zeros(values.size + 1, dtype=bool)
+    is_mixed[run[1:][(key[1:] != key[:-1]) & (run[1:] == run[:-1])]] = True
+    mixed = np.flatnonzero(is_mixed[run])
+    place = place[mixed]
+    rows[place] = rows[place[np.lexsort((key[mixed], run[mixed]))]]
+    again = place[~is_next[place]]
     is_next[again] = values[rows[again - 1]] != values[rows[again]]
     return rows, is_next
 
