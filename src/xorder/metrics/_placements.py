@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 # that care: they are of as many rows as the third says.
 _ALONE, _FEWEST, _TOGETHER = 262_144, 16, 256
 
+# A sweep holds sums of each group at the scores of all, and of many groups looks at fewer scores at once.
+_MOST_SUMS = 1 << 20
+
 
 @dataclass(slots=True)
 class Placements:
@@ -275,12 +278,12 @@ def _changed(
             yield g, part, higher[0], higher[1]
 
 
-def windows(tables: Sequence[ScoreTable], every: int = 2 * STEP) -> tuple[FloatArray, IntArray]:
-    """Cut all tables at the same scores, so many of one table apart at most.
+def windows(tables: Sequence[ScoreTable], every: int, together: int = 1) -> tuple[FloatArray, IntArray]:
+    """Cut all tables at the same scores: where one has so many more, or at one of several such scores.
 
     Return the highest score that is below each cut but the last, and how many of each table are above a cut, by row.
     """
-    tops = -np.unique(np.concatenate([-table.score[::every] for table in tables]))
+    tops = -np.unique(np.concatenate([-table.score[::every] for table in tables]))[::together]
     bounds = np.empty((tops.size + 1, len(tables)), dtype=np.int64)
     for g, table in enumerate(tables):
         bounds[:-1, g] = len(table) - np.searchsorted(table.score[::-1], tops, side="right")
@@ -295,53 +298,26 @@ def _sweep(tables: Sequence[ScoreTable]) -> Iterator[tuple[int, slice, FloatArra
     score counts one half, and from all one half of the class is taken, so that a placement is less one half.
     """
     size = len(tables)
-    seen = [[-0.5 * table.n1, -0.5 * table.n0] for table in tables]
-    for window in pairwise(windows(tables)[1].tolist()):
+    most = min(2 * STEP, _MOST_SUMS // size)
+    # Sums are of half the masses: the mean of those with and without what is at a score is then their sum.
+    seen = -0.25 * np.array([[table.n1 for table in tables], [table.n0 for table in tables]])
+    # The tables together have about that many scores from one cut to the next, and twice as many at most.
+    for window in pairwise(windows(tables, max(most // size, 1), size)[1].tolist()):
         parts = list(starmap(slice, zip(*window, strict=True)))
-        scores = [table.score[part] for table, part in zip(tables, parts, strict=True)]
-        masses = [(table.positive[part], table.negative[part]) for table, part in zip(tables, parts, strict=True)]
-        sums = [list(map(running, *each)) for each in zip(masses, seen, strict=True)]
-        seen = [[total[-1] for total in totals] for totals in sums]
-        among = _merged(scores)
+        every = np.concatenate([table.score[part] for table, part in zip(tables, parts, strict=True)])
+        order = np.argsort(-every, kind="stable")
+        falling = every.take(order)
+        # The number of a score among the distinct ones of all tables.
+        place = np.empty(every.size, dtype=np.intp)
+        place[order] = np.cumsum(np.append(False, falling[1:] != falling[:-1]))
+        own = np.split(place, np.cumsum([part.stop - part.start for part in parts[:-1]]))
+        sums = np.zeros((2, size, place[order[-1]] + 2))
+        sums[:, :, 0] = seen
+        for g, (table, part) in enumerate(zip(tables, parts, strict=True)):
+            sums[0, g, own[g] + 1], sums[1, g, own[g] + 1] = 0.5 * table.positive[part], 0.5 * table.negative[part]
+        np.cumsum(sums, axis=2, out=sums)
+        seen = sums[:, :, -1]
+        higher = sums[:, :, 1:] + sums[:, :, :-1]
         for g, part in enumerate(parts):
-            if not scores[g].size:
-                continue
-            higher = np.empty((2, size, scores[g].size))
-            for h, (above, down_to) in enumerate(among[g]):
-                for row, total in enumerate(sums[h]):
-                    total.take(above, out=higher[row, h], mode="clip")
-                    if down_to is not above:
-                        higher[row, h] += total.take(down_to)
-                        higher[row, h] *= 0.5
-            yield g, part, higher[0], higher[1]
-
-
-def _merged(scores: Sequence[FloatArray]) -> list[list[tuple[IntArray, IntArray]]]:
-    """Return, for the scores of each group and for each group, how many of the latter's are above, and at or above.
-
-    Where no two scores of different groups are equal, the two are the same array, but for a group and itself.
-    """
-    every = np.concatenate(scores)
-    order = np.argsort(-every, kind="stable")
-    falling = every[order]
-    numbers = np.arange(len(scores), dtype=np.min_scalar_type(len(scores)))
-    group = np.repeat(numbers, [score.size for score in scores])[order]
-    own = [np.flatnonzero(group == g) for g in range(len(scores))]
-    is_next = falling[1:] != falling[:-1]
-    first = last = None
-    if not is_next.all():
-        # Where those that are equal begin, and where they end.
-        starts = np.append(0, np.flatnonzero(is_next) + 1)
-        counts = np.diff(np.append(starts, falling.size))
-        first, last = np.repeat(starts, counts), np.repeat(starts + counts - 1, counts)
-    found: list[list[tuple[IntArray, IntArray]]] = [[] for _ in scores]
-    for h in range(len(scores)):
-        count = np.cumsum(group == h)
-        for g, places in enumerate(own):
-            if first is not None and last is not None:
-                start, stop = first[places], last[places]
-                found[g].append((count[start] - (group[start] == h), count[stop]))
-            else:
-                above = np.arange(places.size) if g == h else count[places]
-                found[g].append((above, above + 1 if g == h else above))
-    return found
+            if part.stop > part.start:
+                yield g, part, *higher.take(own[g], axis=2)
