@@ -279,11 +279,11 @@ def _changed(
 
 
 def windows(tables: Sequence[ScoreTable], every: int, together: int = 1) -> tuple[FloatArray, IntArray]:
-    """Cut all tables at the same scores: where one has so many more, or at one of several such scores.
+    """Cut all tables at the same scores: ``every`` so many of each table, or at one such score of several ``together``.
 
     Return the highest score that is below each cut but the last, and how many of each table are above a cut, by row.
     """
-    tops = -np.unique(np.concatenate([-table.score[::every] for table in tables]))[::together]
+    tops = -np.unique(np.sort(np.concatenate([-table.score[::every] for table in tables]))[::together])
     bounds = np.empty((tops.size + 1, len(tables)), dtype=np.int64)
     for g, table in enumerate(tables):
         bounds[:-1, g] = len(table) - np.searchsorted(table.score[::-1], tops, side="right")
