@@ -123,7 +123,7 @@ def test_rows_of_one_score_are_in_one_step() -> None:
     score = np.repeat([0.5, 0.25, 0.125], [40_000, 10, 20_000])
     ranking = rank_rows(score, np.zeros(score.size, np.uint8), 2)
     assert ranking is not None
-    assert [(part.start, part.stop) for part in ranking.steps()] == [(0, 40_000), (40_000, 60_010)]
+    assert [(part.start, part.stop) for part in ranking.steps] == [(0, 40_000), (40_000, 60_010)]
     # More than 16 bits can count in halves.
     assert not ranking.are_distinct
 

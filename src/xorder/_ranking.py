@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise, starmap
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 # Rows per step: few enough for their arrays to stay in the processor's cache, and many enough to be worth the calls.
-_STEP = 16_384
+_STEP = 24_576
 
 # Rows between two places at which all that is above is counted once and for all, where there are as many such places.
 STRIDE, PLACES = 256, 1024
 
 # Rows of one step that can still be counted in halves by 16 bits.
-_MOST_RANKED = 32_767
+MOST_RANKED = 32_767
 
 
 class Marks(NamedTuple):
@@ -34,18 +34,15 @@ class Marks(NamedTuple):
 class Ranking:
     """Rows from the highest score down: their scores, in their own precision, and their codes.
 
-    The code of a row is twice the number of its group, and one more if it is positive. ``counts`` are the numbers of
-    rows by code.
+    The code of a row, one of ``codes``, is twice the number of its group, and one more if it is positive.
     """
 
     score: NDArray[Any]
     code: NDArray[Any]
-    counts: NDArray[np.int64]
+    codes: int
 
     @classmethod
-    def of(
-        cls, score: NDArray[Any], order: NDArray[np.int64], code: NDArray[Any], counts: NDArray[np.int64]
-    ) -> Ranking:
+    def of(cls, score: NDArray[Any], order: NDArray[np.int64], code: NDArray[Any], codes: int) -> Ranking:
         """Rank rows whose order by falling score is known, as are the codes in this order.
 
         Scores, in double precision, take the room of the order.
@@ -53,53 +50,55 @@ class Ranking:
         found = order.view(np.float64)
         for start in range(0, score.size, _STEP):
             found[start : start + _STEP] = score.take(order[start : start + _STEP])
-        return cls(found, code, counts)
+        return cls(found, code, codes)
 
-    def steps(self) -> Iterator[slice]:
-        """Yield parts of some thousand rows; those of one score are all in the same."""
-        start, size = 0, self.score.size
-        while start < size:
-            stop = min(start + _STEP, size)
-            if stop < size and self.score[stop - 1] == self.score[stop]:
-                stop = int(self._past(self.score[stop]))
-            yield slice(start, stop)
-            start = stop
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Numbers of rows by code."""
+        return np.asarray(self.marks.above[-1])
 
-    def _past(self, score: Any) -> Any:
-        """Return how many rows are at or above some of the scores."""
-        return self.score.size - np.searchsorted(self.score[::-1], score)
+    @cached_property
+    def steps(self) -> list[slice]:
+        """Parts of some thousand rows; those of one score are all in the same."""
+        ends, size = [0], self.score.size
+        while ends[-1] < size:
+            end = min(ends[-1] + _STEP, size)
+            if end < size and self.score[end - 1] == self.score[end]:
+                end = size - int(np.searchsorted(self.score[::-1], self.score[end]))
+            ends.append(end)
+        return list(starmap(slice, pairwise(ends)))
+
+    @property
+    def _longest(self) -> int:
+        return max(int(part.stop - part.start) for part in self.steps)
 
     @cached_property
     def are_distinct(self) -> bool:
         """Whether half of the rows or more differ from the one above them, and no score has too many for a step."""
-        parts = [*self.steps()]
-        if max(part.stop - part.start for part in parts) > _MOST_RANKED:
+        if self._longest > MOST_RANKED:
             return False
-        scores = (self.score[part] for part in parts)
+        scores = (self.score[part] for part in self.steps)
         return 2 * sum(int(np.count_nonzero(score[1:] == score[:-1])) for score in scores) <= self.score.size
 
     @cached_property
     def marks(self) -> Marks:
         """Places every few hundred rows, nearer to each other in a short list."""
-        codes, stride = self.counts.size, stride_of(self.score.size)
-        places, above = [np.zeros(1, dtype=np.int64)], [np.zeros((1, codes), dtype=np.int64)]
-        for part in self.steps():
-            ends = np.append(np.arange(part.start + stride, part.stop, stride), part.stop)
-            tied = np.flatnonzero(self.score[ends[:-1] - 1] == self.score[ends[:-1]])
-            if tied.size:
-                ends[tied] = self._past(self.score[ends[tied]])
-                ends = np.unique(ends)
-            number = np.repeat(np.arange(ends.size) * codes, np.diff(ends, prepend=part.start))
-            found = np.bincount(number + self.code[part], minlength=ends.size * codes).reshape(-1, codes)
+        stride, (one, lane) = stride_of(self.score.size), lanes(self.codes, self._longest)
+        places, above = [np.zeros(1, dtype=np.int64)], [np.zeros((1, self.codes), dtype=np.int64)]
+        for part in self.steps:
+            ends = np.arange(part.start + stride, part.stop, stride)
+            ends = np.append(ends[self.score[ends - 1] != self.score[ends]], part.stop)
+            starts = np.append(part.start, ends[:-1]) - part.start
+            found = np.add.reduceat(one.take(self.code[part], axis=0), starts).view(lane)[:, : self.codes]
             places.append(ends)
-            above.append(above[-1][-1] + np.cumsum(found, axis=0))
+            above.append(above[-1][-1] + np.cumsum(found, axis=0, dtype=np.int64))
         return Marks(np.concatenate(places), np.concatenate(above))
 
     def masses(self) -> list[list[NDArray[np.float64]]]:
         """Return the distinct scores of each group, falling, with the numbers of positives and of negatives at each."""
         columns = [np.empty((3, rows)) for rows in self.counts.reshape(-1, 2).sum(axis=1).tolist()]
         filled = [0] * len(columns)
-        for part in self.steps():
+        for part in self.steps:
             group = self.code[part] >> np.uint8(1)
             for number, each in enumerate(columns):
                 own = np.flatnonzero(group == number)
@@ -130,6 +129,15 @@ class Ranking:
         ]
 
 
+def lanes(codes: int, most: int) -> tuple[NDArray[np.uint64], np.dtype[Any]]:
+    """Return words that count one row of each code, and the type of a count, which goes up to a number.
+
+    Several counts share a word, and are added up at once.
+    """
+    lane = np.min_scalar_type(most)
+    return np.eye(codes, -(-codes * lane.itemsize // 8) * 8 // lane.itemsize, dtype=lane).view(np.uint64), lane
+
+
 def stride_of(size: int) -> int:
     """How many rows of a list of so many are between two places at which all that is above is counted."""
     return min(max(size // PLACES, 1), STRIDE)
@@ -152,7 +160,9 @@ def rank_rows(score: NDArray[Any], code: NDArray[np.uint8], codes: int) -> Ranki
     bits, whole = max((codes - 1).bit_length(), 1), np.dtype(f"u{score.dtype.itemsize}")
     low, high = (np.asarray(each) for each in (score.min(), score.max()))
     gap = 0
-    if low or high:
+    if low > 0 or high < 0:
+        gap = min(int(np.abs(end).view(whole)) for end in (low, high)) - 1
+    elif low or high:
         # Floats on each side of 0 that are nearer to it than any score are left out. 0 less 1 is the largest of all.
         parts = (np.abs(score[start : start + _STEP]) for start in range(0, score.size, _STEP))
         gap = min(int((part.view(whole) - whole.type(1)).min()) for part in parts)
@@ -164,24 +174,25 @@ def rank_rows(score: NDArray[Any], code: NDArray[np.uint8], codes: int) -> Ranki
     for start in range(0, score.size, _STEP):
         part = slice(start, start + _STEP)
         # In single precision a difference beyond 31 bits wraps round: as a key it is still the larger, and wraps back.
-        np.subtract(highest, _numbers(score[part], gap), out=keys[part], casting="unsafe")
-        np.left_shift(keys[part], keys.dtype.type(bits), out=keys[part])
+        level = np.subtract(highest, _numbers(score[part], gap, is_positive=bool(low > 0))).view(whole)
+        np.left_shift(level, keys.dtype.type(bits), out=keys[part], dtype=keys.dtype, casting="unsafe")
         np.bitwise_or(keys[part], code[part], out=keys[part])
     keys.sort()
     # Scores take the room of their keys where that is as large.
     found = keys.view(score.dtype) if keys.itemsize == score.itemsize else np.empty(score.size, score.dtype)
-    ordered, counts = np.empty(score.size, dtype=np.uint8), np.zeros(codes, dtype=np.int64)
+    ordered = np.empty(score.size, dtype=np.uint8)
     for start in range(0, score.size, _STEP):
         part = slice(start, start + _STEP)
         np.bitwise_and(keys[part], keys.dtype.type((1 << bits) - 1), out=ordered[part], casting="unsafe")
         found[part] = _scores(keys[part] >> keys.dtype.type(bits), highest, gap, score.dtype)
-        counts += np.bincount(ordered[part], minlength=codes)
-    return Ranking(found, ordered, counts)
+    return Ranking(found, ordered, codes)
 
 
-def _numbers(score: NDArray[Any], gap: int) -> NDArray[Any]:
+def _numbers(score: NDArray[Any], gap: int, *, is_positive: bool = False) -> NDArray[Any]:
     """Return whole numbers that rise with the scores: 0 for 0, 1 for the least above it, -1 for the one below it."""
     signed = np.dtype(f"i{score.dtype.itemsize}")
+    if is_positive:
+        return np.asarray(score.view(signed) - signed.type(gap))
     size: NDArray[Any] = np.abs(score).view(signed)
     size -= signed.type(gap)
     np.maximum(size, 0, out=size)
@@ -194,7 +205,10 @@ def _numbers(score: NDArray[Any], gap: int) -> NDArray[Any]:
 
 def _scores(level: NDArray[Any], highest: int, gap: int, dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return the scores whose numbers are so far below the highest."""
-    number = highest - level.astype(f"i{dtype.itemsize}")
+    number = np.subtract(highest, level.astype(f"i{dtype.itemsize}", copy=False))
+    if number[-1] > 0:
+        number += number.dtype.type(gap)
+        return np.asarray(number.view(dtype))
     size = np.abs(number)
     size += size.dtype.type(gap)
     size[number == 0] = 0

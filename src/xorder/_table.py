@@ -29,6 +29,9 @@ WORTH_THREADS = 50_000
 # threads of its own for products of more than ten thousand, not to do so within ours.
 STEP = 8_192
 
+# Rows per step of moving scores: few enough for no step to take much room, and many enough for each of many groups.
+_MOVED = 1 << 18
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoreTable:
@@ -495,6 +498,20 @@ class Tables(Mapping[Hashable, ScoreTable]):
         """Return other tables of the same rows, or of some of their groups."""
         same = [*self.items()] == [*by_group.items()]
         return replace(self, by_group=self.by_group if same else by_group, notes=())
+
+    def moved(self, by_group: Mapping[Hashable, Callable[[FloatArray], FloatArray]]) -> Tables:
+        """Return the tables with other scores of some groups, each in the same order."""
+        ranking = self.ranking
+        if ranking is None:
+            tables = {group: self[group].at(scores(self[group].score)) for group, scores in by_group.items()}
+            return self.replacing(dict(self) | tables)
+        score, group_of = ranking.score.astype(np.float64), ranking.code // np.uint8(2)
+        for number, group in enumerate(self):
+            if group in by_group:
+                for start in range(0, score.size, _MOVED):
+                    own = start + np.flatnonzero(group_of[start : start + _MOVED] == number)
+                    score[own] = by_group[group](score.take(own))
+        return replace(self, by_group=RankedRows([*self], (score, ranking.code)), notes=())
 
     def __add__(self, other: object) -> Tables:
         """Return the tables of both sets of rows together, such as those of two days."""

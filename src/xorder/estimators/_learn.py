@@ -17,10 +17,12 @@ from xorder._table import MISSING, FloatArray, ScoreTable, Tables, as_tables, ch
 from xorder.estimators._fitted import FittedRepair, LearntFrom, Pair, RepairSettings
 from xorder.estimators._promise import Promise, promised
 from xorder.exceptions import InputError
+from xorder.metrics._cuts import worst_cut
 from xorder.metrics._gaps import FEW, is_too_few
+from xorder.metrics._placements import pairs_of_rows
 from xorder.metrics._units import moments_of
 from xorder.ordering import Ordering, best_auc, order, order_within, smallest_cut_gap, solve_multipliers, standing
-from xorder.ordering._ordering import Places
+from xorder.ordering._ordering import Places, gaps_of_pairs
 from xorder.transfer import OddsScale, ScoreMap, map_at, realises, shifted_map, spaced_map, usual_bounds
 
 # Odds are multiplied or divided by a hundred at most: no step between two scores gets a hundred times as wide.
@@ -471,15 +473,22 @@ def left_alone(repair: Repair, tables: Tables, what: str) -> Repair:
 
 def measure(tables: Tables, metric: str) -> AucAndGaps:
     """Measure any number of groups as their scores stand."""
-    auc, gaps, worst_cut = standing(list(tables.values()), metric)
-    pairs = combinations(enumerate(tables), 2)
-    return AucAndGaps(auc, {(first, second): float(gaps[a, b]) for (a, first), (b, second) in pairs}, worst_cut)
+    if tables.ranking is None:
+        auc, gaps, worst = standing(list(tables.values()), metric)
+    else:
+        # By the code of each row, that of a negative, then of a positive; classes come the other way round.
+        pairs, codes = pairs_of_rows(tables.ranking), range(0, 2 * len(tables), 2)
+        n1, n0 = tables.totals[:2]
+        counts = [pairs[a : a + 2, b : b + 2][::-1, ::-1] for a, b in combinations(codes, 2)]
+        auc, gaps = gaps_of_pairs(metric, n1, n0, np.diag(pairs, -1)[::2], counts)
+        worst = worst_cut(tables)
+    of_pairs = combinations(enumerate(tables), 2)
+    return AucAndGaps(auc, {(first, second): float(gaps[a, b]) for (a, first), (b, second) in of_pairs}, worst)
 
 
 def mapped(tables: Tables, maps: dict[Hashable, ScoreMap]) -> Tables:
     """Return tables with the scores of moved groups adjusted."""
-    moved = {group: table.at(maps[group].apply(table.score)) for group, table in tables.items() if group in maps}
-    adjusted = tables.replacing(dict(tables) | moved)
+    adjusted = tables.moved({group: maps[group].apply for group in tables if group in maps})
     held = tables.held
     if held is None:
         return adjusted

@@ -275,17 +275,24 @@ class _List:
         return np.append(np.inf, rows.score[last]), found[0], found[1]
 
     def near_widest(self, codes: Sequence[slice]) -> tuple[FloatArray, FloatArray]:
-        """Return cuts, from the top down, with the shares of two samples above each; the widest gap is at one of them.
+        """Return cuts, from the top down, with the shares of some samples above each; the widest gap is at one of them.
 
-        Both shares rise along the list: in a block they lie between those at its ends, and most blocks have no room for
+        All shares rise along the list: in a block they lie between those at its ends, and most blocks have no room for
         a gap as wide as the widest at an end.
         """
         above = self.above_blocks(codes)[0]
         total = above[:, -1:]
-        ours, theirs = above / total
-        room = np.maximum(ours[1:] - theirs[:-1], theirs[1:] - ours[:-1])
-        score, mass, _ = self.inside(np.flatnonzero(room >= np.abs(ours - theirs).max() - 1e-12), codes)
+        shares = above / total
+        highest, lowest = shares.max(axis=0), shares.min(axis=0)
+        room = highest[1:] - lowest[:-1]
+        score, mass, _ = self.inside(np.flatnonzero(room >= (highest - lowest).max() - 1e-12), codes)
         return score, mass / total
+
+
+def worst_cut(tables: Tables) -> float:
+    """Return the widest difference of sensitivities at any cut between any two groups, each with positives."""
+    _, shares = _List(tables).near_widest([slice(2 * group + 1, 2 * group + 2) for group in range(len(tables))])
+    return float(np.ptp(shares, axis=0).max())
 
 
 class Cuts:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._ranking import Ranking
-from xorder._table import STEP, FloatArray, IntArray, ScoreTable, running
+from xorder._ranking import MOST_RANKED, Ranking, lanes
+from xorder._table import STEP, BoolArray, FloatArray, IntArray, ScoreTable, running
 
 if TYPE_CHECKING:
     from xorder.metrics._units import Units
@@ -147,29 +147,25 @@ def moments(tables: Sequence[ScoreTable]) -> Moments:
 
 def moments_of_rows(ranking: Ranking) -> Moments:
     """Collect the :class:`Moments` of ranked rows, which count one each."""
-    codes, size = ranking.counts.size, ranking.counts.size // 2
-    # Four counts of 16 bits share a word, and are added up at once.
-    one = np.eye(codes, -(-codes // 4) * 4, dtype=np.uint16).view(np.uint64)
-    # Products of what rows of each code have above them: twice the rows of each code, less its half; last comes a 1.
-    total, above = np.zeros((codes, codes + 1, codes + 1)), np.append(-ranking.counts, 0.0)
-    for part in ranking.steps():
-        score, code = ranking.score[part], ranking.code[part]
-        order = np.argsort(code, kind="stable")
-        twice = twice_above(running_counts(one, code, 0), np.flatnonzero(score[1:] == score[:-1]))
-        values = np.ones((code.size, codes + 1))
-        values[:, :-1] = as_items(twice).take(order).view(np.uint16).reshape(code.size, -1)[:, :codes]
-        ends = code_ends(code.take(order), codes)
-        found = np.array([products(values[start:stop].T) for start, stop in pairwise(ends)])
+    codes, size = ranking.codes, ranking.codes // 2
+    # Of twice the rows of each code that are above a row, less all of these: sums by the row's code, and products,
+    # within steps and with what is above a step.
+    above, first = -ranking.counts.astype(np.float64), np.zeros((codes, codes))
+    within, across = np.zeros((2, codes, codes, codes))
+    for rows, found, values in _placed(ranking):
+        for each, part in enumerate(values):
+            within[each] += products(part.T)[:codes, :codes]
         # What is above the first of these rows is above all of them.
-        moved = above[:, None] * (found[:, -1:] + 0.5 * found[:, -1:, -1:] * above)
-        total += found
-        total += moved
-        total += moved.swapaxes(1, 2)
-        above[:-1] += 2 * np.diff(ends)
+        moved = rows[:, None] * above
+        across += above[:, None] * (found + 0.5 * moved)[:, None]
+        first += found
+        first += moved
+        above += 2 * rows
+    total = within + across + across.swapaxes(1, 2)
     n0, n1 = ranking.counts.reshape(-1, 2).T.astype(np.float64)
     # By the rows' group and class, then by those above them; of rows whatever their class, sums over both.
-    second = total[:, :-1, :-1].reshape(size, 2, size, 2, size, 2) / 4
-    first = total[:, :-1, -1].reshape(size, 2, size, 2) / 2
+    second = total.reshape(size, 2, size, 2, size, 2) / 4
+    first = first.reshape(size, 2, size, 2) / 2
     by_kind = [
         (n1, first[:, 1, :, 0], second[:, 1, :, 0, :, 0]),
         (n0, first[:, 0, :, 1], second[:, 0, :, 1, :, 1]),
@@ -189,9 +185,41 @@ def code_ends(code: NDArray[Any], codes: int) -> list[int]:
     return [*np.searchsorted(code, np.arange(codes, dtype=code.dtype)).tolist(), code.size]
 
 
+def pairs_of_rows(ranking: Ranking) -> FloatArray:
+    """Count pairs of ranked rows, by the code of the one above and that of the one below; equal scores count half."""
+    above, twice = np.zeros(ranking.codes), np.zeros((ranking.codes, ranking.codes))
+    for rows, found, _ in _placed(ranking):
+        twice += found
+        twice += rows[:, None] * above
+        above += 2 * rows
+    return twice.T / 2
+
+
+def _placed(ranking: Ranking) -> Iterator[tuple[IntArray, FloatArray, Iterator[FloatArray]]]:
+    """Yield, of each step, the number of rows of each code, and twice what they have above them within the step.
+
+    That comes as sums by the row's code, and row by row, code by code.
+    """
+    codes, (one, lane) = ranking.codes, lanes(ranking.codes, 2 * MOST_RANKED)
+    for part in ranking.steps:
+        score, code = ranking.score[part], ranking.code[part]
+        is_next = np.ones(code.size, dtype=bool)
+        np.not_equal(score[1:], score[:-1], out=is_next[1:])
+        sums = running_counts(one, code, 0)
+        own = as_items(twice_above(sums, is_next)).take(np.argsort(code, kind="stable")).view(lane)
+        values, rows = own.astype(np.float64).reshape(code.size, -1), sums[-1].view(lane)[:codes].astype(np.int64)
+        ends, present, found = np.append(0, np.cumsum(rows)), np.flatnonzero(rows), np.zeros((codes, codes))
+        found[present] = np.add.reduceat(values, ends[present], axis=0)[:, :codes]
+        yield rows, found, (values[start:stop] for start, stop in pairwise(ends.tolist()))
+
+
 def products(values: FloatArray) -> FloatArray:
     """Sum, over all columns, the products of each number in it with each."""
-    found, step = np.zeros((len(values), len(values))), rows_alone(len(values))
+    pieces = -(-values.shape[1] // rows_alone(len(values)))
+    if pieces < 2:
+        return np.asarray(values @ values.T)
+    # All of about the same size: a short one takes longer for each of its columns.
+    found, step = np.zeros((len(values), len(values))), -(-values.shape[1] // pieces)
     for start in range(0, values.shape[1], step):
         part = values[:, start : start + step]
         found += part @ part.T
@@ -208,21 +236,18 @@ def running_counts(one: NDArray[Any], code: NDArray[Any], start: Any, mass: Floa
     return np.cumsum(sums, axis=0, out=sums)
 
 
-def twice_above(sums: NDArray[Any], tied: IntArray) -> NDArray[Any]:
+def twice_above(sums: NDArray[Any], is_next: BoolArray) -> NDArray[Any]:
     """Return twice what is above each of some rows, ties counting one half, from running sums.
 
-    ``tied`` are the rows whose score the next has, too.
+    ``is_next`` says of each row whether its score is another than that of the row before it; of the first it is.
     """
-    twice: NDArray[Any] = sums[1:] + sums[:-1]
-    if tied.size:
-        # Of rows that have the same score, the first and the last.
-        ends = np.flatnonzero(np.diff(tied) > 1)
-        start, stop = tied[np.append(0, ends + 1)], tied[np.append(ends, -1)] + 1
-        is_tied = np.zeros(len(twice), dtype=bool)
-        is_tied[tied] = is_tied[tied + 1] = True
-        both = sums[start] + sums[stop + 1]
-        twice[np.flatnonzero(is_tied)] = np.repeat(both, stop - start + 1, axis=0)
-    return twice
+    if is_next.all():
+        return np.asarray(sums[1:] + sums[:-1])
+    # Rows of the same score are alike: what is above the first of them, and what is above the row after the last.
+    ends = sums.take(np.append(np.flatnonzero(is_next), is_next.size), axis=0)
+    run = np.cumsum(is_next, dtype=np.int64)
+    run -= 1
+    return np.asarray(ends[1:] + ends[:-1]).take(run, axis=0)
 
 
 def changes(tables: Sequence[ScoreTable], before: Sequence[ScoreTable]) -> Moments:

@@ -161,7 +161,7 @@ class Units:
                     sums[:, each] += part @ ratio.take(rows[start:stop])
         if mass is None:
             by_score = zip(self._scores, (by_first, *by_others), strict=True)
-            self.rankings = [Ranking.of(score, falling.order, falling.code, counts) for score, falling in by_score]
+            self.rankings = [Ranking.of(score, falling.order, falling.code, 2 * size) for score, falling in by_score]
         for code in np.flatnonzero(counts).tolist():
             numbers, adds = self._of_code(code)
             self._products.append((numbers, adds @ by_code[code] @ adds.T))
@@ -417,7 +417,7 @@ class _Falling(NamedTuple):
             some = slice(start, stop)
             sums = running_counts(one, self.code[some], above, None if self.mass is None else self.mass[some])
             above = sums[-1]
-            yield some, twice_above(sums, np.flatnonzero(~self.is_next[start + 1 : stop])).view(dtype)
+            yield some, twice_above(sums, self.is_next[start:stop]).view(dtype)
 
     def above_by_row(self, codes: int) -> NDArray[Any]:
         """Return the same in the order in which the rows came."""

@@ -38,8 +38,8 @@ class ShiftedGroups:
         # Scores of one position become one.
         self.tables = [table.at(curve.log_odds(table.score)) for table, curve in zip(tables, curves, strict=True)]
         self.metric = METRICS[metric]
-        n1, n0 = (np.array([getattr(table, name) for table in tables]) for name in ("n1", "n0"))
-        self.share1, self.share0 = n1 / n1.sum(), n0 / n0.sum()
+        self.n1, self.n0 = (np.array([getattr(table, name) for table in tables]) for name in ("n1", "n0"))
+        self.share1, self.share0 = self.n1 / self.n1.sum(), self.n0 / self.n0.sum()
         self.within = [pairs_within(table) / (table.n1 * table.n0) for table in tables]
         self.pairs = np.triu_indices(len(tables), 1)
 
@@ -63,7 +63,7 @@ class ShiftedGroups:
     def _chances(self, shift: FloatArray) -> tuple[FloatArray, FloatArray]:
         moved = zip(self.tables, shift.tolist(), strict=True)
         counts = [_pairs_above(a, b, up - down) for (a, up), (b, down) in combinations(moved, 2)]
-        auc, above = chances(self.tables, counts)
+        auc, above = chances(self.n1, self.n0, counts)
         np.fill_diagonal(auc, self.within)
         return auc, auc if self.metric.by_label else above
 

@@ -210,26 +210,35 @@ def standing(tables: Sequence[ScoreTable], metric: str) -> tuple[float, FloatArr
     worst_cut : float
         Widest difference of sensitivities at any cut between any two groups; ``nan`` of a single one.
     """
-    met = [Places(*pair).meet() for pair in combinations(tables, 2)]
-    n1, n0 = (np.array([getattr(table, name) for table in tables]) for name in ("n1", "n0"))
-    auc, above = chances(tables, [pairs for pairs, _ in met])
+    counts, cuts = zip(*(Places(*pair).meet() for pair in combinations(tables, 2)), strict=True)
+    n1, n0, within = np.array([(table.n1, table.n0, pairs_within(table)) for table in tables]).T
+    return *gaps_of_pairs(metric, n1, n0, within, counts), max(cuts)
+
+
+def gaps_of_pairs(
+    metric: str, n1: FloatArray, n0: FloatArray, within: FloatArray, counts: Sequence[FloatArray]
+) -> tuple[float, FloatArray]:
+    """AUC of K groups together, and the gap of each pair, row minus column, from pairs of their rows.
+
+    ``within`` is the mass of pairs of each group with the positive above, and ``counts`` are, of each two groups, those
+    with the member of the first above, by class.
+    """
+    auc, above = chances(n1, n0, counts)
+    np.fill_diagonal(auc, within / (n1 * n0))
     known = METRICS[metric]
     gaps = known.gaps(auc if known.by_label else above, n0 / n0.sum())
-    worst_cut = float(np.fmax.reduce([cut for _, cut in met], initial=np.nan))
-    return float((n1 / n1.sum()) @ auc @ (n0 / n0.sum())), gaps, worst_cut
+    return float((n1 / n1.sum()) @ auc @ (n0 / n0.sum())), gaps
 
 
-def chances(tables: Sequence[ScoreTable], counts: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
+def chances(n1: FloatArray, n0: FloatArray, counts: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
     """Chances that one of K groups outranks another: its positives the other's negatives, and any row any other.
 
     ``counts`` are, of each two groups, the mass of the pairs with the member of the first above.
     """
-    auc = np.diag([pairs_within(table) / (table.n1 * table.n0) for table in tables])
-    above = np.full_like(auc, 0.5)
-    for (g, h), up in zip(combinations(range(len(tables)), 2), counts, strict=True):
-        a, b = tables[g], tables[h]
-        auc[g, h], auc[h, g] = up[0, 1] / (a.n1 * b.n0), 1 - up[1, 0] / (b.n1 * a.n0)
-        above[g, h] = up.sum() / ((a.n1 + a.n0) * (b.n1 + b.n0))
+    auc, above = np.zeros((n1.size, n1.size)), np.full((n1.size, n1.size), 0.5)
+    for (g, h), up in zip(combinations(range(n1.size), 2), counts, strict=True):
+        auc[g, h], auc[h, g] = up[0, 1] / (n1[g] * n0[h]), 1 - up[1, 0] / (n1[h] * n0[g])
+        above[g, h] = up.sum() / ((n1[g] + n0[g]) * (n1[h] + n0[h]))
         above[h, g] = 1 - above[g, h]
     return auc, above
 
