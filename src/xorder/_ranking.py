@@ -34,23 +34,20 @@ class Marks(NamedTuple):
 class Ranking:
     """Rows from the highest score down: their scores, in their own precision, and their codes.
 
-    The code of a row, one of ``codes``, is twice the number of its group, and one more if it is positive.
+    The code of a row, one of ``codes``, is twice the number of its group, and one more if it is positive. ``is_next``
+    says of each row whether its score is another than that of the row above it. Where there is an ``order``, scores are
+    those of the rows as they came, and are looked up by it.
     """
 
     score: NDArray[Any]
     code: NDArray[Any]
+    is_next: NDArray[np.bool_]
     codes: int
+    order: NDArray[np.int64] | None = None
 
-    @classmethod
-    def of(cls, score: NDArray[Any], order: NDArray[np.int64], code: NDArray[Any], codes: int) -> Ranking:
-        """Rank rows whose order by falling score is known, as are the codes in this order.
-
-        Scores, in double precision, take the room of the order.
-        """
-        found = order.view(np.float64)
-        for start in range(0, score.size, _STEP):
-            found[start : start + _STEP] = score.take(order[start : start + _STEP])
-        return cls(found, code, codes)
+    def scores(self, rows: Any) -> NDArray[Any]:
+        """Return the scores of some rows."""
+        return np.asarray(self.score[rows] if self.order is None else self.score.take(self.order[rows]))
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -60,11 +57,12 @@ class Ranking:
     @cached_property
     def steps(self) -> list[slice]:
         """Parts of some thousand rows; those of one score are all in the same."""
-        ends, size = [0], self.score.size
+        ends, size = [0], self.code.size
         while ends[-1] < size:
             end = min(ends[-1] + _STEP, size)
-            if end < size and self.score[end - 1] == self.score[end]:
-                end = size - int(np.searchsorted(self.score[::-1], self.score[end]))
+            while end < size and not self.is_next[end]:
+                ahead = self.is_next[end : end + _STEP]
+                end += int(ahead.argmax()) if ahead.any() else ahead.size
             ends.append(end)
         return list(starmap(slice, pairwise(ends)))
 
@@ -75,19 +73,16 @@ class Ranking:
     @cached_property
     def are_distinct(self) -> bool:
         """Whether half of the rows or more differ from the one above them, and no score has too many for a step."""
-        if self._longest > MOST_RANKED:
-            return False
-        scores = (self.score[part] for part in self.steps)
-        return 2 * sum(int(np.count_nonzero(score[1:] == score[:-1])) for score in scores) <= self.score.size
+        return self._longest <= MOST_RANKED and bool(2 * np.count_nonzero(self.is_next) >= self.code.size)
 
     @cached_property
     def marks(self) -> Marks:
         """Places every few hundred rows, nearer to each other in a short list."""
-        stride, (one, lane) = stride_of(self.score.size), lanes(self.codes, self._longest)
+        stride, (one, lane) = stride_of(self.code.size), lanes(self.codes, self._longest)
         places, above = [np.zeros(1, dtype=np.int64)], [np.zeros((1, self.codes), dtype=np.int64)]
         for part in self.steps:
             ends = np.arange(part.start + stride, part.stop, stride)
-            ends = np.append(ends[self.score[ends - 1] != self.score[ends]], part.stop)
+            ends = np.append(ends[self.is_next[ends]], part.stop)
             starts = np.append(part.start, ends[:-1]) - part.start
             found = np.add.reduceat(one.take(self.code[part], axis=0), starts).view(lane)[:, : self.codes]
             places.append(ends)
@@ -104,7 +99,7 @@ class Ranking:
                 own = np.flatnonzero(group == number)
                 if not own.size:
                     continue
-                score, positive = self.score[part].take(own), self.code[part].take(own) & np.uint8(1)
+                score, positive = self.scores(part).take(own), self.code[part].take(own) & np.uint8(1)
                 again = np.flatnonzero(score[1:] == score[:-1]) + 1
                 there = slice(filled[number], filled[number] + own.size - again.size)
                 first, sums = None, each[1:, there]
@@ -180,12 +175,15 @@ def rank_rows(score: NDArray[Any], code: NDArray[np.uint8], codes: int) -> Ranki
     keys.sort()
     # Scores take the room of their keys where that is as large.
     found = keys.view(score.dtype) if keys.itemsize == score.itemsize else np.empty(score.size, score.dtype)
-    ordered = np.empty(score.size, dtype=np.uint8)
+    ordered, is_next, last = np.empty(score.size, dtype=np.uint8), np.ones(score.size, dtype=bool), -1
     for start in range(0, score.size, _STEP):
         part = slice(start, start + _STEP)
         np.bitwise_and(keys[part], keys.dtype.type((1 << bits) - 1), out=ordered[part], casting="unsafe")
-        found[part] = _scores(keys[part] >> keys.dtype.type(bits), highest, gap, score.dtype)
-    return Ranking(found, ordered, codes)
+        level = keys[part] >> keys.dtype.type(bits)
+        is_next[start], last = level[0] != last, level[-1]
+        np.not_equal(level[1:], level[:-1], out=is_next[start + 1 : start + level.size])
+        found[part] = _scores(level, highest, gap, score.dtype)
+    return Ranking(found, ordered, is_next, codes)
 
 
 def _numbers(score: NDArray[Any], gap: int, *, is_positive: bool = False) -> NDArray[Any]:

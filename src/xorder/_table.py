@@ -505,7 +505,7 @@ class Tables(Mapping[Hashable, ScoreTable]):
         if ranking is None:
             tables = {group: self[group].at(scores(self[group].score)) for group, scores in by_group.items()}
             return self.replacing(dict(self) | tables)
-        score, group_of = ranking.score.astype(np.float64), ranking.code // np.uint8(2)
+        score, group_of = ranking.scores(slice(None)).astype(np.float64), ranking.code // np.uint8(2)
         for number, group in enumerate(self):
             if group in by_group:
                 for start in range(0, score.size, _MOVED):

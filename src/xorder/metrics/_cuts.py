@@ -190,7 +190,7 @@ class _List:
         self.mass: FloatArray
         if self._ranking is not None:
             self._bounds, above = self._ranking.marks
-            self.top = self._ranking.score[self._bounds[:-1]].astype(np.float64)
+            self.top = self._ranking.scores(self._bounds[:-1]).astype(np.float64)
             self.mass = self.square = above.astype(np.float64)
             return
         every = list(tables.values())
@@ -221,7 +221,7 @@ class _List:
                 kept = np.flatnonzero(is_own.take(code))
                 rows, number, code = rows.take(kept), number.take(kept), code.take(kept)
             mass = np.ones(rows.size)
-            score = self._ranking.score.take(rows).astype(np.float64)
+            score = self._ranking.scores(rows).astype(np.float64)
             return _Listed(score, code.astype(np.int64), mass, mass, number)
         found = []
         for group, table in enumerate(self._tables.values()):

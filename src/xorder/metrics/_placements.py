@@ -202,11 +202,9 @@ def _placed(ranking: Ranking) -> Iterator[tuple[IntArray, FloatArray, Iterator[F
     """
     codes, (one, lane) = ranking.codes, lanes(ranking.codes, 2 * MOST_RANKED)
     for part in ranking.steps:
-        score, code = ranking.score[part], ranking.code[part]
-        is_next = np.ones(code.size, dtype=bool)
-        np.not_equal(score[1:], score[:-1], out=is_next[1:])
+        code = ranking.code[part]
         sums = running_counts(one, code, 0)
-        own = as_items(twice_above(sums, is_next)).take(np.argsort(code, kind="stable")).view(lane)
+        own = as_items(twice_above(sums, ranking.is_next[part])).take(np.argsort(code, kind="stable")).view(lane)
         values, rows = own.astype(np.float64).reshape(code.size, -1), sums[-1].view(lane)[:codes].astype(np.int64)
         ends, present, found = np.append(0, np.cumsum(rows)), np.flatnonzero(rows), np.zeros((codes, codes))
         found[present] = np.add.reduceat(values, ends[present], axis=0)[:, :codes]

@@ -139,7 +139,7 @@ class Units:
         """Add up the products of what rows add, each a unit by itself; return the sums of columns by code."""
         size, columns = self.size, 2 * self.size * self._shape[0] + 1
         by_code, sums = np.zeros((2 * size, columns, columns)), np.zeros((columns, 2 * size))
-        counts = np.bincount(self._code, minlength=2 * size)
+        counts = np.zeros(2 * size, dtype=np.int64)
         # What rows weigh in a mean, by what they weigh in a sum of squares, where that is not as much.
         ratio = None if counted or mass is None else mass / self._weight
         by_first, *by_others = (_Falling.of(score, self._code, mass) for score in self._scores)
@@ -154,6 +154,7 @@ class Units:
             weight = None if self._weight is None else self._weight.take(rows)
             values = np.array([*self._columns([each.view(first.dtype) for each in every], weight)])
             ends = code_ends(by_first.code[some].take(own), 2 * size)
+            counts += np.diff(ends)
             for each, (start, stop) in enumerate(pairwise(ends)):
                 part = values[:, start:stop]
                 by_code[each] += products(part)
@@ -161,7 +162,7 @@ class Units:
                     sums[:, each] += part @ ratio.take(rows[start:stop])
         if mass is None:
             by_score = zip(self._scores, (by_first, *by_others), strict=True)
-            self.rankings = [Ranking.of(score, falling.order, falling.code, 2 * size) for score, falling in by_score]
+            self.rankings = [Ranking(score, f.code, f.is_next, 2 * size, f.order) for score, f in by_score]
         for code in np.flatnonzero(counts).tolist():
             numbers, adds = self._of_code(code)
             self._products.append((numbers, adds @ by_code[code] @ adds.T))
