@@ -283,7 +283,7 @@ def check_groups(
             )
         # As an array: of a text alone, NumPy would drop NUL characters at its end.
         masks[label] = _equal(values, values[row : row + 1], name)
-        unseen &= ~masks[label]
+        np.greater(unseen, masks[label], out=unseen)
     if missing_group != "error" and reserved:
         check_name_is_free(name, masks)
     if missing_group == "group" and lost.any():

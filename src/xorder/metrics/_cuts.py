@@ -182,7 +182,7 @@ class _List:
 
     What is above each block is known, and what more is above a score is looked up in the block that it is in: of all
     cuts only a few are looked at. ``mass`` and ``square`` are what is above the first block, the second and so on, then
-    all there is, by the code of a group and a class; ``top`` is the highest score of each block.
+    all there is, in a row for each code of a group and a class; ``top`` is the highest score of each block.
     """
 
     def __init__(self, tables: Tables) -> None:
@@ -191,7 +191,7 @@ class _List:
         if self._ranking is not None:
             self._bounds, above = self._ranking.marks
             self.top = self._ranking.scores(self._bounds[:-1]).astype(np.float64)
-            self.mass = self.square = above.astype(np.float64)
+            self.mass = self.square = np.ascontiguousarray(above.T, dtype=np.float64)
             return
         every = list(tables.values())
         self.top, self._bounds = windows(every, stride_of(sum(map(len, every))))
@@ -202,16 +202,16 @@ class _List:
 
     def _summed(self, masses: list[tuple[FloatArray, ...]]) -> FloatArray:
         """Add up the masses of the two classes of each table down to the bounds of the blocks."""
-        found = np.zeros((len(self._bounds), 2 * len(masses)))
+        found = np.zeros((2 * len(masses), len(self._bounds)))
         for group, classes in enumerate(masses):
             places, index = np.unique(self._bounds[:, group], return_inverse=True)
             for number, mass in enumerate(classes if places.size > 1 else ()):
-                found[:, 2 * group + number] = running(np.add.reduceat(mass, places[:-1]))[index]
+                found[2 * group + number] = running(np.add.reduceat(mass, places[:-1]))[index]
         return found
 
     def rows(self, blocks: IntArray, codes: Sequence[slice] = (slice(None),)) -> _Listed:
         """Return the rows of some blocks, or of these the ones with some codes."""
-        is_own = np.zeros(self.mass.shape[1], dtype=bool)
+        is_own = np.zeros(len(self.mass), dtype=bool)
         for each in codes:
             is_own[each] = True
         if self._ranking is not None:
@@ -241,13 +241,13 @@ class _List:
         sides = [rows.score > threshold, rows.score == threshold]
         found = []
         for sums, each in ((self.mass, rows.mass), (self.square, rows.square)):
-            inside = [np.bincount(rows.code[side], each[side], sums.shape[1]) for side in sides]
-            found.append(np.stack([sums[max(block, 0)] + inside[0], inside[1], sums[-1]]))
+            inside = [np.bincount(rows.code[side], each[side], len(sums)) for side in sides]
+            found.append(np.stack([sums[:, max(block, 0)] + inside[0], inside[1], sums[:, -1]]))
         return _Above(*found)
 
     def reaching(self, mass: float) -> float:
         """Return the highest score with so much mass at or above it, or the lowest there is."""
-        reached = self.mass.sum(axis=1)
+        reached = self.mass.sum(axis=0)
         block = max(min(int(np.searchsorted(reached, mass)), self.top.size) - 1, 0)
         rows = self.rows(np.array([block]))
         last = int(np.searchsorted(reached[block] + np.cumsum(rows.mass), mass))
@@ -255,7 +255,7 @@ class _List:
 
     def above_blocks(self, codes: Sequence[slice]) -> tuple[FloatArray, FloatArray]:
         """Return the masses of some samples, and their squared weights, above the blocks, then all of them."""
-        mass, square = (np.stack([sums[:, own].sum(axis=1) for own in codes]) for sums in (self.mass, self.square))
+        mass, square = (np.stack([sums[own].sum(axis=0) for own in codes]) for sums in (self.mass, self.square))
         return mass, square
 
     def inside(self, blocks: IntArray, codes: Sequence[slice]) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -340,7 +340,7 @@ class Cuts:
         """Return the gap at the cut where it is widest, with the band around all cuts."""
         codes = [self._codes(of, group) for group in pair]
         masses, squares = (
-            [float(sums[-1, own].sum()) for own in codes] for sums in (self._list.mass, self._list.square)
+            [float(sums[own, -1].sum()) for own in codes] for sums in (self._list.mass, self._list.square)
         )
         if not min(masses) > 0:
             nan = (np.nan, np.nan)
