@@ -1,4 +1,4 @@
-"""Ranked rows hold every score to its last bit, and give the tables that counting row by row gives."""
+"""Ranked rows hold every score to its last bit, and give the tables, pairs and orders of counting row by row."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 import xorder
 from support.effort import draws
 from xorder._ranking import _scores as found
-from xorder._ranking import rank_rows, stretches
+from xorder._ranking import falling_rows, rank_rows, stretches
 from xorder._table import ScoreTable, Tables
 from xorder._validation import check_rows, check_tables
+from xorder.metrics._placements import pairs_of_rows
 
 TINY = [5e-324, 2.2250738585072014e-308, 1e-45, 1e-38]
 
@@ -57,6 +58,8 @@ def test_rows_come_from_the_highest_score_down_with_their_codes(
         (0.0, 1.0, np.float32, 4, 32),
         (-5.0, 5.0, np.float32, 4, 32),
         (-5.0, 5.0, np.float64, 40, 64),
+        (-5.0, -1.0, np.float32, 4, 32),
+        (-5.0, -1.0, np.float64, 4, 64),
         (-1e300, 1e300, np.float32, 4, 32),
     ],
 )
@@ -149,6 +152,43 @@ def test_marks_count_what_is_above_them_and_part_no_ties(rows: list[tuple[int, i
         assert at in (0, score.size) or ranking.score[at - 1] > ranking.score[at]
 
 
+@settings(max_examples=draws(100))
+@given(
+    st.lists(st.tuples(st.integers(1, 12), st.integers(0, 5)), min_size=1, max_size=40),
+    st.sampled_from([1.0, -1.0]),
+    st.integers(1, 7),
+)
+def test_pairs_are_those_of_comparing_each_row_with_each(rows: list[tuple[int, int]], sign: float, step: int) -> None:
+    score, code = np.array([sign * row[0] for row in rows]), np.array([row[1] for row in rows], np.uint8)
+    ranking = rank_rows(score, code, 6)
+    assert ranking is not None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("xorder._ranking._STEP", step)
+        pairs = pairs_of_rows(ranking)
+    expected = np.zeros((6, 6))
+    for above, of_above in zip(score, code, strict=True):
+        for below, of_below in zip(score, code, strict=True):
+            expected[of_above, of_below] += 1.0 if above > below else 0.5 if above == below else 0.0
+    np.testing.assert_array_equal(pairs, expected)
+
+
+@pytest.mark.parametrize("levels", [1e9, 700])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scores_moved_row_by_row_make_the_tables_moved(levels: float, dtype: type[np.floating]) -> None:
+    rng = np.random.default_rng(5)
+    label, group = rng.random(3_000) < 0.3, rng.integers(0, 3, 3_000)
+    score = (np.round(rng.random(3_000) * levels) / levels).astype(dtype)
+    tables = check_rows(label, score, group).tables()
+    assert (tables.ranking is None) == (levels == 700)
+    moves = {1: lambda score: score**2, 2: lambda score: score / 2 + 0.25}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("xorder._table._MOVED", 700)
+        moved = tables.moved(moves)
+    assert (moved.ranking is None) == (tables.ranking is None)
+    for number, table in moved.items():
+        assert table == (tables[number].at(moves[number](tables[number].score)) if number else tables[0])
+
+
 def test_stretches_are_the_rows_between_their_ends() -> None:
     rows, number = stretches(np.array([2, 5, 9]), np.array([4, 5, 12]))
     assert rows.tolist() == [2, 3, 9, 10, 11]
@@ -207,3 +247,34 @@ def test_other_groups_of_the_same_tables_are_named_so() -> None:
     named = Tables(dict(zip("ab", tables, strict=True)))
     assert [*named.replacing(dict(zip("cd", tables, strict=True)))] == ["c", "d"]
     assert [*named.replacing(dict(zip("ab", tables, strict=True)))] == ["a", "b"]
+
+
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False, width=32), max_size=60),
+    st.sampled_from([np.float32, np.float64]),
+)
+def test_numbers_of_rows_come_from_the_highest_score_down(values: list[float], dtype: type) -> None:
+    score = np.array(values, dtype)
+    rows, is_next = falling_rows(score)
+    assert rows.tolist() == sorted(range(score.size), key=lambda row: (-score[row], row))
+    falling = score[rows]
+    assert is_next.tolist() == [True, *(falling[1:] != falling[:-1])][: score.size]
+
+
+@pytest.mark.parametrize("kind", ["all differ", "pairs", "two values", "few", "tied", "some tied"])
+def test_scores_that_differ_in_their_last_bits_are_told_apart(kind: str) -> None:
+    # In ten thousand rows a key has no room for the last fourteen bits of a score.
+    rng = np.random.default_rng(0)
+    third = rng.integers(0, 3, 10_000)
+    steps = {
+        "all differ": rng.permutation(10_000),
+        "pairs": rng.permutation(10_000) // 2 * 2**20 + rng.integers(0, 2, 10_000),
+        "two values": rng.integers(0, 2, 10_000),
+        "few": third * 2**20 + rng.integers(0, 2, 10_000),
+        "tied": third * 2**20 + 1,
+        "some tied": third * 2**20 + 1 + (third == 1) * rng.integers(0, 2, 10_000),
+    }[kind]
+    score = 0.5 + steps * 2.0**-53
+    rows, is_next = falling_rows(score)
+    assert np.array_equal(rows, np.argsort(-score, kind="stable"))
+    assert np.array_equal(is_next[1:], np.diff(score[rows]) != 0)

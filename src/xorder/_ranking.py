@@ -1,7 +1,8 @@
-"""Rows of several groups and classes from the highest score down, and how many of each are above a place."""
+"""The order of rows, from one sort of keys: ranked by score with their groups and classes, or by number alone."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, starmap
@@ -9,6 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+KeyOf = Callable[[NDArray[Any]], NDArray[np.uint64]]
 
 # Rows per step: few enough for their arrays to stay in the processor's cache, and many enough to be worth the calls.
 _STEP = 24_576
@@ -57,14 +60,7 @@ class Ranking:
     @cached_property
     def steps(self) -> list[slice]:
         """Parts of some thousand rows; those of one score are all in the same."""
-        ends, size = [0], self.code.size
-        while ends[-1] < size:
-            end = min(ends[-1] + _STEP, size)
-            while end < size and not self.is_next[end]:
-                ahead = self.is_next[end : end + _STEP]
-                end += int(ahead.argmax()) if ahead.any() else ahead.size
-            ends.append(end)
-        return list(starmap(slice, pairwise(ends)))
+        return list(starmap(slice, pairwise(step_ends(self.is_next, self.code.size, _STEP))))
 
     @property
     def _longest(self) -> int:
@@ -122,6 +118,18 @@ class Ranking:
             [column[:size] if 2 * size > column.size else column[:size].copy() for column in each]
             for each, size in zip(columns, filled, strict=True)
         ]
+
+
+def step_ends(is_first: NDArray[np.bool_] | None, rows: int, step: int) -> list[int]:
+    """Return where parts of rows end, of a step each, or of more so that none ends before the first of some rows."""
+    ends = [0]
+    while ends[-1] < rows:
+        end = min(ends[-1] + step, rows)
+        while is_first is not None and end < rows and not is_first[end]:
+            ahead = is_first[end : end + _STEP]
+            end += int(ahead.argmax()) if ahead.any() else ahead.size
+        ends.append(end)
+    return ends
 
 
 def lanes(codes: int, most: int) -> tuple[NDArray[np.uint64], np.dtype[Any]]:
@@ -214,3 +222,57 @@ def _scores(level: NDArray[Any], highest: int, gap: int, dtype: np.dtype[Any]) -
     if number[-1] < 0:
         np.negative(found, out=found, where=number < 0)
     return found
+
+
+def rows_in_order(values: NDArray[Any], key_of: KeyOf) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the numbers of rows from the lowest key up, of equal keys as they come, and where the key changes.
+
+    Values sort several times as fast as indices do, so the last bits of a key give way to the number of its row. Rows
+    whose keys may differ in these bits alone are looked at again, and put right.
+    """
+    order = np.empty(values.size, dtype=np.uint64)
+    last = np.uint64((1 << max(values.size - 1, 0).bit_length()) - 1)
+    starts, lost = range(0, values.size, _STEP), np.uint64(0)
+    for start in starts:
+        key, part = key_of(values[start : start + _STEP]), order[start : start + _STEP]
+        lost |= np.bitwise_or.reduce(key) & last
+        np.bitwise_and(key, ~last, out=part)
+        part |= np.arange(start, start + part.size, dtype=np.uint64)
+    order.sort()
+    is_next = np.ones(values.size, dtype=bool)
+    for start in starts:
+        part = order[start : start + _STEP + 1]
+        np.greater(part[1:] ^ part[:-1], last, out=is_next[start + 1 : start + part.size])
+    order &= last
+    rows = order.view(np.int64)
+    if not lost:
+        return rows, is_next
+    # Of rows that look alike, those are sorted again whose keys differ in what there was no room for.
+    again = np.flatnonzero(~is_next)
+    is_alike = np.zeros(values.size, dtype=bool)
+    is_alike[again] = is_alike[again - 1] = True
+    place = np.flatnonzero(is_alike)
+    key, run = key_of(values[rows[place]]), np.cumsum(is_next[place])
+    is_mixed = np.zeros(values.size + 1, dtype=bool)
+    is_mixed[run[1:][(key[1:] != key[:-1]) & (run[1:] == run[:-1])]] = True
+    mixed = np.flatnonzero(is_mixed[run])
+    place = place[mixed]
+    rows[place] = rows[place[np.lexsort((key[mixed], run[mixed]))]]
+    again = place[~is_next[place]]
+    is_next[again] = values[rows[again - 1]] != values[rows[again]]
+    return rows, is_next
+
+
+def falling_rows(score: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return the rows of scores, float32 or float64, from the highest down, and where the score changes."""
+    return rows_in_order(score, _falling_key)
+
+
+def _falling_key(score: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return whole numbers that rise as scores fall."""
+    bits, signed, unsigned = (32, np.int32, np.uint32) if score.dtype == np.float32 else (64, np.int64, np.uint64)
+    # Not -0. The bits of numbers below 0 rise as these fall, with the highest set; all but that one turn the others.
+    key = np.add(score, 0.0, dtype=score.dtype).view(signed)
+    key ^= ~(key >> signed(bits - 1)) & np.iinfo(signed).max
+    found: NDArray[np.uint64] = key.view(unsigned).astype(np.uint64, copy=False)
+    return found if bits == 64 else found << np.uint64(32)

@@ -22,7 +22,7 @@ from xorder._groups import (
     without_value,
 )
 from xorder._parameters import WeightKind, check_weights_are
-from xorder._row_order import rows_in_order
+from xorder._ranking import rows_in_order
 from xorder._table import MISSING, BoolArray, FloatArray, HeldRows, IntArray, Tables, sorted_groups, tables_of_rows
 from xorder.exceptions import InputError, warn_caller
 

@@ -65,6 +65,21 @@ def refused(frame: Any, **options: Any) -> str:
 
 
 class TestEveryEngine:
+    @pytest.mark.parametrize("weighted", [{}, {"weight": "w"}, {"weight": "w", "weights_are": "sampling"}])
+    def test_more_rows_than_are_looked_at_first_give_the_very_tables_too(
+        self, backend: backends.Backend, weighted: dict[str, str]
+    ) -> None:
+        columns = people(3_000)
+        # More rows than may be scores, and no more scores than that.
+        columns["s"] = np.round(np.clip(columns["s"], -5, 5))
+        found = tables_of(backend(columns), **NAMES, **weighted, bins=12)
+        weight = columns["w"] if weighted else None
+        wanted = check_tables(
+            columns["y"], columns["s"], columns["g"], weight, weights_are=weighted.get("weights_are", "counts")
+        )
+        assert found.binning_error is None
+        assert all(same(found[group], wanted[group]) for group in "ab")
+
     def test_few_scores_give_the_very_tables_of_the_rows(self, backend: backends.Backend) -> None:
         columns = people(400)
         groups = columns["g"].astype(object)

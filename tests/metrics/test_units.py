@@ -72,7 +72,7 @@ def test_blocks_of_any_size_give_the_same_errors(monkeypatch: pytest.MonkeyPatch
     both = [data, data | {"clusters": np.array([f"person number {person}" for person in data["clusters"]])}]
     expected = stderrs(audit(**data, weights_are="sampling"))
     monkeypatch.setattr("xorder.metrics._units.STEP", size)
-    monkeypatch.setattr("xorder._row_order.STEP", size)
+    monkeypatch.setattr("xorder._ranking._STEP", size)
     for each in both:
         np.testing.assert_allclose(stderrs(audit(**each, weights_are="sampling")), expected, rtol=1e-9)
 

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from xorder._ranking import rows_in_order
 from xorder._table import FloatArray, IntArray
 from xorder.engines._cells import Coding, ReadingOptions
 from xorder.engines._tally import (
@@ -30,7 +31,7 @@ from xorder.engines._tally import (
     spread_of,
 )
 
-_MAGNITUDE = np.int64((1 << 63) - 1)
+_MAGNITUDE, _HIGHEST_BIT = np.int64((1 << 63) - 1), np.uint64(1 << 63)
 
 
 def keys_of(score: NDArray[Any]) -> IntArray:
@@ -193,7 +194,6 @@ class LocalRows:
         return found
 
     def _survey(self, limit: int) -> tuple[Seen, Counted]:
-        counts = KeyCounts(self.coding.size, limit=limit, shifts=(0, CELL_BITS), sums=1 + self._squares)
         looks, codes = [Seen()], self.coding.size
 
         def usable_of(batch: Batch) -> Batch:
@@ -203,9 +203,15 @@ class LocalRows:
 
         # Closed whatever happens: DuckDB answers nothing else as long as it is being read from.
         with closing(self._each("reading scores", known=False)) as batches:
-            first = _some(batches, 1 + _MARGIN * limit if codes <= _DENSE_CODES else 0)
-            rest = chain(first, batches)
-            if not _has_more_keys(first, codes, limit):
+            wanted = 1 + _MARGIN * limit if codes <= _DENSE_CODES else 0
+            first = _some(batches, wanted)
+            rest, has_more = chain(first, batches), _has_more_keys(first, codes, limit)
+            if first and not has_more and sum(batch.score.size for batch in first) < wanted:
+                # These are all rows.
+                counted = self._counted([*map(usable_of, first)])
+                return _all_seen(looks), counted
+            counts = KeyCounts(codes, limit=limit, shifts=(0, CELL_BITS), sums=1 + self._squares)
+            if not has_more:
                 for usable in map(usable_of, rest):
                     if usable.score.size:
                         counts.add(keys_of(usable.score), usable.code, self._weights(usable))
@@ -224,6 +230,18 @@ class LocalRows:
             sums[:, counts.keys - FIRST_CELL] += counts.masses
         used = np.flatnonzero(in_use(sums))
         return _all_seen(looks), Counted(CELL_BITS, used + FIRST_CELL, sums[:, used])
+
+    def _counted(self, batches: Sequence[Batch]) -> Counted:
+        """Sums by key over rows that are all at hand, from one sort."""
+        keys, codes = keys_of(np.concatenate([batch.score for batch in batches])), self.coding.size
+        order, is_next = rows_in_order(keys, lambda part: part.view(np.uint64) ^ _HIGHEST_BIT)
+        place = (np.cumsum(is_next) - 1) * codes
+        place += np.concatenate([batch.code for batch in batches]).take(order)
+        weights = [np.concatenate(parts).take(order) for parts in zip(*map(self._weights, batches), strict=True)]
+        size = codes * int(np.count_nonzero(is_next))
+        found = [np.bincount(place, weight, size) for weight in weights] or [np.bincount(place, minlength=size)]
+        sums: FloatArray = np.stack(found).astype(np.float64, copy=False)
+        return Counted(0, keys.take(order[is_next]), sums.reshape(len(found), -1, codes))
 
     def fill(self, bins: Bins) -> FloatArray:
         """Sums by bin."""

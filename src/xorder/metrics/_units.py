@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import pairwise, starmap
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._ranking import Ranking
-from xorder._row_order import falling_rows, rows_in_order
+from xorder._ranking import Ranking, falling_rows, rows_in_order, step_ends
 from xorder._table import STEP, BoolArray, FloatArray, HeldRows, IntArray, Tables
 from xorder._validation import check_clusters
 from xorder.exceptions import InputError
@@ -133,7 +132,7 @@ class Units:
 
     def _blocks(self, most: int = STEP) -> Iterator[tuple[int, int]]:
         """Yield where blocks of rows start and end, in which units are whole."""
-        return pairwise(_ends(self._first, self._code.size, min(most, STEP)))
+        return pairwise(step_ends(self._first, self._code.size, min(most, STEP)))
 
     def _add_rows(self, mass: FloatArray | None, counted: bool) -> FloatArray:
         """Add up the products of what rows add, each a unit by itself; return the sums of columns by code."""
@@ -142,14 +141,14 @@ class Units:
         counts = np.zeros(2 * size, dtype=np.int64)
         # What rows weigh in a mean, by what they weigh in a sum of squares, where that is not as much.
         ratio = None if counted or mass is None else mass / self._weight
-        by_first, *by_others = (_Falling.of(score, self._code, mass) for score in self._scores)
-        others = [falling.above_by_row(2 * size) for falling in by_others]
+        by_first, *by_others = (_ranked(score, self._code, 2 * size) for score in self._scores)
+        others = [_above_by_row(ranking, mass) for ranking in by_others]
         if mass is not None:
             by_others = []
         # In the order of the first score, for which what is above rows need not be kept.
-        for some, first in by_first.above(2 * size):
+        for some, first in _above(by_first, mass):
             own = np.argsort(by_first.code[some], kind="stable")
-            rows = by_first.order[some].take(own)
+            rows = cast(IntArray, by_first.order)[some].take(own)
             every = [as_items(first).take(own), *(as_items(found).take(rows) for found in others)]
             weight = None if self._weight is None else self._weight.take(rows)
             values = np.array([*self._columns([each.view(first.dtype) for each in every], weight)])
@@ -161,8 +160,7 @@ class Units:
                 if ratio is not None:
                     sums[:, each] += part @ ratio.take(rows[start:stop])
         if mass is None:
-            by_score = zip(self._scores, (by_first, *by_others), strict=True)
-            self.rankings = [Ranking(score, f.code, f.is_next, 2 * size, f.order) for score, f in by_score]
+            self.rankings = [by_first, *by_others]
         for code in np.flatnonzero(counts).tolist():
             numbers, adds = self._of_code(code)
             self._products.append((numbers, adds @ by_code[code] @ adds.T))
@@ -183,7 +181,7 @@ class Units:
                 f"{size} groups with {self.count:,} clusters are too many to allow for; name fewer groups."
             )
         found: list[FloatArray] = []
-        every = [_Falling.of(score, self._code, mass).above_by_row(2 * size) for score in self._scores]
+        every = [_above_by_row(_ranked(score, self._code, 2 * size), mass) for score in self._scores]
         total = np.zeros((2 * size * self._shape[0] + 1, 2 * size))
         for start, stop in self._blocks(max(_AT_ONCE // numbers, 1)):
             unit = np.cumsum(first[start:stop]) - 1
@@ -201,7 +199,7 @@ class Units:
             is_held = np.concatenate([of_class, of_class[:1] | of_class[1:]])
             self.held += is_held.sum(axis=2).ravel()
             self.held_by_kind += is_held.any(axis=1).sum(axis=1)
-            found = [*found, sums] if is_kept else [sum(found) + products(sums)]
+            found = [*found, sums] if is_kept else [sum(found, start=products(sums))]
         if is_kept:
             self._sums = np.concatenate(found, axis=1)
         else:
@@ -389,55 +387,35 @@ def _unit_order(rows: Rows) -> tuple[IntArray | None, BoolArray | None]:
     return order if kept is None else kept[order], first
 
 
-class _Falling(NamedTuple):
-    """Rows by falling score: their numbers, where the score changes, their codes and their masses."""
-
-    order: IntArray
-    is_next: BoolArray
-    code: NDArray[Any]
-    mass: FloatArray | None
-
-    @classmethod
-    def of(cls, score: FloatArray, code: NDArray[Any], mass: FloatArray | None) -> _Falling:
-        """Bring rows into the order of a score."""
-        order, is_next = falling_rows(score)
-        return cls(order, is_next, code.take(order), _ordered(order, mass))
-
-    def above(self, codes: int) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """Yield blocks of rows, with twice the mass of each code above each row, ties counting one half.
-
-        Where rows are counted, numbers are whole.
-        """
-        dtype = np.dtype(np.int32 if self.mass is None and 2 * self.code.size < 2**31 else np.float64)
-        one: NDArray[Any] = np.eye(codes, dtype=dtype)
-        if dtype == np.int32:
-            # Two counts share a word.
-            one = one.view(np.uint64)
-        above: Any = 0
-        for start, stop in pairwise(_ends(self.is_next, self.code.size, STEP)):
-            some = slice(start, stop)
-            sums = running_counts(one, self.code[some], above, None if self.mass is None else self.mass[some])
-            above = sums[-1]
-            yield some, twice_above(sums, self.is_next[start:stop]).view(dtype)
-
-    def above_by_row(self, codes: int) -> NDArray[Any]:
-        """Return the same in the order in which the rows came."""
-        found = np.empty(0)
-        for some, twice in self.above(codes):
-            if not some.start:
-                # Filled once in its own order: memory that is first met here and there takes twice as long.
-                found = np.full((self.code.size, codes), 0, twice.dtype)
-            as_items(found)[self.order[some]] = as_items(twice)
-        return found
+def _ranked(score: FloatArray, code: NDArray[Any], codes: int) -> Ranking:
+    order, is_next = falling_rows(score)
+    return Ranking(score, code.take(order), is_next, codes, order)
 
 
-def _ends(first: BoolArray | None, rows: int, step: int) -> list[int]:
-    """Return where blocks of rows end, of a step each, or of more so that none ends before the first of some rows."""
-    ends = [0]
-    while ends[-1] < rows:
-        end = min(ends[-1] + step, rows)
-        while first is not None and end < rows and not first[end]:
-            ahead = first[end : end + STEP]
-            end += int(ahead.argmax()) if ahead.any() else ahead.size
-        ends.append(end)
-    return ends
+def _above(ranking: Ranking, mass: FloatArray | None) -> Iterator[tuple[slice, NDArray[Any]]]:
+    """Yield blocks of ranked rows, with twice the mass of each code above each row, ties counting one half.
+
+    Where rows are counted, numbers are whole.
+    """
+    rows, mass = ranking.code.size, _ordered(ranking.order, mass)
+    dtype = np.dtype(np.int32 if mass is None and 2 * rows < 2**31 else np.float64)
+    one: NDArray[Any] = np.eye(ranking.codes, dtype=dtype)
+    if dtype == np.int32:
+        # Two counts share a word.
+        one = one.view(np.uint64)
+    above: Any = 0
+    for some in starmap(slice, pairwise(step_ends(ranking.is_next, rows, STEP))):
+        sums = running_counts(one, ranking.code[some], above, None if mass is None else mass[some])
+        above = sums[-1]
+        yield some, twice_above(sums, ranking.is_next[some]).view(dtype)
+
+
+def _above_by_row(ranking: Ranking, mass: FloatArray | None) -> NDArray[Any]:
+    """Return the same in the order in which the rows came."""
+    found = np.empty(0)
+    for some, twice in _above(ranking, mass):
+        if not some.start:
+            # Filled once in its own order: memory that is first met here and there takes twice as long.
+            found = np.full((ranking.code.size, ranking.codes), 0, twice.dtype)
+        as_items(found)[cast(IntArray, ranking.order)[some]] = as_items(twice)
+    return found
