@@ -206,8 +206,9 @@ class LocalRows:
             wanted = 1 + _MARGIN * limit if codes <= _DENSE_CODES else 0
             first = _some(batches, wanted)
             rest, has_more = chain(first, batches), _has_more_keys(first, codes, limit)
-            if first and not has_more and sum(batch.score.size for batch in first) < wanted:
-                # These are all rows.
+            are_all = 0 < sum(batch.score.size for batch in first) < wanted
+            if are_all and not has_more and 5 * _changes(first[0].score) > 4 * first[0].score.size:
+                # Where most scores have come before, to look them up takes half as long.
                 counted = self._counted([*map(usable_of, first)])
                 return _all_seen(looks), counted
             counts = KeyCounts(codes, limit=limit, shifts=(0, CELL_BITS), sums=1 + self._squares)
@@ -348,8 +349,13 @@ def _has_more_keys(first: Sequence[Batch], codes: int, limit: int) -> bool:
     """Whether the usable rows of these batches have more keys than may be told apart."""
     if sum(batch.score.size for batch in first) <= limit:
         return False
-    scores = np.sort(np.concatenate([_usable(batch, codes)[0].score for batch in first]))
-    return int(np.count_nonzero(scores[1:] != scores[:-1])) >= limit
+    return _changes(np.concatenate([_usable(batch, codes)[0].score for batch in first])) >= limit
+
+
+def _changes(score: NDArray[Any]) -> int:
+    """How often the score changes from one row to the next, once these are sorted."""
+    score = np.sort(score)
+    return int(np.count_nonzero(score[1:] != score[:-1]))
 
 
 def _usable(batch: Batch, codes: int) -> tuple[Batch, Seen]:
