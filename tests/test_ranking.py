@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 import xorder
 from support.effort import draws
 from xorder._ranking import _scores as found
-from xorder._ranking import falling_rows, rank_rows, stretches
+from xorder._ranking import falling_key, rank_rows, rows_in_order, stretches
 from xorder._table import ScoreTable, Tables
 from xorder._validation import check_rows, check_tables
 from xorder.metrics._placements import pairs_of_rows
@@ -129,6 +130,27 @@ def test_rows_of_one_score_are_in_one_step() -> None:
     assert [(part.start, part.stop) for part in ranking.steps] == [(0, 40_000), (40_000, 60_010)]
     # More than 16 bits can count in halves.
     assert not ranking.are_distinct
+
+
+@pytest.mark.parametrize("before", [20_000, 24_000])
+def test_a_step_ends_before_a_tie_that_would_make_it_long(before: int) -> None:
+    score = np.concatenate([np.arange(before) + 1e6, np.full(32_000, 1e5), np.arange(60_000)])
+    ranking = rank_rows(score, np.arange(score.size, dtype=np.uint8) % 4, 4)
+    assert ranking is not None
+    assert ranking.are_distinct
+    assert before in {part.stop for part in ranking.steps}
+
+
+def test_rows_that_tie_are_counted_in_little_room() -> None:
+    code = np.arange(150_000) % 200
+    tracemalloc.start()
+    ranking = rank_rows(np.ones(code.size), code.astype(np.uint8), 200)
+    assert ranking is not None
+    counts = ranking.counts
+    held = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert counts.tolist() == [750] * 200
+    assert held < 50 * code.size
 
 
 @settings(max_examples=draws(100))
@@ -255,7 +277,7 @@ def test_other_groups_of_the_same_tables_are_named_so() -> None:
 )
 def test_numbers_of_rows_come_from_the_highest_score_down(values: list[float], dtype: type) -> None:
     score = np.array(values, dtype)
-    rows, is_next = falling_rows(score)
+    rows, is_next = rows_in_order(score, falling_key)
     assert rows.tolist() == sorted(range(score.size), key=lambda row: (-score[row], row))
     falling = score[rows]
     assert is_next.tolist() == [True, *(falling[1:] != falling[:-1])][: score.size]
@@ -275,6 +297,6 @@ def test_scores_that_differ_in_their_last_bits_are_told_apart(kind: str) -> None
         "some tied": third * 2**20 + 1 + (third == 1) * rng.integers(0, 2, 10_000),
     }[kind]
     score = 0.5 + steps * 2.0**-53
-    rows, is_next = falling_rows(score)
+    rows, is_next = rows_in_order(score, falling_key)
     assert np.array_equal(rows, np.argsort(-score, kind="stable"))
     assert np.array_equal(is_next[1:], np.diff(score[rows]) != 0)

@@ -52,15 +52,22 @@ class Ranking:
         """Return the scores of some rows."""
         return np.asarray(self.score[rows] if self.order is None else self.score.take(self.order[rows]))
 
-    @property
+    @cached_property
     def counts(self) -> NDArray[np.int64]:
         """Numbers of rows by code."""
-        return np.asarray(self.marks.above[-1])
+        if self.are_distinct:
+            return np.asarray(self.marks.above[-1])
+        parts = (self.code[start : start + _STEP] for start in range(0, self.code.size, _STEP))
+        return np.asarray(sum(np.bincount(part, minlength=self.codes) for part in parts))
+
+    def parts(self, step: int) -> list[slice]:
+        """Parts of so many rows, or of fewer; those of one score are all in the same, which may be longer."""
+        return list(starmap(slice, pairwise(step_ends(self.is_next, self.code.size, step))))
 
     @cached_property
     def steps(self) -> list[slice]:
-        """Parts of some thousand rows; those of one score are all in the same."""
-        return list(starmap(slice, pairwise(step_ends(self.is_next, self.code.size, _STEP))))
+        """Parts of some thousand rows."""
+        return self.parts(_STEP)
 
     @property
     def _longest(self) -> int:
@@ -68,7 +75,7 @@ class Ranking:
 
     @cached_property
     def are_distinct(self) -> bool:
-        """Whether half of the rows or more differ from the one above them, and no score has too many for a step."""
+        """Whether half of the rows or more differ from the one above them, and 16 bits count the rows of any step."""
         return self._longest <= MOST_RANKED and bool(2 * np.count_nonzero(self.is_next) >= self.code.size)
 
     @cached_property
@@ -96,22 +103,14 @@ class Ranking:
                 if not own.size:
                     continue
                 score, positive = self.scores(part).take(own), self.code[part].take(own) & np.uint8(1)
-                again = np.flatnonzero(score[1:] == score[:-1]) + 1
-                there = slice(filled[number], filled[number] + own.size - again.size)
-                first, sums = None, each[1:, there]
-                if again.size:
-                    first = np.ones(own.size, dtype=bool)
-                    first[again] = False
-                    first = np.flatnonzero(first)
-                    score = score.take(first)
-                each[0, there] = score
-                sums[0] = positive if first is None else positive.take(first)
-                np.subtract(1.0, sums[0], out=sums[1])
-                if again.size:
-                    into = again - np.arange(1, again.size + 1)
-                    more = positive.take(again).astype(np.float64)
-                    np.add.at(sums[0], into, more)
-                    np.add.at(sums[1], into, 1.0 - more)
+                rows: Any = 1
+                first = np.append(0, np.flatnonzero(score[1:] != score[:-1]) + 1)
+                if first.size < own.size:
+                    score, positive = score.take(first), np.add.reduceat(positive, first, dtype=np.float64)
+                    rows = np.diff(first, append=own.size)
+                there = slice(filled[number], filled[number] + score.size)
+                each[0, there], each[1, there] = score, positive
+                np.subtract(rows, each[1, there], out=each[2, there])
                 filled[number] = there.stop
         # Where many scores are equal, room is given back.
         return [
@@ -121,21 +120,28 @@ class Ranking:
 
 
 def step_ends(is_first: NDArray[np.bool_] | None, rows: int, step: int) -> list[int]:
-    """Return where parts of rows end, of a step each, or of more so that none ends before the first of some rows."""
+    """Return where parts of rows end: after a step each, or before, where the next begins with the first of some rows.
+
+    Where these are more than a step has, it ends after them.
+    """
     ends = [0]
     while ends[-1] < rows:
         end = min(ends[-1] + step, rows)
-        while is_first is not None and end < rows and not is_first[end]:
-            ahead = is_first[end : end + _STEP]
-            end += int(ahead.argmax()) if ahead.any() else ahead.size
+        if is_first is not None and end < rows and not is_first[end]:
+            before = is_first[ends[-1] + 1 : end][::-1]
+            if before.any():
+                end -= 1 + int(before.argmax())
+            while end < rows and not is_first[end]:
+                ahead = is_first[end : end + step]
+                end += int(ahead.argmax()) if ahead.any() else ahead.size
         ends.append(end)
     return ends
 
 
 def lanes(codes: int, most: int) -> tuple[NDArray[np.uint64], np.dtype[Any]]:
-    """Return words that count one row of each code, and the type of a count, which goes up to a number.
+    """Return a row for each code, which adds one to its count, packed into words, and the type of a count.
 
-    Several counts share a word, and are added up at once.
+    ``most`` is what a count goes up to; several share a word, and are added up at once.
     """
     lane = np.min_scalar_type(most)
     return np.eye(codes, -(-codes * lane.itemsize // 8) * 8 // lane.itemsize, dtype=lane).view(np.uint64), lane
@@ -177,7 +183,7 @@ def rank_rows(score: NDArray[Any], code: NDArray[np.uint8], codes: int) -> Ranki
     for start in range(0, score.size, _STEP):
         part = slice(start, start + _STEP)
         # In single precision a difference beyond 31 bits wraps round: as a key it is still the larger, and wraps back.
-        level = np.subtract(highest, _numbers(score[part], gap, is_positive=bool(low > 0))).view(whole)
+        level = np.subtract(highest, _numbers(score[part], gap, are_positive=bool(low > 0))).view(whole)
         np.left_shift(level, keys.dtype.type(bits), out=keys[part], dtype=keys.dtype, casting="unsafe")
         np.bitwise_or(keys[part], code[part], out=keys[part])
     keys.sort()
@@ -194,10 +200,10 @@ def rank_rows(score: NDArray[Any], code: NDArray[np.uint8], codes: int) -> Ranki
     return Ranking(found, ordered, is_next, codes)
 
 
-def _numbers(score: NDArray[Any], gap: int, *, is_positive: bool = False) -> NDArray[Any]:
+def _numbers(score: NDArray[Any], gap: int, *, are_positive: bool = False) -> NDArray[Any]:
     """Return whole numbers that rise with the scores: 0 for 0, 1 for the least above it, -1 for the one below it."""
     signed = np.dtype(f"i{score.dtype.itemsize}")
-    if is_positive:
+    if are_positive:
         return np.asarray(score.view(signed) - signed.type(gap))
     size: NDArray[Any] = np.abs(score).view(signed)
     size -= signed.type(gap)
@@ -263,12 +269,7 @@ def rows_in_order(values: NDArray[Any], key_of: KeyOf) -> tuple[NDArray[np.int64
     return rows, is_next
 
 
-def falling_rows(score: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the rows of scores, float32 or float64, from the highest down, and where the score changes."""
-    return rows_in_order(score, _falling_key)
-
-
-def _falling_key(score: NDArray[Any]) -> NDArray[np.uint64]:
+def falling_key(score: NDArray[Any]) -> NDArray[np.uint64]:
     """Return whole numbers that rise as scores fall."""
     bits, signed, unsigned = (32, np.int32, np.uint32) if score.dtype == np.float32 else (64, np.int64, np.uint64)
     # Not -0. The bits of numbers below 0 rise as these fall, with the highest set; all but that one turn the others.

@@ -500,7 +500,7 @@ class Tables(Mapping[Hashable, ScoreTable]):
         return replace(self, by_group=self.by_group if same else by_group, notes=())
 
     def moved(self, by_group: Mapping[Hashable, Callable[[FloatArray], FloatArray]]) -> Tables:
-        """Return the tables with other scores of some groups, each in the same order."""
+        """Return the tables with other scores of some groups, by functions that keep their order."""
         ranking = self.ranking
         if ranking is None:
             tables = {group: self[group].at(scores(self[group].score)) for group, scores in by_group.items()}

@@ -219,6 +219,13 @@ class TestMissingGroups:
         assert found.notes == wanted.notes == left
         assert ("missing" in found) == (missing_group == "group")
 
+    def test_an_audit_of_no_group_says_so(self, backend: backends.Backend) -> None:
+        columns = people(40)
+        with pytest.raises(
+            InputError, match=r"there is none\. 40 rows without a group are left out"
+        ):
+            xorder.audit_frame(backend(columns | {"g": [None] * 40}), **NAMES, missing_group="leave")
+
     def test_audits_say_so(self, backend: backends.Backend) -> None:
         columns = {name: [*values, *values] for name, values in self.columns("text").items()}
         with pytest.raises(InputError, match="must name a group for each row; 4 rows have none"):

@@ -214,6 +214,12 @@ def test_a_gap_that_turns_round_and_rows_left_out_are_said() -> None:
     group[:5] = None
     with pytest.warns(match="5 rows without a group are left out"):
         compare(**data | {"sensitive_features": group}, missing_group="leave")
+    group[:] = None
+    with (
+        pytest.warns(match="rows without a group are left out"),
+        pytest.raises(InputError, match="needs two groups or more; there is none"),
+    ):
+        compare(**data | {"sensitive_features": group}, missing_group="leave")
 
 
 def test_other_scores_in_another_order_are_noticed() -> None:

@@ -205,10 +205,13 @@ class LocalRows:
         with closing(self._each("reading scores", known=False)) as batches:
             wanted = 1 + _MARGIN * limit if codes <= _DENSE_CODES else 0
             first = _some(batches, wanted)
-            rest, has_more = chain(first, batches), _has_more_keys(first, codes, limit)
-            are_all = 0 < sum(batch.score.size for batch in first) < wanted
+            rest = chain(first, batches)
+            has_more, are_all = (
+                _has_more_keys(first, codes, limit),
+                0 < sum(batch.score.size for batch in first) < wanted,
+            )
+            # Where most scores have come before, to look them up takes half as long. The first batch shows it.
             if are_all and not has_more and 5 * _changes(first[0].score) > 4 * first[0].score.size:
-                # Where most scores have come before, to look them up takes half as long.
                 counted = self._counted([*map(usable_of, first)])
                 return _all_seen(looks), counted
             counts = KeyCounts(codes, limit=limit, shifts=(0, CELL_BITS), sums=1 + self._squares)
@@ -239,10 +242,11 @@ class LocalRows:
         place = (np.cumsum(is_next) - 1) * codes
         place += np.concatenate([batch.code for batch in batches]).take(order)
         weights = [np.concatenate(parts).take(order) for parts in zip(*map(self._weights, batches), strict=True)]
-        size = codes * int(np.count_nonzero(is_next))
+        keys = keys.take(order[is_next])
+        size = codes * keys.size
         found = [np.bincount(place, weight, size) for weight in weights] or [np.bincount(place, minlength=size)]
         sums: FloatArray = np.stack(found).astype(np.float64, copy=False)
-        return Counted(0, keys.take(order[is_next]), sums.reshape(len(found), -1, codes))
+        return Counted(0, keys, sums.reshape(len(found), keys.size, codes))
 
     def fill(self, bins: Bins) -> FloatArray:
         """Sums by bin."""

@@ -306,7 +306,8 @@ def _compared(
         warn_caller(note)
     groups = tuple(first)
     if len(groups) < 2:
-        raise InputError(f"a comparison needs two groups or more; there is only one: {groups[0]!r}.")
+        there = f"there is only one: {groups[0]!r}" if groups else "there is none"
+        raise InputError(f"a comparison needs two groups or more; {there}.")
     cuts = check_cuts(cuts, float(first.totals[:2].sum()))
     units = Units(first.totals, rows)
     found = units.moments

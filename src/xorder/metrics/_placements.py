@@ -195,7 +195,7 @@ def pairs_of_rows(ranking: Ranking) -> FloatArray:
     return twice.T / 2
 
 
-def _placed(ranking: Ranking) -> Iterator[tuple[IntArray, FloatArray, Iterator[FloatArray]]]:
+def _placed(ranking: Ranking) -> Iterator[tuple[IntArray, FloatArray, list[FloatArray]]]:
     """Yield, of each step, the number of rows of each code, and twice what they have above them within the step.
 
     That comes as sums by the row's code, and row by row, code by code.
@@ -208,7 +208,7 @@ def _placed(ranking: Ranking) -> Iterator[tuple[IntArray, FloatArray, Iterator[F
         values, rows = own.astype(np.float64).reshape(code.size, -1), sums[-1].view(lane)[:codes].astype(np.int64)
         ends, present, found = np.append(0, np.cumsum(rows)), np.flatnonzero(rows), np.zeros((codes, codes))
         found[present] = np.add.reduceat(values, ends[present], axis=0)[:, :codes]
-        yield rows, found, (values[start:stop] for start, stop in pairwise(ends.tolist()))
+        yield rows, found, [values[start:stop] for start, stop in pairwise(ends.tolist())]
 
 
 def products(values: FloatArray) -> FloatArray:

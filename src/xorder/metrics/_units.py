@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise, starmap
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from xorder._ranking import Ranking, falling_rows, rows_in_order, step_ends
+from xorder._ranking import Ranking, falling_key, rows_in_order, step_ends
 from xorder._table import STEP, BoolArray, FloatArray, HeldRows, IntArray, Tables
 from xorder._validation import check_clusters
 from xorder.exceptions import InputError
@@ -141,7 +141,7 @@ class Units:
         counts = np.zeros(2 * size, dtype=np.int64)
         # What rows weigh in a mean, by what they weigh in a sum of squares, where that is not as much.
         ratio = None if counted or mass is None else mass / self._weight
-        by_first, *by_others = (_ranked(score, self._code, 2 * size) for score in self._scores)
+        by_first, *by_others = (_ranking_by_order(score, self._code, 2 * size) for score in self._scores)
         others = [_above_by_row(ranking, mass) for ranking in by_others]
         if mass is not None:
             by_others = []
@@ -181,7 +181,7 @@ class Units:
                 f"{size} groups with {self.count:,} clusters are too many to allow for; name fewer groups."
             )
         found: list[FloatArray] = []
-        every = [_above_by_row(_ranked(score, self._code, 2 * size), mass) for score in self._scores]
+        every = [_above_by_row(_ranking_by_order(score, self._code, 2 * size), mass) for score in self._scores]
         total = np.zeros((2 * size * self._shape[0] + 1, 2 * size))
         for start, stop in self._blocks(max(_AT_ONCE // numbers, 1)):
             unit = np.cumsum(first[start:stop]) - 1
@@ -387,8 +387,9 @@ def _unit_order(rows: Rows) -> tuple[IntArray | None, BoolArray | None]:
     return order if kept is None else kept[order], first
 
 
-def _ranked(score: FloatArray, code: NDArray[Any], codes: int) -> Ranking:
-    order, is_next = falling_rows(score)
+def _ranking_by_order(score: FloatArray, code: NDArray[Any], codes: int) -> Ranking:
+    """Rank rows by a score, whose values stay where they are."""
+    order, is_next = rows_in_order(score, falling_key)
     return Ranking(score, code.take(order), is_next, codes, order)
 
 
@@ -404,14 +405,14 @@ def _above(ranking: Ranking, mass: FloatArray | None) -> Iterator[tuple[slice, N
         # Two counts share a word.
         one = one.view(np.uint64)
     above: Any = 0
-    for some in starmap(slice, pairwise(step_ends(ranking.is_next, rows, STEP))):
+    for some in ranking.parts(STEP):
         sums = running_counts(one, ranking.code[some], above, None if mass is None else mass[some])
         above = sums[-1]
         yield some, twice_above(sums, ranking.is_next[some]).view(dtype)
 
 
 def _above_by_row(ranking: Ranking, mass: FloatArray | None) -> NDArray[Any]:
-    """Return the same in the order in which the rows came."""
+    """Return twice the mass of each code above each row, in the order in which the rows came."""
     found = np.empty(0)
     for some, twice in _above(ranking, mass):
         if not some.start:

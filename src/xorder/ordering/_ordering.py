@@ -210,9 +210,10 @@ def standing(tables: Sequence[ScoreTable], metric: str) -> tuple[float, FloatArr
     worst_cut : float
         Widest difference of sensitivities at any cut between any two groups; ``nan`` of a single one.
     """
-    counts, cuts = zip(*(Places(*pair).meet() for pair in combinations(tables, 2)), strict=True)
+    met = [Places(*pair).meet() for pair in combinations(tables, 2)]
     n1, n0, within = np.array([(table.n1, table.n0, pairs_within(table)) for table in tables]).T
-    return *gaps_of_pairs(metric, n1, n0, within, counts), max(cuts)
+    auc, gaps = gaps_of_pairs(metric, n1, n0, within, [pairs for pairs, _ in met])
+    return auc, gaps, max((cut for _, cut in met), default=np.nan)
 
 
 def gaps_of_pairs(
@@ -233,7 +234,8 @@ def gaps_of_pairs(
 def chances(n1: FloatArray, n0: FloatArray, counts: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
     """Chances that one of K groups outranks another: its positives the other's negatives, and any row any other.
 
-    ``counts`` are, of each two groups, the mass of the pairs with the member of the first above.
+    ``counts`` are, of each two groups, the mass of the pairs with the member of the first above. The diagonal of the
+    first, that of the groups' own AUCs, is left to be filled.
     """
     auc, above = np.zeros((n1.size, n1.size)), np.full((n1.size, n1.size), 0.5)
     for (g, h), up in zip(combinations(range(n1.size), 2), counts, strict=True):
