@@ -221,9 +221,7 @@ class TestMissingGroups:
 
     def test_an_audit_of_no_group_says_so(self, backend: backends.Backend) -> None:
         columns = people(40)
-        with pytest.raises(
-            InputError, match=r"there is none\. 40 rows without a group are left out"
-        ):
+        with pytest.raises(InputError, match=r"there is none\. 40 rows without a group are left out"):
             xorder.audit_frame(backend(columns | {"g": [None] * 40}), **NAMES, missing_group="leave")
 
     def test_audits_say_so(self, backend: backends.Backend) -> None:

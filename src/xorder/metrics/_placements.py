@@ -180,11 +180,6 @@ def moments_of_rows(ranking: Ranking) -> Moments:
     return _scaled(n1, n0, samples)
 
 
-def code_ends(code: NDArray[Any], codes: int) -> list[int]:
-    """Return where rows of each code start, of rows in the order of their codes, and where the last end."""
-    return [*np.searchsorted(code, np.arange(codes, dtype=code.dtype)).tolist(), code.size]
-
-
 def pairs_of_rows(ranking: Ranking) -> FloatArray:
     """Count pairs of ranked rows, by the code of the one above and that of the one below; equal scores count half."""
     above, twice = np.zeros(ranking.codes), np.zeros((ranking.codes, ranking.codes))

@@ -19,7 +19,6 @@ from xorder.metrics._placements import (
     Moments,
     Placements,
     as_items,
-    code_ends,
     moments,
     moments_of_rows,
     products,
@@ -152,9 +151,9 @@ class Units:
             every = [as_items(first).take(own), *(as_items(found).take(rows) for found in others)]
             weight = None if self._weight is None else self._weight.take(rows)
             values = np.array([*self._columns([each.view(first.dtype) for each in every], weight)])
-            ends = code_ends(by_first.code[some].take(own), 2 * size)
-            counts += np.diff(ends)
-            for each, (start, stop) in enumerate(pairwise(ends)):
+            here = np.bincount(by_first.code[some], minlength=2 * size)
+            counts += here
+            for each, (start, stop) in enumerate(pairwise([0, *np.cumsum(here).tolist()])):
                 part = values[:, start:stop]
                 by_code[each] += products(part)
                 if ratio is not None:
