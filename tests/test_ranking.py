@@ -191,7 +191,7 @@ def test_pairs_are_those_of_comparing_each_row_with_each(rows: list[tuple[int, i
     for above, of_above in zip(score, code, strict=True):
         for below, of_below in zip(score, code, strict=True):
             expected[of_above, of_below] += 1.0 if above > below else 0.5 if above == below else 0.0
-    np.testing.assert_array_equal(pairs, expected)
+    np.testing.assert_array_equal(pairs[:, ::-1, :, ::-1].reshape(6, 6), expected)
 
 
 @pytest.mark.parametrize("levels", [1e9, 700])

@@ -206,10 +206,8 @@ class LocalRows:
             wanted = 1 + _MARGIN * limit if codes <= _DENSE_CODES else 0
             first = _some(batches, wanted)
             rest = chain(first, batches)
-            has_more, are_all = (
-                _has_more_keys(first, codes, limit),
-                0 < sum(batch.score.size for batch in first) < wanted,
-            )
+            has_more = _has_more_keys(first, codes, limit)
+            are_all = 0 < sum(batch.score.size for batch in first) < wanted
             # Where most scores have come before, to look them up takes half as long. The first batch shows it.
             if are_all and not has_more and 5 * _changes(first[0].score) > 4 * first[0].score.size:
                 counted = self._counted([*map(usable_of, first)])

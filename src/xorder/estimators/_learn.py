@@ -476,11 +476,9 @@ def measure(tables: Tables, metric: str) -> AucAndGaps:
     if tables.ranking is None:
         auc, gaps, worst = standing(list(tables.values()), metric)
     else:
-        # By the code of each row, that of a negative, then of a positive; classes come the other way round.
-        pairs, codes = pairs_of_rows(tables.ranking), range(0, 2 * len(tables), 2)
-        n1, n0 = tables.totals[:2]
-        counts = [pairs[a : a + 2, b : b + 2][::-1, ::-1] for a, b in combinations(codes, 2)]
-        auc, gaps = gaps_of_pairs(metric, n1, n0, np.diag(pairs, -1)[::2], counts)
+        pairs, groups, (n1, n0) = pairs_of_rows(tables.ranking), range(len(tables)), tables.totals[:2]
+        within = np.array([pairs[group, 0, group, 1] for group in groups])
+        auc, gaps = gaps_of_pairs(metric, n1, n0, within, [pairs[a, :, b] for a, b in combinations(groups, 2)])
         worst = worst_cut(tables)
     of_pairs = combinations(enumerate(tables), 2)
     return AucAndGaps(auc, {(first, second): float(gaps[a, b]) for (a, first), (b, second) in of_pairs}, worst)

@@ -181,13 +181,16 @@ def moments_of_rows(ranking: Ranking) -> Moments:
 
 
 def pairs_of_rows(ranking: Ranking) -> FloatArray:
-    """Count pairs of ranked rows, by the code of the one above and that of the one below; equal scores count half."""
+    """Count pairs of ranked rows by group and class, of the one above, then of the one below; equal scores count half.
+
+    Positives come first, as in the gains of a metric.
+    """
     above, twice = np.zeros(ranking.codes), np.zeros((ranking.codes, ranking.codes))
     for rows, found, _ in _placed(ranking):
         twice += found
         twice += rows[:, None] * above
         above += 2 * rows
-    return twice.T / 2
+    return twice.T.reshape(2 * (ranking.codes // 2, 2))[:, ::-1, :, ::-1] / 2
 
 
 def _placed(ranking: Ranking) -> Iterator[tuple[IntArray, FloatArray, list[FloatArray]]]:
