@@ -204,9 +204,10 @@ def _placed(ranking: Ranking) -> Iterator[tuple[IntArray, FloatArray, list[Float
         sums = running_counts(one, code, 0)
         own = as_items(twice_above(sums, ranking.is_next[part])).take(np.argsort(code, kind="stable")).view(lane)
         values, rows = own.astype(np.float64).reshape(code.size, -1), sums[-1].view(lane)[:codes].astype(np.int64)
-        ends, present, found = np.append(0, np.cumsum(rows)), np.flatnonzero(rows), np.zeros((codes, codes))
-        found[present] = np.add.reduceat(values, ends[present], axis=0)[:, :codes]
-        yield rows, found, [values[start:stop] for start, stop in pairwise(ends.tolist())]
+        parts = [values[start:stop] for start, stop in pairwise([0, *np.cumsum(rows).tolist()])]
+        # By BLAS, which with many columns adds up several times as fast as NumPy.
+        found = np.array([np.ones(len(part)) @ part for part in parts])[:, :codes]
+        yield rows, found, parts
 
 
 def products(values: FloatArray) -> FloatArray:
