@@ -28,9 +28,9 @@ from xorder._optional import import_optional
 from xorder._validation import MAX_GROUPS, no_cluster
 from xorder.engines import _cells as cells
 from xorder.engines._cells import FRAME, Coding, ColumnNames, Distinct, FileBatch, ReadingOptions, TextColumn
-from xorder.engines._csv_file import blaming_gzip, csv_header, read_csv
+from xorder.engines._csv_file import blaming_gzip, csv_header, is_gzip, read_csv
 from xorder.engines._parquet_file import read_parquet
-from xorder.engines._tally import Batch, Tally
+from xorder.engines._tally import Batch, Seen, Tally
 from xorder.engines._tally_numpy import LocalRows
 from xorder.engines._tally_spark import SparkRows
 from xorder.exceptions import InputError
@@ -56,6 +56,8 @@ _LONGEST_LINE = 1 << 24
 # Bytes that DuckDB reads at a time: sixteen of the longest lines, as it would, take a third longer, and more memory.
 _READ_BYTES = 2 * _LONGEST_LINE
 _LOOKED_AT = 1 << 20
+# Bytes that the system is taken to have at hand still when they are read a second time.
+_AT_HAND = 1 << 32
 
 
 # Bytes, unpacked, from which on a file is added up in DuckDB, in memory that does not grow with it.
@@ -206,6 +208,22 @@ def rows_about(names: Sequence[str]) -> int | None:
     with Path(names[0]).open("rb") as file:
         head = file.read(_LOOKED_AT)
     return sum(Path(name).stat().st_size for name in names) * max(head.count(b"\n"), 1) // max(len(head), 1)
+
+
+def _has_underscore(name: str, most: float = np.inf) -> bool:
+    """Whether a csv file has an underscore among its first bytes, behind the header; a packed one may have."""
+    if is_gzip(Path(name)):
+        return True
+    *_, lines = csv_header(Path(name))
+    block = bytearray(_LOOKED_AT)
+    with Path(name).open("rb") as file:
+        for _ in range(lines):
+            file.readline()
+        while most > 0 and (size := file.readinto(block)):
+            if block.find(b"_", 0, size) >= 0:
+                return True
+            most -= size
+    return False
 
 
 @contextmanager
@@ -361,11 +379,15 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
 
     names = options.names
     with ExitStack() as stack:
-        source, file, is_text, total = FRAME, None, False, None
+        source, file, files, total = FRAME, None, [], None
+        is_text = is_plain = False
         if isinstance(frame, str | os.PathLike):
             source = file = os.fspath(frame)
             files = find_files(frame)
             is_text = file_kind(files[0]) == "csv"
+            # In such files, underscores are looked for once all rows have been read.
+            is_plain = is_text and sum(Path(name).stat().st_size for name in files) <= _AT_HAND
+            is_plain = is_plain and not any(_has_underscore(name, _LOOKED_AT) for name in files)
             opening = duckdb_connection(extra="duckdb", purpose=_PURPOSE, memory=options.memory)
             connection = stack.enter_context(opening)
             # Rows are added up, so that their order means nothing.
@@ -374,7 +396,7 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
             frame = connection.sql(f"SELECT * FROM {reader_of(files)}")
             total = rows_about(files) if is_text else frame.count("*").fetchall()[0][0]
         cells.check_columns(source, native_columns(frame), names.all)
-        prepared = _prepared(nw, frame, names, is_text)
+        prepared = _parsed(nw, frame, names, is_plain) if is_text else _prepared(nw, frame, names)
         if names.label is None:
             prepared = prepared.with_columns(nw.lit(0).alias("label"))
         roles = [role for role in names.roles if role.startswith("group")]
@@ -416,8 +438,13 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
 
         # Only all rows show whether a value named as positive is there, and what else is.
         guess = look(_GUESSED_ROWS if prepared.implementation.is_duckdb() and options.positive is None else None)
-        blame = partial(_refuse_text, frame, names) if is_text else None
-        yield LocalRows(batches, options, guess=guess, look=look, blame=blame, total=total), source
+
+        def check(seen: Seen) -> None:
+            if seen.missing or seen.bad_weights or (is_plain and any(map(_has_underscore, files))):
+                _refuse_text(frame, names)
+
+        of_text = check if is_text else None
+        yield LocalRows(batches, options, guess=guess, look=look, check=of_text, total=total), source
 
 
 def native_columns(frame: Any) -> list[Any]:
@@ -439,10 +466,8 @@ def not_a_frame(frame: Any) -> InputError:
     )
 
 
-def _prepared(nw: Any, frame: Any, names: ColumnNames, is_text: bool) -> Any:
+def _prepared(nw: Any, frame: Any, names: ColumnNames) -> Any:
     """Return the frame with one column for each role alone, missing values of all kinds null."""
-    if is_text:
-        return _parsed(nw, frame, names)
     held = names.roles
     if type(frame).__module__.startswith("pyspark"):
         # Names with dots and backticks mean something else to Spark, unless they are quoted.
@@ -486,11 +511,18 @@ def check_kinds(nw: Any, names: ColumnNames, frame: Any, held: Mapping[str, str]
             raise cells.not_numbers(column, f"their type is {kind}")
 
 
-def _parsed(nw: Any, relation: Any, names: ColumnNames) -> Any:
-    """Parse the numeric columns of a relation of text; cells that are not numbers become null."""
+def _parsed(nw: Any, relation: Any, names: ColumnNames, is_plain: bool) -> Any:
+    """Parse the numeric columns of a relation of text; cells that are not numbers become null, or are refused.
+
+    Where numbers are plain, nothing else is asked of their text, and DuckDB parses them as it reads them.
+    """
     duckdb = import_optional("duckdb", extra="duckdb", purpose="Reading csv files")
     chosen = [
-        (duckdb.SQLExpression(number_in(name)) if _is_number(role) else duckdb.ColumnExpression(name)).alias(role)
+        (
+            duckdb.SQLExpression(f"TRY_CAST({quoted_name(name)} AS DOUBLE)" if is_plain else number_in(name))
+            if _is_number(role)
+            else duckdb.ColumnExpression(name)
+        ).alias(role)
         for role, name in names.roles.items()
     ]
     return nw.from_native(relation.select(*chosen))

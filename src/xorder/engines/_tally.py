@@ -125,14 +125,18 @@ class Bins:
 
 def totals_of(masses: FloatArray) -> FloatArray:
     """Return the sum of each column."""
-    # A product with ones takes a fifth of the time of sum(axis=0) over a few columns.
-    return np.asarray(np.ones(len(masses)) @ masses)
+    # A quarter of the time of sum(axis=0) over a few columns; a product with ones has BLAS keep other cores busy.
+    return np.asarray(np.einsum("ij->j", masses))
 
 
 def in_use(sums: FloatArray) -> NDArray[np.bool_]:
     """Whether the sums of each position, none below 0, are not all 0."""
-    # A product with ones takes a third of the time of any(axis=1) over a few columns.
-    return np.asarray(sums[-1] @ np.ones(sums.shape[2]) > 0)
+    return by_row(sums[-1]) > 0
+
+
+def by_row(masses: FloatArray) -> FloatArray:
+    """Return the sum of each row."""
+    return np.asarray(np.einsum("ij->i", masses))
 
 
 def bin_of(keys: IntArray, parts: IntArray, start: IntArray) -> IntArray:
@@ -192,6 +196,14 @@ class Batch(NamedTuple):
         numbers = [np.asarray(frame[role].to_numpy(), dtype=np.float64) for role in more if role != "cluster"]
         clusters = [np.array(frame["cluster"].to_list(), dtype=object)] if "cluster" in more else []
         return cls(frame["score"].to_numpy(), frame["code"].to_numpy(), weight, (*numbers, *clusters))
+
+    @classmethod
+    def joined(cls, batches: Sequence[Batch]) -> Batch:
+        """Return the rows of all of these, of which there is at least one."""
+        score, code, weight, more = zip(*batches, strict=True)
+        weighted = None if weight[0] is None else np.concatenate(weight)
+        columns = map(np.concatenate, zip(*more, strict=True))
+        return cls(np.concatenate(score), np.concatenate(code), weighted, tuple(columns))
 
     def where(self, chosen: NDArray[np.bool_] | IntArray) -> Batch:
         """Return some of the rows."""
