@@ -102,6 +102,42 @@ def test_csv_that_is_wrong(text, tmp_path):
     assert "line" in by_rows
 
 
+class TestUnderscores:
+    """Numbers are no more looked through for underscores where the start of a file shows none."""
+
+    LONG = LINES + ".2,1,A\n" * 150_000
+
+    @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+    @pytest.mark.parametrize("cell", ["1_000", "0.1_5", "x_1"])
+    def test_in_a_number_far_down(self, cell, end, tmp_path):
+        path = tmp_path / "rows.csv"
+        path.write_text((self.LONG + f"{cell},0,B\n").replace("\n", end), encoding="utf-8", newline="")
+        by_rows, in_engine = both(path)
+        assert by_rows == in_engine
+        assert f"line 150008 holds {cell!r}" in by_rows
+
+    def test_in_a_number_of_one_of_several_files(self, tmp_path):
+        (tmp_path / "a.csv").write_text(self.LONG, encoding="utf-8")
+        (tmp_path / "b.csv").write_text(self.LONG + "1_000,0,B\n", encoding="utf-8")
+        with pytest.raises(InputError, match=r"b\.csv: .* line 150008 holds '1_000'"):
+            tables_of(tmp_path / "*.csv", **NAMES)
+
+    def test_in_a_group_far_down_and_in_the_header(self, tmp_path):
+        path = tmp_path / "rows.csv"
+        path.write_text(wider(",my_column", ",1") + ".2,1,A,2\n" * 150_000 + ".3,0,A_1,3\n", encoding="utf-8")
+        by_rows, in_engine = both(path)
+        assert by_rows == in_engine
+        assert list(by_rows[0]) == ["A", "A_1", "B"]
+
+    def test_in_files_too_large_to_be_looked_through(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("xorder.engines._sources._AT_HAND", 0)
+        path = tmp_path / "rows.csv"
+        path.write_text(self.LONG + "1_000,0,B\n", encoding="utf-8")
+        by_rows, in_engine = both(path)
+        assert by_rows == in_engine
+        assert "'1_000'" in by_rows
+
+
 @pytest.mark.parametrize("missing_group", ["leave", "group"])
 @pytest.mark.parametrize(
     "options", [{}, {"weight": "w"}, {"weight": "w", "weights_are": "sampling"}], ids=["rows", "counts", "sampling"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from xorder.engines import _tally_numpy as tally_numpy
 from xorder.engines._tally import CELLS, FIRST_CELL, Batch, Bins, bin_of, in_use
-from xorder.engines._tally_numpy import KeyCounts, _GuessedBins, cells_of, keys_of, side_by_side, thread_count
+from xorder.engines._tally_numpy import KeyCounts, _GuessedBins, cells_of, keys_of, side_by_side
 
 KEYS = st.one_of(st.integers(-5, 5), st.integers(-(1 << 62), 1 << 62))
 
@@ -99,9 +99,6 @@ class TestSideBySide:
 
         with pytest.raises(OSError, match="disk"):
             side_by_side(batches(), lambda batch: None, 2)
-
-    def test_there_is_at_least_one_thread(self) -> None:
-        assert 1 <= thread_count() <= 4
 
 
 class TestGuessedBins:

@@ -210,20 +210,18 @@ def rows_about(names: Sequence[str]) -> int | None:
     return sum(Path(name).stat().st_size for name in names) * max(head.count(b"\n"), 1) // max(len(head), 1)
 
 
-def _has_underscore(name: str, most: float = np.inf) -> bool:
-    """Whether a csv file has an underscore among its first bytes, behind the header; a packed one may have."""
+def _has_underscore(name: str, *, at_start: bool = False) -> bool:
+    """Whether a csv file has an underscore behind its header, or near its start; a packed one may have."""
     if is_gzip(Path(name)):
         return True
     *_, lines = csv_header(Path(name))
-    block = bytearray(_LOOKED_AT)
     with Path(name).open("rb") as file:
-        for _ in range(lines):
-            file.readline()
-        while most > 0 and (size := file.readinto(block)):
-            if block.find(b"_", 0, size) >= 0:
-                return True
-            most -= size
-    return False
+        block = b"".join(file.read(_LOOKED_AT).splitlines()[lines:])
+        while b"_" not in block:
+            block = b"" if at_start else file.read(_LOOKED_AT)
+            if not block:
+                return False
+    return True
 
 
 @contextmanager
@@ -379,20 +377,19 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
 
     names = options.names
     with ExitStack() as stack:
-        source, file, files, total = FRAME, None, [], None
-        is_text = is_plain = False
+        source, file, files, is_text, is_plain, total = FRAME, None, [], False, False, None
         if isinstance(frame, str | os.PathLike):
             source = file = os.fspath(frame)
             files = find_files(frame)
             is_text = file_kind(files[0]) == "csv"
-            # In such files, underscores are looked for once all rows have been read.
-            is_plain = is_text and sum(Path(name).stat().st_size for name in files) <= _AT_HAND
-            is_plain = is_plain and not any(_has_underscore(name, _LOOKED_AT) for name in files)
             opening = duckdb_connection(extra="duckdb", purpose=_PURPOSE, memory=options.memory)
             connection = stack.enter_context(opening)
             # Rows are added up, so that their order means nothing.
             connection.execute("SET preserve_insertion_order = false")
             stack.enter_context(blaming_files(file))
+            # In plain files, underscores are looked for once all rows have been read.
+            is_plain = is_text and not any(_has_underscore(name, at_start=True) for name in files)
+            is_plain &= sum(Path(name).stat().st_size for name in files) <= _AT_HAND
             frame = connection.sql(f"SELECT * FROM {reader_of(files)}")
             total = rows_about(files) if is_text else frame.count("*").fetchall()[0][0]
         cells.check_columns(source, native_columns(frame), names.all)
@@ -440,11 +437,10 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
         guess = look(_GUESSED_ROWS if prepared.implementation.is_duckdb() and options.positive is None else None)
 
         def check(seen: Seen) -> None:
-            if seen.missing or seen.bad_weights or (is_plain and any(map(_has_underscore, files))):
+            if is_text and (seen.missing or seen.bad_weights or (is_plain and any(map(_has_underscore, files)))):
                 _refuse_text(frame, names)
 
-        of_text = check if is_text else None
-        yield LocalRows(batches, options, guess=guess, look=look, check=of_text, total=total), source
+        yield LocalRows(batches, options, guess=guess, look=look, check=check, total=total), source
 
 
 def native_columns(frame: Any) -> list[Any]:
@@ -517,20 +513,17 @@ def _parsed(nw: Any, relation: Any, names: ColumnNames, is_plain: bool) -> Any:
     Where numbers are plain, nothing else is asked of their text, and DuckDB parses them as it reads them.
     """
     duckdb = import_optional("duckdb", extra="duckdb", purpose="Reading csv files")
-    chosen = [
-        (
-            duckdb.SQLExpression(f"TRY_CAST({quoted_name(name)} AS DOUBLE)" if is_plain else number_in(name))
-            if _is_number(role)
-            else duckdb.ColumnExpression(name)
-        ).alias(role)
-        for role, name in names.roles.items()
-    ]
+    chosen = []
+    for role, name in names.roles.items():
+        value = number_in(name, is_plain=is_plain) if _is_number(role) else quoted_name(name)
+        chosen.append(duckdb.SQLExpression(value).alias(role))
     return nw.from_native(relation.select(*chosen))
 
 
-def number_in(name: str) -> str:
+def number_in(name: str, *, is_plain: bool = False) -> str:
     """SQL that casts a column of text to DOUBLE, NULL where it is not a number; DuckDB takes 1_000, which we do not."""
-    return f"CASE WHEN contains({quoted_name(name)}, '_') THEN NULL ELSE TRY_CAST({quoted_name(name)} AS DOUBLE) END"
+    value = f"TRY_CAST({quoted_name(name)} AS DOUBLE)"
+    return value if is_plain else f"CASE WHEN contains({quoted_name(name)}, '_') THEN NULL ELSE {value} END"
 
 
 def _refuse_text(relation: Any, names: ColumnNames) -> None:

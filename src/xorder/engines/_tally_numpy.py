@@ -15,22 +15,9 @@ from numpy.typing import NDArray
 
 from xorder._ranking import rows_in_order
 from xorder._table import FloatArray, IntArray
+from xorder.engines import _tally as tally
 from xorder.engines._cells import Coding, ReadingOptions
-from xorder.engines._tally import (
-    CELL_BITS,
-    CELLS,
-    FIRST_CELL,
-    SPLIT_SHIFTS,
-    Batch,
-    Bins,
-    Counted,
-    Leaves,
-    Seen,
-    bin_of,
-    by_row,
-    in_use,
-    spread_of,
-)
+from xorder.engines._tally import Batch, Bins, Counted, Leaves, Seen
 
 _MAGNITUDE, _HIGHEST_BIT = np.int64((1 << 63) - 1), np.uint64(1 << 63)
 
@@ -51,8 +38,8 @@ def keys_of(score: NDArray[Any]) -> IntArray:
 
 def cells_of(keys: IntArray) -> IntArray:
     """Return the cells of keys, counted from the lowest."""
-    cell = keys >> CELL_BITS
-    cell -= FIRST_CELL
+    cell = keys >> tally.CELL_BITS
+    cell -= tally.FIRST_CELL
     return cell
 
 
@@ -92,11 +79,11 @@ class _GuessedBins:
     """
 
     def __init__(self, first: Sequence[Batch], codes: int, limit: int) -> None:
-        masses = np.zeros((1, CELLS, codes))
+        masses = np.zeros((1, tally.CELLS, codes))
         for batch in first:
             _add(masses, cells_of(keys_of(batch.score)), batch.code)
         by_cell = masses[0]
-        rows = by_row(by_cell)
+        rows = tally.by_row(by_cell)
         self._shown = np.flatnonzero(rows >= _FEW)
         self.kept: list[Batch] | None = [] if first else None
         self.sums: FloatArray = np.empty(0)
@@ -104,20 +91,20 @@ class _GuessedBins:
         self._bins = Bins(self._shown, self._shown)
         if self._shown.size:
             smooth = by_cell[self._shown] + (_SMOOTHING / rows.sum()) * rows[self._shown, None]
-            self._bins = Bins.for_masses(self._shown + FIRST_CELL, smooth, _FINER * limit)
+            self._bins = Bins.for_masses(self._shown + tally.FIRST_CELL, smooth, _FINER * limit)
         # Behind the bins comes each of the cells.
         self._size = len(self._bins)
         if self._size:
-            self._parts, self._start = np.ones(CELLS, dtype=np.int64), np.arange(self._size, len(self))
+            self._parts, self._start = np.ones(tally.CELLS, dtype=np.int64), np.arange(self._size, len(self))
             self._parts[self._shown], self._start[self._shown] = self._bins.parts, self._bins.starts
 
     def __len__(self) -> int:
-        return self._size + CELLS
+        return self._size + tally.CELLS
 
     def bin_of(self, batch: Batch) -> IntArray:
         """Return the bins of rows, and keep those of which that says too little."""
         keys = keys_of(batch.score)
-        position = bin_of(keys, self._parts, self._start) if self._size else cells_of(keys)
+        position = tally.bin_of(keys, self._parts, self._start) if self._size else cells_of(keys)
         # Another thread may stop keeping rows at any time.
         if (kept := self.kept) is not None:
             light = batch.where(np.flatnonzero(position >= self._size))
@@ -213,7 +200,7 @@ class LocalRows:
             if are_all and not has_more and 5 * _changes(first[0].score) > 4 * first[0].score.size:
                 counted = self._counted([*map(usable_of, first)])
                 return _all_seen(looks), counted
-            counts = KeyCounts(codes, limit=limit, shifts=(0, CELL_BITS), sums=1 + self._squares)
+            counts = KeyCounts(codes, limit=limit, shifts=(0, tally.CELL_BITS), sums=1 + self._squares)
             if not has_more:
                 for usable in map(usable_of, rest):
                     if usable.score.size:
@@ -230,9 +217,9 @@ class LocalRows:
             guessed.sums = self._added(map(usable_of, rest), len(guessed), guessed.bin_of)
         self._guessed, sums = guessed, guessed.by_cell()
         if counts.shift:
-            sums[:, counts.keys - FIRST_CELL] += counts.masses
-        used = np.flatnonzero(in_use(sums))
-        return _all_seen(looks), Counted(CELL_BITS, used + FIRST_CELL, sums[:, used])
+            sums[:, counts.keys - tally.FIRST_CELL] += counts.masses
+        used = np.flatnonzero(tally.in_use(sums))
+        return _all_seen(looks), Counted(tally.CELL_BITS, used + tally.FIRST_CELL, sums[:, used])
 
     def _counted(self, batches: Sequence[Batch]) -> Counted:
         """Sums by key over rows that are all at hand, from one sort."""
@@ -253,7 +240,7 @@ class LocalRows:
         parts, start = bins.lookup()
 
         def place(batch: Batch) -> IntArray:
-            return bin_of(keys_of(batch.score), parts, start)
+            return tally.bin_of(keys_of(batch.score), parts, start)
 
         guessed, self._guessed = self._guessed, None
         if guessed is None or (sums := guessed.put_together(bins)) is None:
@@ -273,23 +260,23 @@ class LocalRows:
                 _add(sums, position, batch.code, self._weights(batch))
 
         # Sums of counts are exact in any order, those of weights are not, and are to be the same every time.
-        side_by_side(batches, add, 1 if self._weighted else thread_count())
+        side_by_side(batches, add, 1 if self._weighted else min(_MOST_THREADS, os.cpu_count() or 1))
         return sums
 
     def split(self, leaves: Leaves, limit: int) -> Counted:
         """Sums by position within some of the leaves, as :meth:`~xorder.engines._tally.Tally.split` says."""
-        spread = spread_of(leaves)
-        concerned = np.zeros(CELLS, dtype=bool)
-        concerned[(leaves.first >> CELL_BITS) - FIRST_CELL] = True
-        counts = KeyCounts(self.coding.size, limit=limit, shifts=SPLIT_SHIFTS, sums=1 + self._squares)
+        spread = tally.spread_of(leaves)
+        concerned = np.zeros(tally.CELLS, dtype=bool)
+        concerned[(leaves.first >> tally.CELL_BITS) - tally.FIRST_CELL] = True
+        counts = KeyCounts(self.coding.size, limit=limit, shifts=tally.SPLIT_SHIFTS, sums=1 + self._squares)
         for batch in self._each("splitting bins"):
             keys = keys_of(batch.score)
-            rows = np.flatnonzero(concerned[(keys >> CELL_BITS) - FIRST_CELL])
+            rows = np.flatnonzero(concerned[(keys >> tally.CELL_BITS) - tally.FIRST_CELL])
             leaf = np.searchsorted(leaves.first, keys[rows], side="right") - 1
             inside = (leaf >= 0) & (keys[rows] <= leaves.last[leaf])
             rows, leaf = rows[inside], leaf[inside]
             if rows.size:
-                packed = (leaf << CELL_BITS) + ((keys[rows] - leaves.first[leaf]) << spread[leaf])
+                packed = (leaf << tally.CELL_BITS) + ((keys[rows] - leaves.first[leaf]) << spread[leaf])
                 weights = [weight[rows] for weight in self._weights(batch)]
                 counts.add(packed, batch.code[rows], weights)
         return counts.counted()
@@ -510,11 +497,6 @@ Part = TypeVar("Part")
 
 # More would wait for the one reader, and for each other to add up.
 _MOST_THREADS = 4
-
-
-def thread_count() -> int:
-    """How many threads there are to be."""
-    return min(_MOST_THREADS, os.cpu_count() or 1)
 
 
 def side_by_side(batches: Iterator[Part], work: Callable[[Part], None], threads: int) -> None:
