@@ -40,11 +40,11 @@ OF: tuple[Of, ...] = ("sensitivity", "specificity", "selected")
 # Shares of the list that an audit looks at by default.
 CUTS = (0.01, 0.05, 0.1, 0.2)
 
-# Draws of the process behind the band.
-_DRAWS = 2000
+# Draws of the process behind the band, in lots that stay in the processor's cache.
+_LOTS, _DRAWS = 4, 500
 
-# With more groups there are many pairs, and fewer draws serve each.
-_MANY_GROUPS, _FEWER_DRAWS = 10, 500
+# With more groups there are many pairs, and fewer lots serve each.
+_MANY_GROUPS, _FEWER_LOTS = 10, 1
 
 # Steps of a drawn motion.
 _STEPS = 1024
@@ -500,17 +500,19 @@ class Cuts:
             # The process may be wider between two that are looked at, though not between two rows.
             steps = looked_at.size**-0.5 - float((total**2 / spread).sum()) ** -0.5
             between = _BETWEEN * np.sqrt((spread / total**2).sum()) * max(steps, 0.0)
-        draws = _DRAWS if len(self.tables) <= _MANY_GROUPS else _FEWER_DRAWS
-        differences = np.zeros((looked_at.size, draws), dtype=np.float32)
-        scale = np.sqrt(spread) / total * [[1], [-1]]
-        rates, places = (mass / total)[:, looked_at], np.rint(square / spread * _STEPS).astype(int)[:, looked_at]
-        for rate, place, motion, factor in zip(rates, places, _motions(), scale, strict=True):
-            process = motion[place, :draws]
-            process -= rate.astype(np.float32)[:, None] * motion[-1, :draws]
-            process *= factor.astype(np.float32)
-            differences += process
-        widest = np.maximum(differences.max(axis=0), -differences.min(axis=0))
-        return float(np.quantile(widest, self.confidence) + between)
+        # The difference in units of the first process, which is scaled at the end.
+        scale = (np.sqrt(spread) / total).astype(np.float32)
+        of_other = scale[1] / scale[0]
+        rates = (mass / total)[:, looked_at].astype(np.float32).T
+        place, other_place = np.rint(square / spread * _STEPS).astype(np.intp)[:, looked_at]
+        widest = []
+        for ours, theirs in _motions()[: _FEWER_LOTS if len(self.tables) > _MANY_GROUPS else None]:
+            process, other = ours.take(place, axis=0), theirs.take(other_place, axis=0)
+            other *= of_other
+            process -= other
+            process -= rates @ np.stack([ours[-1], -of_other * theirs[-1]])
+            widest.append(np.maximum(process.max(axis=0), -process.min(axis=0)))
+        return float(np.quantile(scale[0] * np.concatenate(widest), self.confidence) + between)
 
 
 def _spread(reached: FloatArray) -> tuple[IntArray, bool]:
@@ -522,14 +524,14 @@ def _spread(reached: FloatArray) -> tuple[IntArray, bool]:
 
 
 @cache
-def _motions() -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Draws of two independent Brownian motions on [0, 1], a row per step."""
-    rng = np.random.default_rng(0)
-    steps = rng.standard_normal((2, _DRAWS, _STEPS), dtype=np.float32) / np.float32(np.sqrt(_STEPS))
-    first, second = (
-        np.concatenate([np.zeros((1, _DRAWS), np.float32), np.ascontiguousarray(np.cumsum(s, axis=1).T)]) for s in steps
-    )
-    return first, second
+def _motions() -> NDArray[np.float32]:
+    """Lots of draws of two independent Brownian motions on [0, 1], a row per step."""
+    rng, found = np.random.default_rng(0), np.zeros((_LOTS, 2, _STEPS + 1, _DRAWS), dtype=np.float32)
+    for lot in found:
+        steps = rng.standard_normal((2, _STEPS, _DRAWS), dtype=np.float32)
+        steps /= np.float32(np.sqrt(_STEPS))
+        np.cumsum(steps, axis=1, out=lot[:, 1:])
+    return found
 
 
 def check_cut(cut: Any, rows: float) -> Cut:
