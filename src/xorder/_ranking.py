@@ -97,14 +97,14 @@ class Ranking:
         columns = [np.empty((3, rows)) for rows in self.counts.reshape(-1, 2).sum(axis=1).tolist()]
         filled = [0] * len(columns)
         for part in self.steps:
-            group, are_distinct = self.code[part] >> np.uint8(1), self.is_next[part].all()
+            group, all_differ = self.code[part] >> np.uint8(1), self.is_next[part].all()
             for number, each in enumerate(columns):
                 own = np.flatnonzero(group == number)
                 if not own.size:
                     continue
                 score, positive = self.scores(part).take(own), self.code[part].take(own) & np.uint8(1)
                 rows: Any = 1
-                if not are_distinct:
+                if not all_differ:
                     first = np.append(0, np.flatnonzero(score[1:] != score[:-1]) + 1)
                     score, positive = score.take(first), np.add.reduceat(positive, first, dtype=np.float64)
                     rows = np.diff(first, append=own.size)

@@ -503,6 +503,20 @@ class TestBinningError:
         assert found.notes == ("1,334 rows without a group are left out.",)
         assert found.rows == sum(table.n1 + table.n0 for table in found.values()) == 2666
 
+    @pytest.mark.parametrize("weights_are", ["counts", "sampling"])
+    def test_scores_at_which_no_row_has_weight_have_no_bins(self, weights_are: Any) -> None:
+        polars = package("polars")
+        columns = people(100_000)
+        columns["w"] = np.where((columns["s"] >= 0.25) & (columns["s"] < 0.5), 0.0, 1.0)
+        options: Any = NAMES | {"weight": "w", "weights_are": weights_are, "bins": 1000, "binning_tolerance": 1}
+        # Of a lazy frame, rows are read once, into bins that the first of them make likely.
+        found = tables_of(polars.LazyFrame(columns), **options)
+        kept = columns["w"] > 0
+        assert 0.2 < kept.mean() < 0.99
+        wanted = tables_of(polars.LazyFrame({name: column[kept] for name, column in columns.items()}), **options)
+        assert dict(found) == dict(wanted)
+        assert found.binning_error is not None
+
 
 class TestOptions:
     def test_progress_is_told_with_the_share_done(self, tmp_path: Path) -> None:

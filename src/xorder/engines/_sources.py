@@ -211,12 +211,16 @@ def rows_about(names: Sequence[str]) -> int | None:
 
 
 def _has_underscore(name: str, *, at_start: bool = False) -> bool:
-    """Whether a csv file has an underscore behind its header, or near its start; a packed one may have."""
+    """Whether a csv file has an underscore behind its header; with ``at_start``, in its first megabyte.
+
+    A packed file is taken to have one.
+    """
     if is_gzip(Path(name)):
         return True
-    *_, lines = csv_header(Path(name))
     with Path(name).open("rb") as file:
-        block = b"".join(file.read(_LOOKED_AT).splitlines()[lines:])
+        block = file.read(_LOOKED_AT)
+        if b"_" in block:
+            block = b"".join(block.splitlines()[csv_header(Path(name))[2] :])
         while b"_" not in block:
             block = b"" if at_start else file.read(_LOOKED_AT)
             if not block:
@@ -388,8 +392,8 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
             connection.execute("SET preserve_insertion_order = false")
             stack.enter_context(blaming_files(file))
             # In plain files, underscores are looked for once all rows have been read.
-            is_plain = is_text and not any(_has_underscore(name, at_start=True) for name in files)
-            is_plain &= sum(Path(name).stat().st_size for name in files) <= _AT_HAND
+            is_plain = is_text and sum(Path(name).stat().st_size for name in files) <= _AT_HAND
+            is_plain = is_plain and not any(_has_underscore(name, at_start=True) for name in files)
             frame = connection.sql(f"SELECT * FROM {reader_of(files)}")
             total = rows_about(files) if is_text else frame.count("*").fetchall()[0][0]
         cells.check_columns(source, native_columns(frame), names.all)
@@ -407,14 +411,14 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
                 raise cells.not_labels(names.groups[0], str(error)) from error
             blanks = file is not None
             combinations = options.combinations(names.groups, blanks=blanks, called=source)
-            is_plain = len(roles) == 1 and not options.apart
-            labelled = [values[0] if is_plain else combinations[values] for values in groups]
+            is_single = len(roles) == 1 and not options.apart
+            labelled = [values[0] if is_single else combinations[values] for values in groups]
             of_groups = Distinct(list(dict.fromkeys(labelled)))
             if options.missing_group == "error":
                 of_groups = _counted(nw, prepared, roles, groups, of_groups, blanks)
             of_labels = _counted(nw, prepared, ["label"], [(label,) for label in labels], Distinct(labels), blanks)
             found = cells.coding(of_groups, of_labels, options, file=file)
-            if is_plain:
+            if is_single:
                 return found
             numbers = dict(found.group_values)
             if options.apart:
@@ -521,20 +525,19 @@ def _parsed(nw: Any, relation: Any, names: ColumnNames, is_plain: bool) -> Any:
 
 
 def number_in(name: str, *, is_plain: bool = False) -> str:
-    """SQL that casts a column of text to DOUBLE, NULL where it is not a number; DuckDB takes 1_000, which we do not."""
+    """SQL that casts a column of text to DOUBLE, NULL where it is not a number; DuckDB takes 1_000, which we do not.
+
+    With ``is_plain``, 1_000 is a number, and where the text of a csv file is not one DuckDB may refuse to read on.
+    """
     value = f"TRY_CAST({quoted_name(name)} AS DOUBLE)"
     return value if is_plain else f"CASE WHEN contains({quoted_name(name)}, '_') THEN NULL ELSE {value} END"
 
 
 def _refuse_text(relation: Any, names: ColumnNames) -> None:
-    """Name a text that stands where a number should; looked for only once some number is missing."""
+    """Name a text that stands where a number should, if there is one."""
     for name in filter(None, (names.score, names.weight, *names.others)):
-        found = (
-            relation.filter(f"{number_in(name)} IS NULL AND trim({quoted_name(name)}) <> ''")
-            .select(quoted_name(name))
-            .limit(1)
-        )
-        for (cell,) in found.fetchall():
+        odd = relation.filter(f"{number_in(name)} IS NULL AND trim({quoted_name(name)}) <> ''")
+        for (cell,) in odd.select(quoted_name(name)).limit(1).fetchall():
             raise cells.not_numbers(name, f"such as {cells.quoted(cell)}")
 
 

@@ -108,7 +108,7 @@ class _GuessedBins:
         # Another thread may stop keeping rows at any time.
         if (kept := self.kept) is not None:
             light = batch.where(np.flatnonzero(position >= self._size))
-            kept.append(light)
+            kept.append(light._replace(more=()))
             self._room -= light.score.size
             if self._room < 0:
                 self.kept = None
@@ -128,9 +128,11 @@ class _GuessedBins:
         if self.kept is None or (wanted > own).any():
             return None
         found = np.zeros((self.sums.shape[0], len(bins), self.sums.shape[2]))
-        there = (self._bins.starts, own, start[self._shown], wanted)
+        # Cells that are shown by rows of weight 0 alone have no bins.
+        used = np.flatnonzero(wanted)
+        there = [each[used].tolist() for each in (self._bins.starts, own, start[self._shown], wanted)]
         # Unlike reduceat over all cells at once, this takes a few nanoseconds per bin.
-        for first, finer, at, coarser in zip(*(each.tolist() for each in there), strict=True):
+        for first, finer, at, coarser in zip(*there, strict=True):
             of_cell = self.sums[:, first : first + finer].reshape(len(found), coarser, -1, found.shape[2])
             np.einsum("kbfc->kbc", of_cell, out=found[:, at : at + coarser])
         return found
@@ -148,7 +150,7 @@ class LocalRows:
     """Sums over batches of rows, by numpy: :class:`~xorder.engines._tally.Tally` of all engines but Spark.
 
     ``guess`` is the coding of some first rows; where it turns out not to be that of all, ``look`` finds it. ``check``
-    may say more of numbers that are missing, or refuse some. Neither is needed where all rows were looked at before.
+    is called with what was seen of all, and may refuse some. Neither is needed where all rows were looked at before.
     """
 
     def __init__(

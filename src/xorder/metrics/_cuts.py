@@ -40,7 +40,7 @@ OF: tuple[Of, ...] = ("sensitivity", "specificity", "selected")
 # Shares of the list that an audit looks at by default.
 CUTS = (0.01, 0.05, 0.1, 0.2)
 
-# Draws of the process behind the band, in lots that stay in the processor's cache.
+# Lots of draws of the process behind the band, and draws in each, few enough to stay in the processor's cache.
 _LOTS, _DRAWS = 4, 500
 
 # With more groups there are many pairs, and fewer lots serve each.
@@ -507,11 +507,11 @@ class Cuts:
         place, other_place = np.rint(square / spread * _STEPS).astype(np.intp)[:, looked_at]
         widest = []
         for ours, theirs in _motions()[: _FEWER_LOTS if len(self.tables) > _MANY_GROUPS else None]:
-            process, other = ours.take(place, axis=0), theirs.take(other_place, axis=0)
+            difference, other = ours.take(place, axis=0), theirs.take(other_place, axis=0)
             other *= of_other
-            process -= other
-            process -= rates @ np.stack([ours[-1], -of_other * theirs[-1]])
-            widest.append(np.maximum(process.max(axis=0), -process.min(axis=0)))
+            difference -= other
+            difference -= rates @ np.stack([ours[-1], -of_other * theirs[-1]])
+            widest.append(np.maximum(difference.max(axis=0), -difference.min(axis=0)))
         return float(np.quantile(scale[0] * np.concatenate(widest), self.confidence) + between)
 
 
