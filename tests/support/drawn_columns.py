@@ -109,7 +109,7 @@ def _masked(r: Random, values: list[Any]) -> Any:
 # What no number can be made of.
 WRONG_NUMBERS: tuple[Callable[[Random, list[Any]], Any], ...] = (
     *map(_instead, (None, float("nan"), float("inf"), -float("inf"), "", "high", 10**400, -(10**400))),
-    *map(_instead, (object(), [1.0], {}, b"\0", 1j, datetime(2026, 1, 1), np.datetime64("NaT"), Decimal("sNaN"))),
+    *map(_instead, (object(), [1.0], {}, b"\0", 1j, datetime(2026, 1, 1), np.datetime64("NaT", "s"), Decimal("sNaN"))),
     _instead(Decimal("1e400")),
     lambda r, values: _instead(_pandas().NA)(r, values),
     lambda r, values: _pandas().Series([*values[1:], None], dtype="Float64"),
@@ -221,7 +221,7 @@ GROUPS: tuple[Callable[[list[Any]], Any], ...] = (
 )
 
 WRONG_GROUPS: tuple[Callable[[Random, list[Any]], Any], ...] = (
-    *map(_instead, (None, float("nan"), [1], {}, np.datetime64("NaT"))),
+    *map(_instead, (None, float("nan"), [1], {}, np.datetime64("NaT", "s"))),
     lambda r, values: values[:-1],
     lambda r, values: [*values, values[0]],
     lambda r, values: None,
@@ -274,6 +274,6 @@ ODD_VALUES: tuple[Any, ...] = (
     *(np.datetime64("2026-01-01"), datetime(2026, 1, 1)),
     *(Decimal("NaN"), range(3), slice(1), ..., np.nan, np.ma.masked, np.array(0.5), np.array([1, 2]), np.array(["a"])),
     *(np.array([]), np.array([[0.5]]), np.array([True, False]), np.array([None, "a"], dtype=object)),
-    *(np.ma.masked_array([0.1, 0.2], mask=[True, False]), np.datetime64("NaT"), np.str_("xauc"), np.complex128(1)),
+    *(np.ma.masked_array([0.1, 0.2], mask=[True, False]), np.datetime64("NaT", "s"), np.str_("xauc"), np.complex128(1)),
 )
 """Values of all sorts, to be given where something else is wanted."""

@@ -20,7 +20,7 @@ from xorder.engines import tables_of
 from xorder.exceptions import InputError, MapFileError
 
 Y, S, G = [0, 1, 0, 1], [0.1, 0.9, 0.4, 0.6], list("AABB")
-NO_DATE = np.datetime64("NaT")
+NO_DATE = np.datetime64("NaT", "s")
 HUGE = 10**400
 MASKED, TWO, SCALAR = np.ma.masked, np.array([1, 2]), np.array(0.5)
 

@@ -230,12 +230,10 @@ class LocalRows:
         order, is_next = rows_in_order(keys, lambda part: part.view(np.uint64) ^ _HIGHEST_BIT)
         place = (np.cumsum(is_next) - 1) * codes
         place += rows.code.take(order)
-        weights = [weight.take(order) for weight in self._weights(rows)]
+        weights: list[FloatArray | None] = [weight.take(order) for weight in self._weights(rows)]
         keys = keys.take(order[is_next])
-        size = codes * keys.size
-        found = [np.bincount(place, weight, size) for weight in weights] or [np.bincount(place, minlength=size)]
-        sums: FloatArray = np.stack(found).astype(np.float64, copy=False)
-        return Counted(0, keys, sums.reshape(len(found), keys.size, codes))
+        sums = np.array([np.bincount(place, weight, codes * keys.size) for weight in weights or [None]], np.float64)
+        return Counted(0, keys, sums.reshape(-1, keys.size, codes))
 
     def fill(self, bins: Bins) -> FloatArray:
         """Sums by bin."""

@@ -281,7 +281,7 @@ class Units:
         # What a row adds, by its code and by its side of each threshold: below it, at it, above it.
         added = np.zeros((2 * self.size, *(3,) * len(parts)))
         for axis, (factor, each) in enumerate(parts):
-            others = [1 + other for other in range(len(parts)) if other != axis]
+            others = tuple(1 + other for other in range(len(parts)) if other != axis)
             added += np.expand_dims(factor * each.by_code(self.size), others)
         at = tuple((each.score, each.threshold) for _, each in parts)
         if self._first is None:
