@@ -219,8 +219,11 @@ class TestMissingGroups:
         assert found.notes == wanted.notes == left
         assert ("missing" in found) == (missing_group == "group")
 
-    def test_an_audit_of_no_group_says_so(self, backend: backends.Backend) -> None:
+    @pytest.mark.parametrize("differ", [False, True], ids=["ties", "no ties"])
+    def test_an_audit_of_no_group_says_so(self, backend: backends.Backend, differ: bool) -> None:
         columns = people(40)
+        if differ:
+            columns["s"] = np.arange(40) / 40
         with pytest.raises(InputError, match=r"there is none\. 40 rows without a group are left out"):
             xorder.audit_frame(backend(columns | {"g": [None] * 40}), **NAMES, missing_group="leave")
 

@@ -233,7 +233,7 @@ class LocalRows:
         weights: list[FloatArray | None] = [weight.take(order) for weight in self._weights(rows)]
         keys = keys.take(order[is_next])
         sums = np.array([np.bincount(place, weight, codes * keys.size) for weight in weights or [None]], np.float64)
-        return Counted(0, keys, sums.reshape(-1, keys.size, codes))
+        return Counted(0, keys, sums.reshape(len(sums), keys.size, codes))
 
     def fill(self, bins: Bins) -> FloatArray:
         """Sums by bin."""
