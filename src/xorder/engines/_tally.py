@@ -131,12 +131,7 @@ def totals_of(masses: FloatArray) -> FloatArray:
 
 def in_use(sums: FloatArray) -> NDArray[np.bool_]:
     """Whether the sums of each position, none below 0, are not all 0."""
-    return by_row(sums[-1]) > 0
-
-
-def by_row(masses: FloatArray) -> FloatArray:
-    """Return the sum of each row."""
-    return np.asarray(np.einsum("ij->i", masses))
+    return np.asarray(np.einsum("ij->i", sums[-1]) > 0)
 
 
 def bin_of(keys: IntArray, parts: IntArray, start: IntArray) -> IntArray:
