@@ -32,6 +32,8 @@ from xorder.exceptions import InputError, warn_caller
 BOM = "\ufeff"
 
 _BLOCK = 1 << 18
+# Bytes by which a file is judged.
+_LOOKED_AT = 1 << 20
 # Characters and lines that a record may have, so that no file takes more memory than that.
 _LONGEST, _MOST_LINES = 16 << 20, 1 << 20
 _TOO_LONG = (
@@ -299,6 +301,33 @@ def csv_header(path: Path) -> tuple[list[str], str, int]:
     while not (line := header.lines[ahead].strip(f"{BOM}\r\n")) or _STATED.fullmatch(line):
         ahead += 1
     return header.names, header.delimiter, ahead + 1
+
+
+def rows_about(names: Sequence[str]) -> int | None:
+    """Guess how many rows csv files have, from their sizes and the first lines of one; None where some are packed."""
+    if any(name.lower().endswith(".gz") for name in names):
+        return None
+    with Path(names[0]).open("rb") as file:
+        head = file.read(_LOOKED_AT)
+    return sum(Path(name).stat().st_size for name in names) * max(head.count(b"\n"), 1) // max(len(head), 1)
+
+
+def has_underscore(name: str, *, at_start: bool = False) -> bool:
+    """Whether a csv file has an underscore behind its header; with ``at_start``, in its first megabyte.
+
+    A packed file is taken to have one.
+    """
+    if is_gzip(Path(name)):
+        return True
+    with Path(name).open("rb") as file:
+        block = file.read(_LOOKED_AT)
+        if b"_" in block:
+            block = b"".join(block.splitlines()[csv_header(Path(name))[2] :])
+        while b"_" not in block:
+            block = b"" if at_start else file.read(_LOOKED_AT)
+            if not block:
+                return False
+    return True
 
 
 def write_csv(

@@ -28,7 +28,7 @@ from xorder._optional import import_optional
 from xorder._validation import MAX_GROUPS, no_cluster
 from xorder.engines import _cells as cells
 from xorder.engines._cells import FRAME, Coding, ColumnNames, Distinct, FileBatch, ReadingOptions, TextColumn
-from xorder.engines._csv_file import blaming_gzip, csv_header, is_gzip, read_csv
+from xorder.engines._csv_file import blaming_gzip, csv_header, has_underscore, read_csv, rows_about
 from xorder.engines._parquet_file import read_parquet
 from xorder.engines._tally import Batch, Seen, Tally
 from xorder.engines._tally_numpy import LocalRows
@@ -55,7 +55,6 @@ _PURPOSE = "Reading files larger than memory"
 _LONGEST_LINE = 1 << 24
 # Bytes that DuckDB reads at a time: sixteen of the longest lines, as it would, take a third longer, and more memory.
 _READ_BYTES = 2 * _LONGEST_LINE
-_LOOKED_AT = 1 << 20
 # Bytes that the system is taken to have at hand still when they are read a second time.
 _AT_HAND = 1 << 32
 
@@ -199,33 +198,6 @@ def find_files(path: str | os.PathLike[str]) -> list[str]:
     if len({file_kind(name) for name in names}) > 1:
         raise InputError(f"{os.fspath(path)} names files of several kinds; name either parquet or csv files.")
     return names
-
-
-def rows_about(names: Sequence[str]) -> int | None:
-    """Guess how many rows csv files have, from their sizes and the first lines of one; None where some are packed."""
-    if any(name.lower().endswith(".gz") for name in names):
-        return None
-    with Path(names[0]).open("rb") as file:
-        head = file.read(_LOOKED_AT)
-    return sum(Path(name).stat().st_size for name in names) * max(head.count(b"\n"), 1) // max(len(head), 1)
-
-
-def _has_underscore(name: str, *, at_start: bool = False) -> bool:
-    """Whether a csv file has an underscore behind its header; with ``at_start``, in its first megabyte.
-
-    A packed file is taken to have one.
-    """
-    if is_gzip(Path(name)):
-        return True
-    with Path(name).open("rb") as file:
-        block = file.read(_LOOKED_AT)
-        if b"_" in block:
-            block = b"".join(block.splitlines()[csv_header(Path(name))[2] :])
-        while b"_" not in block:
-            block = b"" if at_start else file.read(_LOOKED_AT)
-            if not block:
-                return False
-    return True
 
 
 @contextmanager
@@ -393,7 +365,7 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
             stack.enter_context(blaming_files(file))
             # In plain files, underscores are looked for once all rows have been read.
             is_plain = is_text and sum(Path(name).stat().st_size for name in files) <= _AT_HAND
-            is_plain = is_plain and not any(_has_underscore(name, at_start=True) for name in files)
+            is_plain = is_plain and not any(has_underscore(name, at_start=True) for name in files)
             frame = connection.sql(f"SELECT * FROM {reader_of(files)}")
             total = rows_about(files) if is_text else frame.count("*").fetchall()[0][0]
         cells.check_columns(source, native_columns(frame), names.all)
@@ -441,7 +413,7 @@ def open_rows(frame: Any, options: ReadingOptions) -> Iterator[tuple[Tally, str]
         guess = look(_GUESSED_ROWS if prepared.implementation.is_duckdb() and options.positive is None else None)
 
         def check(seen: Seen) -> None:
-            if is_text and (seen.missing or seen.bad_weights or (is_plain and any(map(_has_underscore, files)))):
+            if is_text and (seen.missing or seen.bad_weights or (is_plain and any(map(has_underscore, files)))):
                 _refuse_text(frame, names)
 
         yield LocalRows(batches, options, guess=guess, look=look, check=check, total=total), source
