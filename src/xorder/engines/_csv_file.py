@@ -305,7 +305,7 @@ def csv_header(path: Path) -> tuple[list[str], str, int]:
 
 def rows_about(names: Sequence[str]) -> int | None:
     """Guess how many rows csv files have, from their sizes and the first lines of one; None where some are packed."""
-    if any(name.lower().endswith(".gz") for name in names):
+    if any(is_gzip(Path(name)) for name in names):
         return None
     with Path(names[0]).open("rb") as file:
         head = file.read(_LOOKED_AT)

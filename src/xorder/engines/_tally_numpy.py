@@ -83,7 +83,7 @@ class _GuessedBins:
         for batch in first:
             _add(masses, cells_of(keys_of(batch.score)), batch.code)
         by_cell = masses[0]
-        rows = np.einsum("ij->i", by_cell)
+        rows = np.einsum("ij->i", by_cell) if first else np.zeros(tally.CELLS)
         self._shown = np.flatnonzero(rows >= _FEW)
         self.kept: list[Batch] | None = [] if first else None
         self.sums: FloatArray = np.empty(0)
